@@ -1,0 +1,1 @@
+"""Long-term memory for AI agents, inside your own Python process."""

@@ -1,0 +1,151 @@
+"""Settings: one small frozen tree, passed in. `from_env` is the only reader of the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from hindsight_integrations.errors import InvalidRequest
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+class VectorBackend(StrEnum):
+    """Which vector index serves."""
+
+    CHROMA = "chroma"
+    EXACT = "exact"
+
+
+class KeywordBackend(StrEnum):
+    """Which keyword index serves; AUTO takes Lucene where a JVM is installed, else FTS5."""
+
+    AUTO = "auto"
+    LUCENE = "lucene"
+    FTS5 = "fts5"
+
+
+class ExtractionMode(StrEnum):
+    """How retain turns text into facts; AUTO is narrative with a model and verbatim without."""
+
+    AUTO = "auto"
+    NARRATIVE = "narrative"
+    VERBATIM = "verbatim"
+
+
+class GraphStrategy(StrEnum):
+    """How the graph channel walks: the paper's eq. 12, or the recall docs' additive link expansion."""
+
+    SPREADING_ACTIVATION = "spreading_activation"
+    LINK_EXPANSION = "link_expansion"
+
+
+class OnChannelFailure(StrEnum):
+    """What recall does when a channel fails: raise (default), or answer from the others and say so in the trace."""
+
+    RAISE = "raise"
+    DEGRADE = "degrade"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageConfig:
+    """Which backends hold the projections."""
+
+    vectors: VectorBackend = VectorBackend.CHROMA
+    keywords: KeywordBackend = KeywordBackend.AUTO
+    reader_threads: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Where model weights come from: an explicit folder, else an installed weights package, else the hub."""
+
+    embedder_path: Path | None = None
+    reranker_path: Path | None = None
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetainConfig:
+    """Numbers of the retain pipeline (design section 6)."""
+
+    extraction: ExtractionMode = ExtractionMode.AUTO
+    chunk_characters: int = 3000
+    concurrent_extractions: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RecallConfig:
+    """Numbers of the recall pipeline (design section 6)."""
+
+    candidates: tuple[int, int, int] = (100, 300, 1000)
+    rerank_candidates: tuple[int, int, int] = (20, 30, 60)
+    rerank_deadline_ms: float = 1000.0
+    graph: GraphStrategy = GraphStrategy.SPREADING_ACTIVATION
+    on_channel_failure: OnChannelFailure = OnChannelFailure.RAISE
+
+
+@dataclass(frozen=True, slots=True)
+class HindsightConfig:
+    """All settings of an engine.
+
+    Attributes:
+        time_zone: IANA name in which naive timestamps are read (default UTC).
+        model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
+            happens to be in the environment never selects one.
+    """
+
+    storage: StorageConfig = field(default_factory=StorageConfig)
+    models: ModelConfig = field(default_factory=ModelConfig)
+    retain: RetainConfig = field(default_factory=RetainConfig)
+    recall: RecallConfig = field(default_factory=RecallConfig)
+    time_zone: str = "UTC"
+    model: str | None = None
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
+        """Defaults overridden by HINDSIGHT_MODEL, _TIME_ZONE, _VECTORS, _KEYWORDS, _EXTRACTION, _OFFLINE,
+        _EMBEDDER_PATH and _RERANKER_PATH.
+
+        Raises:
+            InvalidRequest: a variable names no known choice.
+        """
+        values = os.environ if env is None else env
+        base = cls()
+        return replace(
+            base,
+            model=values.get("HINDSIGHT_MODEL") or None,
+            time_zone=values.get("HINDSIGHT_TIME_ZONE", base.time_zone),
+            storage=replace(
+                base.storage,
+                vectors=_choice(values, "HINDSIGHT_VECTORS", base.storage.vectors),
+                keywords=_choice(values, "HINDSIGHT_KEYWORDS", base.storage.keywords),
+            ),
+            retain=replace(
+                base.retain, extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction)
+            ),
+            models=ModelConfig(
+                embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),
+                reranker_path=_path(values, "HINDSIGHT_RERANKER_PATH"),
+                offline=values.get("HINDSIGHT_OFFLINE", "").lower() in {"1", "true", "yes"},
+            ),
+        )
+
+
+def _path(values: Mapping[str, str], name: str) -> Path | None:
+    return Path(values[name]) if values.get(name) else None
+
+
+def _choice(values: Mapping[str, str], name: str, default: Choice) -> Choice:
+    if not (given := values.get(name)):
+        return default
+    try:
+        return type(default)(given.lower())
+    except ValueError:
+        known = ", ".join(type(default))
+        raise InvalidRequest(name, f"{given!r} is not a known choice", f"Use one of: {known}.") from None

@@ -1,0 +1,159 @@
+"""Everything that can go wrong, as types.
+
+    HindsightError
+    ├── InvalidRequest        (ValueError)   the call cannot be carried out as written
+    ├── BankNotFound          (LookupError)  no such bank, and it was not to be created
+    ├── StorageError
+    │   ├── LedgerBusy                       another process owns the data directory
+    │   ├── LedgerReadOnly                   the data directory cannot be written
+    │   ├── RevisionConflict                 the bank moved on since the decision was made
+    │   ├── SchemaMismatch                   written by a newer version
+    │   ├── EmbedderMismatch                 the bank was embedded with another model
+    │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
+    ├── ModelError
+    │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
+    │   └── MalformedOutput                  answered, but not in the schema asked for
+    ├── MissingDependency     (ImportError)  an optional package or weights are not installed
+    └── EngineClosed                         used after close, or in a forked child
+
+Each class builds its own message from typed fields, ends it with what to do, and keeps the fields as attributes.
+No class derives from RuntimeError or OSError, so that LangGraph's default retry policy retries `ModelUnavailable`
+and the like instead of giving up (notes/interfaces 2.4).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class HindsightError(Exception):
+    """The root of every error this package raises on purpose."""
+
+
+class InvalidRequest(HindsightError, ValueError):
+    """A request that cannot be carried out as written; nothing was changed.
+
+    Attributes:
+        field: the argument at fault.
+        reason: what is wrong with it.
+        remedy: what to do instead.
+    """
+
+    def __init__(self, field: str, reason: str, remedy: str) -> None:
+        self.field, self.reason, self.remedy = field, reason, remedy
+        super().__init__(f"{field}: {reason}. {remedy}")
+
+
+class BankNotFound(HindsightError, LookupError):
+    """The bank does not exist and the call did not ask to create it."""
+
+    def __init__(self, bank: str, known: tuple[str, ...] = ()) -> None:
+        self.bank, self.known = bank, known
+        listed = ", ".join(repr(name) for name in known[:5]) or "none yet"
+        super().__init__(f"there is no bank {bank!r} (banks here: {listed}). Open it with create=True.")
+
+
+class StorageError(HindsightError):
+    """The ledger or one of its projections could not do what was asked."""
+
+
+class LedgerBusy(StorageError):
+    """Another process (or engine) has this data directory open for writing."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        self.path, self.pid = path, pid
+        owner = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"{path} is open for writing in {owner}. Close it there, use another directory, "
+            "or open this one with read_only=True."
+        )
+
+
+class LedgerReadOnly(StorageError):
+    """A write was asked of a ledger that cannot be written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} cannot be written: {reason}. Check its permissions or choose another directory."
+        )
+
+
+class RevisionConflict(StorageError):
+    """The bank's revision is no longer the one the write was decided on. The pipeline decides again."""
+
+    def __init__(self, bank: str, expected: int, actual: int) -> None:
+        self.bank, self.expected, self.actual = bank, expected, actual
+        super().__init__(
+            f"bank {bank!r} is at revision {actual}, not {expected}: somebody wrote in between. Decide again and retry."
+        )
+
+
+class SchemaMismatch(StorageError):
+    """The ledger file was written by a newer version of this package."""
+
+    def __init__(self, path: Path, found: int, supported: int) -> None:
+        self.path, self.found, self.supported = path, found, supported
+        super().__init__(
+            f"{path} has schema {found}; this version reads up to {supported}. Upgrade hindsight-integrations."
+        )
+
+
+class EmbedderMismatch(StorageError):
+    """A bank remembers the embedder that made its vectors and refuses another."""
+
+    def __init__(self, bank: str, stored: str, given: str) -> None:
+        self.bank, self.stored, self.given = bank, stored, given
+        super().__init__(
+            f"bank {bank!r} was embedded with {stored}, not {given}; their vectors cannot be compared. "
+            "Open it with the first, or call reindex() to embed it anew with the second."
+        )
+
+
+class IndexOutOfStep(StorageError):
+    """An index is behind the ledger or broken, and rebuilding it failed. The ledger itself is whole."""
+
+    def __init__(self, index: str, bank: str, reason: str) -> None:
+        self.index, self.bank, self.reason = index, bank, reason
+        super().__init__(
+            f"the {index} index of bank {bank!r} is out of step with the ledger: {reason}. Nothing is lost; "
+            "reopen the engine to rebuild it, or delete the index folder if that fails."
+        )
+
+
+class ModelError(HindsightError):
+    """A language model did not give a usable answer; memory was left as it was."""
+
+
+class ModelUnavailable(ModelError):
+    """The model could not be reached, timed out or limited the rate. Retryable."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        self.model, self.reason = model, reason
+        super().__init__(f"model {model} is unavailable: {reason}. Try again later; memory is unchanged.")
+
+
+class MalformedOutput(ModelError):
+    """The model answered, but not in the schema asked for. Carries the output so that a repair can be asked for."""
+
+    def __init__(self, model: str, output: str, problem: str) -> None:
+        self.model, self.output, self.problem = model, output, problem
+        super().__init__(
+            f"model {model} answered outside its schema: {problem}. Use a model with structured output, or retry."
+        )
+
+
+class MissingDependency(HindsightError, ImportError):
+    """An optional package, or model weights, are not on this machine."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        self.what, self.remedy = what, remedy
+        super().__init__(f"{what} is not installed. {remedy}")
+
+
+class EngineClosed(HindsightError):
+    """The engine (or its bank) was used after close, or in a child process after a fork."""
+
+    def __init__(self, reason: str = "it was closed") -> None:
+        self.reason = reason
+        super().__init__(f"this engine can no longer be used: {reason}. Open a new one.")

@@ -1,0 +1,67 @@
+"""Entities: what memories are about (paper section 4.1.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class EntityType(StrEnum):
+    """The types extraction may give an entity (paper section 4.1.2, step 6)."""
+
+    PERSON = "PERSON"
+    ORGANIZATION = "ORGANIZATION"
+    LOCATION = "LOCATION"
+    PRODUCT = "PRODUCT"
+    CONCEPT = "CONCEPT"
+    OTHER = "OTHER"
+
+    @classmethod
+    def _missing_(cls, value: object) -> EntityType:
+        """The earlier paper's ORG is ORGANIZATION; models invent types, which become OTHER rather than an error."""
+        name = str(value).upper()
+        return cls.__members__.get({"ORG": "ORGANIZATION"}.get(name, name), cls.OTHER)
+
+
+class EntityRole(StrEnum):
+    """Why an entity is everywhere in a bank: such entities transmit no activation (design section 6, hubs)."""
+
+    NONE = ""
+    USER = "user"
+    AGENT = "agent"
+    SPEAKER = "speaker"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A canonical entity of one bank.
+
+    Attributes:
+        id: stable id, uuid5 over bank, type and the normalised name it was created under.
+        name: canonical name, as first written.
+        type: its type.
+        role: whether it is the user, the agent or a speaker.
+        names: every normalised name it answers to, its own included.
+        mentions: how many units mention it.
+        last_seen: mentioned_at of the latest unit mentioning it.
+        neighbours: normalised names of entities it has been mentioned with, for co-occurrence (paper eq. 2).
+    """
+
+    id: str
+    name: str
+    type: EntityType
+    role: EntityRole = EntityRole.NONE
+    names: tuple[str, ...] = ()
+    mentions: int = 0
+    last_seen: datetime | None = None
+    neighbours: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMention:
+    """An entity as extraction found it in one fact: text as written, and its type."""
+
+    text: str
+    type: EntityType = EntityType.OTHER
+    role: EntityRole = EntityRole.NONE

@@ -1,0 +1,86 @@
+"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `invalidates` and `record`.
+
+The same schema is asked of a language model, read from files of facts somebody else extracted, and produced by the
+verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and strict
+where a mistake would become a false memory (fact type, relation, strengths).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from hindsight_integrations.model.entities import EntityType
+from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.units import FactType
+
+
+def _empty_if_none(value: object) -> object:
+    return "" if value is None else value
+
+
+def _list_if_none(value: object) -> object:
+    return [] if value is None else value
+
+
+Text = Annotated[str, BeforeValidator(_empty_if_none)]
+
+
+class _Schema(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
+
+
+class ExtractedEntity(_Schema):
+    """A named entity as it appears in the text."""
+
+    text: str = Field(description="the name as written, without titles or articles")
+    type: EntityType = Field(
+        default=EntityType.OTHER, description="PERSON, ORGANIZATION, LOCATION, PRODUCT, CONCEPT or OTHER"
+    )
+
+
+class ExtractedCausalRelation(_Schema):
+    """How this fact bears on another fact of the same answer."""
+
+    target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
+    relation_type: CausalRelation
+    strength: float = Field(default=1.0, ge=0.0, le=1.0)
+
+
+class ExtractedRecord(_Schema):
+    """A value worth adding up or listing: an expense, a step count, a to-do, a preference."""
+
+    kind: str
+    category: Text = ""
+    value: Decimal | str
+    unit: Text = ""
+
+
+class ExtractedFact(_Schema):
+    """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
+
+    what: str = Field(min_length=1, description="complete, self-contained account with every specific")
+    when: Text = Field(default="", description="readable date with the day of the week, empty if none")
+    where: Text = ""
+    who: Text = ""
+    why: Text = ""
+    fact_type: FactType = FactType.WORLD
+    occurred_start: str | None = Field(
+        default=None, description="ISO date, as coarse as known: 2023, 2023-05 or 2023-05-07"
+    )
+    occurred_end: str | None = Field(
+        default=None, description="ISO date of the last day, null for a single point"
+    )
+    entities: Annotated[list[ExtractedEntity], BeforeValidator(_list_if_none)] = Field(default_factory=list)
+    causal_relations: Annotated[list[ExtractedCausalRelation], BeforeValidator(_list_if_none)] = Field(
+        default_factory=list
+    )
+    sources: Annotated[list[str], BeforeValidator(_list_if_none)] = Field(
+        default_factory=list, description="ids of the messages this fact stands on"
+    )
+    invalidates: Annotated[list[str], BeforeValidator(_list_if_none)] = Field(
+        default_factory=list, description="short statements of what this fact makes obsolete or withdraws"
+    )
+    record: ExtractedRecord | None = None

@@ -1,0 +1,99 @@
+"""What callers ask: messages and documents to retain, queries to recall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        text: what was said.
+        speaker: who said it: a name, or "user" / "assistant".
+        timestamp: when; None means the time of the retain call.
+        id: the caller's stable id; None means position, time and text identify it.
+    """
+
+    text: str
+    speaker: str = "user"
+    timestamp: datetime | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text to retain with what is known about it.
+
+    Attributes:
+        text: the text itself.
+        id: the caller's stable id; None means the text identifies it.
+        timestamp: when it was written; None means the time of the retain call.
+        metadata: the caller's own strings, kept on every unit made from it.
+    """
+
+    text: str
+    id: str | None = None
+    timestamp: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+class Budget(StrEnum):
+    """How much effort recall spends (recall docs, "Budget: Search Depth"); apart from max_tokens, its size."""
+
+    LOW = "low"
+    MID = "mid"
+    HIGH = "high"
+
+
+class TagsMatch(StrEnum):
+    """How a query's tags select units (notes/upstream 1.4). `any` and `all` also keep untagged units."""
+
+    ANY = "any"
+    ALL = "all"
+    ANY_STRICT = "any_strict"
+    ALL_STRICT = "all_strict"
+    EXACT = "exact"
+
+
+RECALLED_BY_DEFAULT = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuery:
+    """One recall, checked and normalised.
+
+    Attributes:
+        text: the question.
+        max_tokens: token budget k of paper eq. 8; the units returned never cost more.
+        budget: effort.
+        types: networks searched.
+        tags: visibility tags asked for.
+        tags_match: how they select.
+        window: a time window given by the caller; None means "find one in the text".
+        as_of: conversation time whose state is wanted; None means now.
+        query_timestamp: the instant "yesterday" and recency count from (aware UTC).
+        include_invalidated: also return what is no longer valid, marked.
+        k: a hard limit on the number of units; None means tokens alone decide.
+        trace: keep per-unit ranks and scores and stage timings.
+    """
+
+    text: str
+    query_timestamp: datetime
+    max_tokens: int = 4096
+    budget: Budget = Budget.MID
+    types: tuple[FactType, ...] = RECALLED_BY_DEFAULT
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = TagsMatch.ANY
+    window: Interval | None = None
+    as_of: datetime | None = None
+    include_invalidated: bool = False
+    k: int | None = None
+    trace: bool = False

@@ -1,0 +1,79 @@
+"""Instants and intervals. Inside the engine every instant is aware UTC; every interval is half-open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from enum import StrEnum
+
+from hindsight_integrations.errors import InvalidRequest
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Granule(StrEnum):
+    """The unit in which a time was given; a span is widened to it (design section 6)."""
+
+    SECOND = "second"
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A half-open interval [start, end) of aware UTC instants; never empty.
+
+    Raises:
+        InvalidRequest: if a bound is naive or end <= start.
+    """
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        if self.start.tzinfo is None or self.end.tzinfo is None:
+            raise InvalidRequest("interval", "its bounds have no time zone", "Pass aware datetimes.")
+        if self.end <= self.start:
+            raise InvalidRequest(
+                "interval", f"it ends ({self.end}) before it starts ({self.start})", "Swap the bounds."
+            )
+
+    @property
+    def midpoint(self) -> datetime:
+        """The instant halfway between the bounds."""
+        return self.start + (self.end - self.start) / 2
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether the two share at least one instant (paper eq. 13)."""
+        return self.start < other.end and other.start < self.end
+
+
+def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
+    """The same instant in UTC; naive input is read in `zone` (the bank's time zone).
+
+    Raises:
+        InvalidRequest: if the instant falls outside the years 1 to 9999 once converted.
+    """
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    try:
+        return aware.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise InvalidRequest(
+            "timestamp", f"{moment!r} is out of range", "Use a date between years 1 and 9999."
+        ) from error
+
+
+def to_micros(moment: datetime) -> int:
+    """Whole microseconds since 1970-01-01 UTC: how instants are stored and compared in columns."""
+    return (moment - EPOCH) // MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The inverse of `to_micros`."""
+    return EPOCH + timedelta(microseconds=int(micros))

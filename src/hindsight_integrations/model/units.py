@@ -1,0 +1,113 @@
+"""Memory units: the four networks of the paper (section 3.1) and what is known of each unit (eq. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from hindsight_integrations.model.time import Interval
+
+
+class FactType(StrEnum):
+    """The network a unit belongs to (paper section 3.1)."""
+
+    WORLD = "world"
+    EXPERIENCE = "experience"
+    OPINION = "opinion"
+    OBSERVATION = "observation"
+
+    @classmethod
+    def _missing_(cls, value: object) -> FactType | None:
+        """The earlier paper calls the experience network "bank" (section 2.1)."""
+        return cls.EXPERIENCE if value == "bank" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A number or item worth adding up, attached to a unit: an expense, a step count, a to-do, a preference.
+
+    Attributes:
+        kind: what sort of record ("expense", "steps", "todo", ...).
+        value: a Decimal where it can be added up, else text.
+        category: the finer sort ("coffee"), may be empty.
+        unit: the unit of the value ("USD", "steps"), may be empty.
+    """
+
+    kind: str
+    value: Decimal | str
+    category: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUnit:
+    """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; v is kept beside it.
+
+    Attributes:
+        id: uuid5 over bank, source message ids (else document and chunk), ordinal and normalised text, so that the
+            same retain twice gives the same rows.
+        bank: the bank's name.
+        text: the self-contained narrative text.
+        fact_type: its network.
+        mentioned_at: when it was said or learned (aware UTC).
+        occurred: when what it tells happened, half-open; None if it has no time of its own.
+        context: what the caller said about where this came from.
+        confidence: belief strength in [0, 1], opinions only.
+        metadata: the caller's own strings.
+        tags: the caller's visibility tags, sorted.
+        document_id: the document it was extracted from, if any.
+        chunk: ordinal of the chunk within that document or conversation.
+        thread: the conversation its sources belong to, empty if none.
+        sources: ids of the messages it stands on.
+        tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
+        record: a value worth adding up.
+        closed_at: from when on it is no longer valid; a cache of the validity log.
+    """
+
+    id: str
+    bank: str
+    text: str
+    fact_type: FactType
+    mentioned_at: datetime
+    occurred: Interval | None = None
+    context: str = ""
+    confidence: float | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    document_id: str | None = None
+    chunk: int = 0
+    thread: str = ""
+    sources: tuple[str, ...] = ()
+    tokens: int = 0
+    record: Record | None = None
+    closed_at: datetime | None = None
+
+
+class ValidityKind(StrEnum):
+    """What a validity event does to a unit (design section 4)."""
+
+    CLOSED = "closed"
+    RESTORED = "restored"
+    AMENDED = "amended"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityEvent:
+    """One entry of a unit's append-only validity log.
+
+    Attributes:
+        unit_id: the unit it speaks of.
+        kind: closed, restored or amended.
+        effective_at: conversation time from which it holds: mentioned_at of the stating message.
+        by_unit: the unit that stated it, if any.
+        reason: the statement, for people.
+    """
+
+    unit_id: str
+    kind: ValidityKind
+    effective_at: datetime
+    by_unit: str | None = None
+    reason: str = ""

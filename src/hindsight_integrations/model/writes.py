@@ -1,0 +1,146 @@
+"""Everything one operation wants to change, as one value: decided in pure code, committed in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hindsight_integrations.model.entities import EntityRole, EntityType
+from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Cosines that mean the same for every embedder only once calibrated (notes/models.md).
+
+    Attributes:
+        semantic_link: this embedder's equivalent of 0.7 (earlier paper 2.5.2).
+        channel_floor: its equivalent of 0.3 (earlier paper 3.1.1).
+        duplicate: its equivalent of "the same thing said again".
+    """
+
+    semantic_link: float
+    channel_floor: float
+    duplicate: float
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """Which embedder made a bank's vectors.
+
+    Attributes:
+        name: the model's name.
+        dimension: length of its vectors.
+        weights: hash of its weights, empty where they cannot be seen (a hosted model).
+        thresholds: its calibrated cosines.
+    """
+
+    name: str
+    dimension: int
+    weights: str
+    thresholds: Thresholds
+
+    def matches(self, other: EmbedderIdentity) -> bool:
+        """Whether vectors of the two can be compared."""
+        return (self.name, self.dimension, self.weights) == (other.name, other.dimension, other.weights)
+
+    def __str__(self) -> str:
+        """Name, dimension and the first digits of the weights' hash."""
+        return f"{self.name} ({self.dimension}-d{', ' + self.weights[:12] if self.weights else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageKey:
+    """One retained message: (bank, thread, message id, content hash) is written once, ever (design section 5)."""
+
+    thread: str
+    message_id: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A retained document or conversation batch, kept for provenance and later upserts."""
+
+    id: str
+    content_hash: str
+    context: str
+    mentioned_at: datetime
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """One extracted passage of a document."""
+
+    document_id: str
+    ordinal: int
+    text: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWrite:
+    """A unit and its vector.
+
+    Attributes:
+        unit: the memory unit.
+        vector: unit-norm float32, little endian; length 4 * dimension.
+    """
+
+    unit: MemoryUnit
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EntityWrite:
+    """A new entity, or further names and a role for a known one (by id).
+
+    Attributes:
+        names: normalised names it answers to; the first is the one it was created under.
+    """
+
+    id: str
+    name: str
+    type: EntityType
+    names: tuple[str, ...]
+    role: EntityRole = EntityRole.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class MentionWrite:
+    """A unit mentions an entity."""
+
+    unit_id: str
+    entity_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSet:
+    """All that one retain (or reflect) wants to change in one bank.
+
+    Attributes:
+        expected_revision: the bank revision it was decided on; another one raises RevisionConflict.
+    """
+
+    bank: str
+    expected_revision: int
+    documents: tuple[DocumentWrite, ...] = ()
+    chunks: tuple[ChunkWrite, ...] = ()
+    messages: tuple[MessageKey, ...] = ()
+    units: tuple[UnitWrite, ...] = ()
+    entities: tuple[EntityWrite, ...] = ()
+    mentions: tuple[MentionWrite, ...] = ()
+    links: tuple[Link, ...] = ()
+    events: tuple[ValidityEvent, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether committing it would change nothing."""
+        return not (
+            self.documents or self.chunks or self.messages or self.units or self.entities or self.events
+        )

@@ -1,0 +1,52 @@
+"""The arrays ports speak in. Units and entities are named by their ledger row numbers (int64) in every index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Vector: TypeAlias = npt.NDArray[np.float32]
+Matrix: TypeAlias = npt.NDArray[np.float32]
+
+NEVER = np.iinfo(np.int64).max
+"""closed_at of a unit that is still valid, in microseconds."""
+
+UNDATED = np.iinfo(np.int64).min
+"""start and end of a unit without an occurrence interval, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """A ranked list: ids (n,) int64 and scores (n,) float32, best first, ties by ascending id."""
+
+    ids: IntArray
+    scores: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def no_hits() -> Hits:
+    """An empty ranked list."""
+    return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def ranked(ids: IntArray, scores: FloatArray, limit: int) -> Hits:
+    """The best `limit` of (ids, scores): by falling score, ties by rising id.
+
+    The order is total, so the same input always gives the same list.
+    """
+    if limit <= 0 or len(ids) == 0:
+        return no_hits()
+    if limit < len(ids):
+        cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        keep = scores >= cut
+        ids, scores = ids[keep], scores[keep]
+    order = np.lexsort((ids, -scores))[:limit]
+    return Hits(ids[order], scores[order])

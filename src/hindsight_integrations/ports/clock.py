@@ -1,0 +1,22 @@
+"""Clock: what time it is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The only source of "now"."""
+
+    def now(self) -> datetime:
+        """The current instant, aware UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The current instant, aware UTC."""
+        return datetime.now(UTC)

@@ -1,0 +1,54 @@
+"""KeywordIndex: BM25 over the texts of one bank."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hindsight_integrations.ports.arrays import Hits, IntArray
+
+BM25_K1 = 1.2  # design section 3; hindsight reference "Lexical Scoring"
+BM25_B = 0.75
+
+
+class KeywordIndex(Protocol):
+    """A projection of the ledger's texts. One object per bank; safe to search from many threads; one writer.
+
+    Statistics (document frequency, average length) are the bank's own, so no score leaks between banks.
+    Query text is a bag of words: query syntax in it means nothing.
+    """
+
+    @property
+    def watermark(self) -> int:
+        """The bank revision this index has reached; kept inside the index itself; 0 when new."""
+        ...
+
+    def upsert(self, ids: IntArray, texts: list[str]) -> None:
+        """Index texts under ids; an id already there is replaced."""
+        ...
+
+    def remove(self, ids: IntArray) -> None:
+        """Forget ids; unknown ids are ignored."""
+        ...
+
+    def advance(self, revision: int) -> None:
+        """Record durably that everything up to `revision` has been applied, and make it visible to searches."""
+        ...
+
+    def count(self) -> int:
+        """How many texts it holds."""
+        ...
+
+    def search(self, text: str, limit: int, among: IntArray | None = None) -> Hits:
+        """The `limit` best matches by BM25 (scores > 0), ties by id; only among the given sorted ids if any.
+
+        No hits for a text without searchable words.
+        """
+        ...
+
+    def clear(self) -> None:
+        """Drop everything, watermark included. Works on a broken index too."""
+        ...
+
+    def close(self) -> None:
+        """Release what it holds; the data stays."""
+        ...
