@@ -1,1 +1,1 @@
-""""""
+"""CARA: reflect (paper section 5)."""

@@ -1,1 +1,1 @@
-""""""
+"""TEMPR: retain and recall (paper section 4)."""

@@ -1,1 +1,1 @@
-""""""
+"""Shipped for users and backends: contract suites, doubles and strategies."""

@@ -1,1 +1,1 @@
-""""""
+"""The ledger in SQLite."""
