@@ -1,1 +1,131 @@
-"""Long-term memory for AI agents, inside your own Python process."""
+"""Long-term memory for AI agents, inside your own Python process.
+
+Importing this package loads the standard library and pydantic only; a name brings in its own module when it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hindsight_integrations.assembly import AsyncHindsight
+    from hindsight_integrations.bank import AsyncMemoryBank
+    from hindsight_integrations.config import HindsightConfig
+    from hindsight_integrations.errors import (
+        BankNotFound,
+        EmbedderMismatch,
+        EngineClosed,
+        HindsightError,
+        IndexOutOfStep,
+        InvalidRequest,
+        LedgerBusy,
+        LedgerReadOnly,
+        MalformedOutput,
+        MissingDependency,
+        ModelError,
+        ModelUnavailable,
+        RevisionConflict,
+        SchemaMismatch,
+        StorageError,
+    )
+    from hindsight_integrations.model.entities import Entity, EntityType
+    from hindsight_integrations.model.facts import ExtractedFact
+    from hindsight_integrations.model.links import CausalRelation, LinkType
+    from hindsight_integrations.model.profile import BankProfile, Disposition
+    from hindsight_integrations.model.requests import Budget, Document, Message, TagsMatch
+    from hindsight_integrations.model.results import (
+        Channel,
+        RecalledUnit,
+        RecallResult,
+        Reflection,
+        RetainResult,
+    )
+    from hindsight_integrations.model.time import Interval
+    from hindsight_integrations.model.units import FactType, MemoryUnit
+    from hindsight_integrations.sync import Hindsight, MemoryBank
+
+_HOMES = {
+    "assembly": ("AsyncHindsight",),
+    "bank": ("AsyncMemoryBank",),
+    "config": ("HindsightConfig",),
+    "errors": (
+        "BankNotFound",
+        "EmbedderMismatch",
+        "EngineClosed",
+        "HindsightError",
+        "IndexOutOfStep",
+        "InvalidRequest",
+        "LedgerBusy",
+        "LedgerReadOnly",
+        "MalformedOutput",
+        "MissingDependency",
+        "ModelError",
+        "ModelUnavailable",
+        "RevisionConflict",
+        "SchemaMismatch",
+        "StorageError",
+    ),
+    "model.entities": ("Entity", "EntityType"),
+    "model.facts": ("ExtractedFact",),
+    "model.links": ("CausalRelation", "LinkType"),
+    "model.profile": ("BankProfile", "Disposition"),
+    "model.requests": ("Budget", "Document", "Message", "TagsMatch"),
+    "model.results": ("Channel", "RecallResult", "RecalledUnit", "Reflection", "RetainResult"),
+    "model.time": ("Interval",),
+    "model.units": ("FactType", "MemoryUnit"),
+    "sync": ("Hindsight", "MemoryBank"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AsyncHindsight",
+    "AsyncMemoryBank",
+    "BankNotFound",
+    "BankProfile",
+    "Budget",
+    "CausalRelation",
+    "Channel",
+    "Disposition",
+    "Document",
+    "EmbedderMismatch",
+    "EngineClosed",
+    "Entity",
+    "EntityType",
+    "ExtractedFact",
+    "FactType",
+    "Hindsight",
+    "HindsightConfig",
+    "HindsightError",
+    "IndexOutOfStep",
+    "Interval",
+    "InvalidRequest",
+    "LedgerBusy",
+    "LedgerReadOnly",
+    "LinkType",
+    "MalformedOutput",
+    "MemoryBank",
+    "MemoryUnit",
+    "Message",
+    "MissingDependency",
+    "ModelError",
+    "ModelUnavailable",
+    "RecallResult",
+    "RecalledUnit",
+    "Reflection",
+    "RetainResult",
+    "RevisionConflict",
+    "SchemaMismatch",
+    "StorageError",
+    "TagsMatch",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from hindsight_integrations.errors import InvalidRequest
 
-
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -109,8 +108,9 @@ class HindsightConfig:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
-        """Defaults overridden by HINDSIGHT_MODEL, _TIME_ZONE, _VECTORS, _KEYWORDS, _EXTRACTION, _OFFLINE,
-        _EMBEDDER_PATH and _RERANKER_PATH.
+        """Defaults overridden by variables HINDSIGHT_<name>.
+
+        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, OFFLINE, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
             InvalidRequest: a variable names no known choice.

@@ -6,12 +6,14 @@
     ├── StorageError
     │   ├── LedgerBusy                       another process owns the data directory
     │   ├── LedgerReadOnly                   the data directory cannot be written
+    │   ├── LedgerFailed                     the ledger file is damaged, or the disk refused
     │   ├── RevisionConflict                 the bank moved on since the decision was made
     │   ├── SchemaMismatch                   written by a newer version
     │   ├── EmbedderMismatch                 the bank was embedded with another model
     │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
     ├── ModelError
     │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
+    │   ├── ModelRefused      (ValueError)   the key or the access is wrong: retrying cannot help
     │   └── MalformedOutput                  answered, but not in the schema asked for
     ├── MissingDependency     (ImportError)  an optional package or weights are not installed
     └── EngineClosed                         used after close, or in a forked child
@@ -79,6 +81,16 @@ class LedgerReadOnly(StorageError):
         )
 
 
+class LedgerFailed(StorageError):
+    """The ledger file is damaged or not a ledger, or the disk failed under it; nothing was written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path} could not be used: {reason}. Check the disk, or restore the directory from a copy."
+        )
+
+
 class RevisionConflict(StorageError):
     """The bank's revision is no longer the one the write was decided on. The pipeline decides again."""
 
@@ -131,6 +143,14 @@ class ModelUnavailable(ModelError):
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason
         super().__init__(f"model {model} is unavailable: {reason}. Try again later; memory is unchanged.")
+
+
+class ModelRefused(ModelError, ValueError):
+    """The model's service refuses the caller: no key, a wrong one, or no access. Not retryable (hence ValueError)."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        self.model, self.reason = model, reason
+        super().__init__(f"model {model} refused the call: {reason}. Check its API key and access rights.")
 
 
 class MalformedOutput(ModelError):

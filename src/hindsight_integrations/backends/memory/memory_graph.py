@@ -1,0 +1,131 @@
+"""A MemoryGraph over dicts and sets."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from hindsight_integrations.model.links import CausalRelation, LinkType
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
+
+_CAUSES = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
+_CAUSED_BY = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
+_INVERSE = {_CAUSES: _CAUSED_BY, _CAUSED_BY: _CAUSES}
+
+_Edge = tuple[int, int, int]
+
+
+class DictMemoryGraph:
+    """MemoryGraph in plain Python. An entity no unit mentions any more is no node."""
+
+    def __init__(self) -> None:
+        self._weights: dict[_Edge, float] = {}
+        self._touching: dict[int, set[_Edge]] = {}
+        self._entities: dict[int, set[int]] = {}
+        self._units: dict[int, set[int]] = {}
+        self._watermark = 0
+        self._lock = threading.RLock()
+
+    @property
+    def watermark(self) -> int:
+        """The bank revision this graph has reached; 0 when new."""
+        return self._watermark
+
+    def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
+        """Add unit nodes, links and mentions; what is already there stays single, with its first weight."""
+        with self._lock:
+            for unit in units.tolist():
+                self._node(unit)
+            keys = zip(edges.sources.tolist(), edges.targets.tolist(), edges.codes.tolist(), strict=True)
+            for edge, weight in zip(keys, edges.weights.tolist(), strict=True):
+                self._weights.setdefault(edge, weight)
+                for unit in edge[:2]:
+                    self._node(unit)
+                    self._touching[unit].add(edge)
+            for unit, entity in zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True):
+                self._node(unit)
+                self._entities[unit].add(entity)
+                self._units.setdefault(entity, set()).add(unit)
+
+    def remove(self, units: IntArray) -> None:
+        """Remove units with all their links and mentions; unknown ids are ignored."""
+        with self._lock:
+            for unit in units.tolist():
+                for edge in self._touching.pop(unit, set()):
+                    self._weights.pop(edge, None)
+                    for end in edge[:2]:
+                        self._touching.get(end, set()).discard(edge)
+                for entity in self._entities.pop(unit, set()):
+                    self._units[entity].discard(unit)
+                    if not self._units[entity]:
+                        del self._units[entity]
+
+    def advance(self, revision: int) -> None:
+        """Record that everything up to `revision` has been applied."""
+        self._watermark = revision
+
+    def has(self, units: IntArray) -> list[bool]:
+        """Whether each unit is a node."""
+        return [unit in self._touching for unit in units.tolist()]
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """Numbers of unit nodes, entity nodes, links and mentions."""
+        with self._lock:
+            mentions = sum(len(entities) for entities in self._entities.values())
+            return len(self._touching), len(self._units), len(self._weights), mentions
+
+    def links(self, units: IntArray) -> Edges:
+        """All links touching the given units, each oriented away from the given unit, causal ones inverted."""
+        with self._lock:
+            rows = sorted(
+                (*_seen_from(unit, edge), -self._weights[edge])
+                for unit in set(units.tolist())
+                for edge in self._touching.get(unit, ())
+            )
+        table = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3)
+        weights = np.array([-row[3] for row in rows], np.float32)
+        return Edges(table[:, 0].copy(), table[:, 1].copy(), table[:, 2].copy(), weights)
+
+    def entities_of(self, units: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given units, ordered by given unit, then entity id."""
+        given, entities = self._pairs(self._entities, units)
+        return Mentions(given, entities)
+
+    def units_of(self, entities: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
+        given, units = self._pairs(self._units, entities)
+        return Mentions(units, given)
+
+    def degrees(self, entities: IntArray) -> IntArray:
+        """How many units mention each entity; 0 for unknown ones."""
+        with self._lock:
+            return np.array([len(self._units.get(entity, ())) for entity in entities.tolist()], np.int64)
+
+    def clear(self) -> None:
+        """Drop everything, watermark included."""
+        with self._lock:
+            for held in (self._weights, self._touching, self._entities, self._units):
+                held.clear()
+            self._watermark = 0
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def _node(self, unit: int) -> None:
+        self._touching.setdefault(unit, set())
+        self._entities.setdefault(unit, set())
+
+    def _pairs(self, table: dict[int, set[int]], keys: IntArray) -> tuple[IntArray, IntArray]:
+        """(key, value) for all values of the given keys, both ascending."""
+        with self._lock:
+            pairs = sorted((key, value) for key in set(keys.tolist()) for value in table.get(key, ()))
+        both = np.array(pairs, np.int64).reshape(-1, 2)
+        return both[:, 0].copy(), both[:, 1].copy()
+
+
+def _seen_from(unit: int, edge: _Edge) -> _Edge:
+    """The edge as it reads from one of its ends: (this end, other end, code), inverted where met backwards."""
+    source, target, code = edge
+    return edge if unit == source else (target, source, _INVERSE.get(code, code))

@@ -1,0 +1,217 @@
+"""MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
+
+A mention is an edge from a unit to an entity (bipartite: cliques of units would explode, notes/stack.md 5). A link is
+an edge from its source to its target. Every payload is one of 1,792 shared integers, link code * 256 + weight in
+steps of 1/255, so that an edge costs no Python object of its own; a weight comes back within half a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from threading import Lock
+
+import numpy as np
+import rustworkx as rx
+
+from hindsight_integrations.model.links import CausalRelation, LinkType
+from hindsight_integrations.ports.arrays import FloatArray, IntArray
+from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
+
+LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [notes/stack.md 5]
+MENTION = len(LINK_CODES)  # the code of a mention, after those of links
+BATCH = 65_536  # edges handed to rustworkx at once; bounds the Python tuples alive during a bulk load
+
+_CODE_STEP = LEVELS + 1
+_PAYLOADS = list(range((MENTION + 1) * _CODE_STEP))
+_NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
+
+
+def _inverse_codes() -> IntArray:
+    """For each link code, the code seen from the other end: causes <-> caused_by, the others themselves."""
+    codes = np.arange(len(LINK_CODES), dtype=np.int64)
+    causes = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
+    caused_by = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
+    codes[[causes, caused_by]] = [caused_by, causes]
+    return codes
+
+
+_INVERSE = _inverse_codes()
+
+
+def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:
+    """Payload numbers of links: code * 256 + round(255 * weight)."""
+    levels = np.rint(np.clip(weights, 0.0, 1.0).astype(np.float64) * LEVELS).astype(np.int64)
+    return codes * _CODE_STEP + levels
+
+
+def _edge_keys(rows: IntArray) -> IntArray:
+    """What makes an edge single: source node, target node and code of (n, 3) rows, packed into (n,) integers."""
+    sources, targets, codes = rows[:, 0], rows[:, 1], rows[:, 2] // _CODE_STEP
+    return (sources << (_NODE_BITS + _CODE_BITS)) | (targets << _CODE_BITS) | codes
+
+
+def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iterable[int]) -> IntArray:
+    """(source node, target node, payload) of the edges of `nodes`, (n, 3) int64."""
+    flat: Iterator[int] = chain.from_iterable(chain.from_iterable(map(edges_of, nodes)))
+    return np.fromiter(flat, np.int64).reshape(-1, 3)
+
+
+def _present(known: dict[int, int], ids: IntArray) -> list[int]:
+    """Nodes of those of `ids` that are there, each once, by rising id."""
+    return [known[name] for name in np.unique(ids).tolist() if name in known]
+
+
+class RustworkxMemoryGraph:
+    """A memory graph in memory; it starts empty and is filled from the ledger's change feed.
+
+    One lock is held for each call's work on the graph itself, since rustworkx forbids reading while writing.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._reset()
+
+    def _reset(self) -> None:
+        self._graph = rx.PyDiGraph()
+        self._units: dict[int, int] = {}
+        self._entities: dict[int, int] = {}
+        self._names = np.empty(0, np.int64)  # ledger row id of each node
+        self._mention_count = 0
+        self._revision = 0
+
+    @property
+    def watermark(self) -> int:
+        """The bank revision this graph has reached; 0 when new."""
+        return self._revision
+
+    def advance(self, revision: int) -> None:
+        """Record that everything up to `revision` has been applied."""
+        self._revision = revision
+
+    def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
+        """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""
+        payloads = _payloads_of(edges.codes, edges.weights)
+        with self._lock:
+            self._intern(self._units, np.concatenate([units, edges.sources, edges.targets, mentions.units]))
+            self._intern(self._entities, mentions.entities)
+            links = self._as_rows(self._units, edges.sources, edges.targets, payloads)
+            mention = np.full(len(mentions.units), MENTION * _CODE_STEP, np.int64)
+            said = self._as_rows(self._entities, mentions.units, mentions.entities, mention)
+            self._mention_count += self._connect(said)
+            self._connect(links)
+
+    def _intern(self, known: dict[int, int], ids: IntArray) -> None:
+        """Make a node for each id that has none."""
+        fresh = [name for name in np.unique(ids).tolist() if name not in known]
+        if not fresh:
+            return
+        nodes = np.asarray(self._graph.add_nodes_from(fresh), dtype=np.int64)
+        known.update(zip(fresh, nodes.tolist(), strict=True))
+        if (needed := int(nodes.max()) + 1) > len(self._names):
+            grown = np.zeros(max(needed, 2 * len(self._names)), np.int64)
+            grown[: len(self._names)] = self._names
+            self._names = grown
+        self._names[nodes] = fresh
+
+    def _as_rows(
+        self, targets_known: dict[int, int], sources: IntArray, targets: IntArray, payloads: IntArray
+    ) -> IntArray:
+        """(source node, target node, payload) rows of edges given by ledger ids; the sources are units."""
+        rows = np.empty((len(sources), 3), np.int64)
+        rows[:, 0] = np.fromiter(map(self._units.__getitem__, sources.tolist()), np.int64, len(sources))
+        rows[:, 1] = np.fromiter(map(targets_known.__getitem__, targets.tolist()), np.int64, len(targets))
+        rows[:, 2] = payloads
+        return rows
+
+    def _connect(self, rows: IntArray) -> int:
+        """Add the edges that are not there yet; returns how many."""
+        keys, first = np.unique(_edge_keys(rows), return_index=True)
+        there = _edge_keys(_rows(self._graph.out_edges, np.unique(rows[:, 0]).tolist()))
+        fresh = rows[np.sort(first[~np.isin(keys, there)])]
+        for start in range(0, len(fresh), BATCH):
+            sources, targets, numbers = fresh[start : start + BATCH].T.tolist()
+            shared = map(_PAYLOADS.__getitem__, numbers)
+            self._graph.add_edges_from(list(zip(sources, targets, shared, strict=True)))
+        return len(fresh)
+
+    def remove(self, units: IntArray) -> None:
+        """Remove units with all their links and mentions, and entities nothing mentions any more."""
+        with self._lock:
+            nodes = _present(self._units, units)
+            said = self._mention_rows(nodes)
+            self._drop(self._units, nodes)
+            self._mention_count -= len(said)
+            touched = np.unique(said[:, 1]).tolist()
+            self._drop(self._entities, [node for node in touched if not self._graph.in_degree(node)])
+
+    def _drop(self, known: dict[int, int], nodes: list[int]) -> None:
+        self._graph.remove_nodes_from(nodes)
+        for name in self._names[nodes].tolist():
+            del known[name]
+
+    def _mention_rows(self, nodes: Iterable[int]) -> IntArray:
+        leaving = _rows(self._graph.out_edges, nodes)
+        mentions: IntArray = leaving[leaving[:, 2] // _CODE_STEP == MENTION]
+        return mentions
+
+    def has(self, units: IntArray) -> list[bool]:
+        """Whether each unit is a node."""
+        with self._lock:
+            return [name in self._units for name in units.tolist()]
+
+    def counts(self) -> tuple[int, int, int, int]:
+        """Numbers of unit nodes, entity nodes, links and mentions."""
+        with self._lock:
+            links = int(self._graph.num_edges()) - self._mention_count
+            return len(self._units), len(self._entities), links, self._mention_count
+
+    def links(self, units: IntArray) -> Edges:
+        """All links touching the given units, each oriented away from the given unit; see the port for the order."""
+        with self._lock:
+            nodes = _present(self._units, units)
+            leaving = _rows(self._graph.out_edges, nodes)
+            arriving = _rows(self._graph.in_edges, nodes)
+            leaving[:, :2] = self._names[leaving[:, :2]]
+            arriving[:, :2] = self._names[arriving[:, :2]]
+        leaving = leaving[leaving[:, 2] // _CODE_STEP != MENTION]
+        arriving = arriving[arriving[:, 0] != arriving[:, 1]]  # a link to itself leaves already
+        codes = np.concatenate([leaving[:, 2] // _CODE_STEP, _INVERSE[arriving[:, 2] // _CODE_STEP]])
+        ends = np.concatenate([leaving[:, :2], arriving[:, 1::-1]])
+        levels = np.concatenate([leaving[:, 2], arriving[:, 2]]) % _CODE_STEP
+        order = np.lexsort((-levels, codes, ends[:, 1], ends[:, 0]))
+        weights = (levels[order] / LEVELS).astype(np.float32)
+        return Edges(ends[order, 0], ends[order, 1], codes[order], weights)
+
+    def entities_of(self, units: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given units, ordered by given unit, then entity id."""
+        with self._lock:
+            pairs = self._names[self._mention_rows(_present(self._units, units))[:, :2]]
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        return Mentions(pairs[order, 0], pairs[order, 1])
+
+    def units_of(self, entities: IntArray) -> Mentions:
+        """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
+        with self._lock:
+            nodes = _present(self._entities, entities)
+            found = [self._names[np.asarray(self._graph.predecessor_indices(node))] for node in nodes]
+            names = self._names[nodes]
+        lengths = [len(units) for units in found]
+        units = np.concatenate([np.sort(units) for units in found]) if found else np.empty(0, np.int64)
+        return Mentions(units, np.repeat(names, lengths))
+
+    def degrees(self, entities: IntArray) -> IntArray:
+        """How many units mention each entity, (n,); 0 for unknown ones."""
+        with self._lock:
+            nodes = [self._entities.get(name) for name in entities.tolist()]
+            numbers = [0 if node is None else self._graph.in_degree(node) for node in nodes]
+        return np.array(numbers, np.int64)
+
+    def clear(self) -> None:
+        """Drop everything, watermark included."""
+        with self._lock:
+            self._reset()
+
+    def close(self) -> None:
+        """Release the graph's memory."""
+        self.clear()

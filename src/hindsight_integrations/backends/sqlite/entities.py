@@ -1,0 +1,114 @@
+"""Reads of entities: by name, by shared blocks, by unit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+
+import numpy as np
+
+from hindsight_integrations.backends.ledger_rules import NEIGHBOUR_LIMIT, NEIGHBOUR_UNITS, blocks
+from hindsight_integrations.backends.sqlite.reading import batches, marks
+from hindsight_integrations.backends.sqlite.rows import ENTITY_COLUMNS, entity_from
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.ports.arrays import IntArray
+
+
+def named(connection: Connection, bank: int, names: Sequence[str]) -> dict[str, Entity]:
+    """Entity by name or alias; of several the most mentioned, then the lowest id."""
+    best: dict[str, int] = {}
+    for some in batches(names):
+        rows = connection.execute(
+            "SELECT entity_names.name, entities.id FROM entity_names JOIN entities ON entities.id = entity "
+            f"WHERE entity_names.bank = ? AND entity_names.name IN ({marks(len(some))}) "
+            "ORDER BY mentions DESC, entity_id",
+            (bank, *some),
+        )
+        for name, row in rows:
+            best.setdefault(name, row)
+    found = _with_neighbours(connection, set(best.values()))
+    return {name: found[row] for name, row in best.items()}
+
+
+def candidates(
+    connection: Connection, bank: int, names: Sequence[str], limit: int
+) -> dict[str, list[Entity]]:
+    """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
+    rows = {name: _blocked(connection, bank, name, limit) for name in names}
+    found = _with_neighbours(connection, {row for some in rows.values() for row in some})
+    return {name: [found[row] for row in some] for name, some in rows.items()}
+
+
+def of_units(connection: Connection, bank: int, ids: IntArray) -> dict[int, list[Entity]]:
+    """The entities each unit mentions, by name; their neighbours are not read."""
+    # The + keeps the planner from walking the whole bank by the feed's index.
+    rows = connection.execute(
+        f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
+        "CROSS JOIN mentions ON mentions.unit = given.value CROSS JOIN entities ON entities.id = mentions.entity "
+        "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
+        (json.dumps(sorted(set(ids.tolist()))), bank),
+    )
+    found: dict[int, list[Entity]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(entity_from(row[1:]))
+    return found
+
+
+def row_ids(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
+    """Row ids of entity ids; unknown ones are left out."""
+    found: dict[str, int] = {}
+    for some in batches(entity_ids):
+        query = f"SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id IN ({marks(len(some))})"
+        found.update(connection.execute(query, (bank, *some)))
+    return found
+
+
+def with_roles(connection: Connection, bank: int) -> IntArray:
+    """Row ids of entities that have a role, ascending."""
+    rows = connection.execute("SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id", (bank,))
+    return np.array([row[0] for row in rows], np.int64)
+
+
+def _blocked(connection: Connection, bank: int, name: str, limit: int) -> list[int]:
+    """Rows of the entities sharing a block with `name`, best first."""
+    shared: Counter[int] = Counter()
+    for some in batches(sorted(blocks(name))):
+        query = (
+            f"SELECT entity, count(*) FROM entity_blocks WHERE bank = ? AND block IN ({marks(len(some))}) "
+            "GROUP BY entity"
+        )
+        shared.update(dict(connection.execute(query, (bank, *some)).fetchall()))
+    if not shared or limit <= 0:
+        return []
+    # Every block of an exact name is shared, so those below the limit-th count cannot be among the best.
+    cut = sorted(shared.values(), reverse=True)[:limit][-1]
+    near = [row for row, count in shared.items() if count >= cut]
+    rows = connection.execute(
+        "SELECT id, mentions, entity_id, EXISTS (SELECT 1 FROM entity_names WHERE bank = ? AND name = ? "
+        "AND entity = entities.id) FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+        (bank, name, json.dumps(near)),
+    ).fetchall()
+    rows.sort(key=lambda row: (not row[3], -shared[row[0]], -row[1], row[2]))
+    return [row[0] for row in rows[:limit]]
+
+
+def _with_neighbours(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:
+    """Entities by row id, with the names they were mentioned with in their latest units."""
+    given = json.dumps(sorted(rows))
+    met: dict[int, list[str]] = {}
+    for entity, names in connection.execute(
+        "SELECT given.value, entities.names FROM json_each(?) AS given CROSS JOIN mentions AS other "
+        "ON other.unit IN (SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
+        "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
+        "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
+        (given, NEIGHBOUR_UNITS),
+    ):
+        if len(known := met.setdefault(entity, [])) < NEIGHBOUR_LIMIT:
+            known.extend(json.loads(names)[:1])
+    found = connection.execute(
+        f"SELECT entities.id, {ENTITY_COLUMNS} FROM entities WHERE id IN (SELECT value FROM json_each(?))",
+        (given,),
+    )
+    return {row[0]: entity_from(row[1:], frozenset(met.get(row[0], ()))) for row in found}

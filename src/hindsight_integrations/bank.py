@@ -1,0 +1,297 @@
+"""AsyncMemoryBank: the verbs of one bank. It checks requests, hands ports to the pipelines, and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hindsight_integrations.cara.reflect import reflect
+from hindsight_integrations.config import HindsightConfig
+from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.limits import (
+    MAX_QUERY,
+    checked_count,
+    checked_metadata,
+    checked_moment,
+    checked_tags,
+    checked_text,
+    clean_text,
+)
+from hindsight_integrations.model.entities import EntityMention
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, RecallQuery, TagsMatch
+from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
+from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.offload import Workers
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.projection import BankProjection
+from hindsight_integrations.tempr.recall.pipeline import RecallTools, recall
+from hindsight_integrations.tempr.retain.extraction import LLMExtractor
+from hindsight_integrations.tempr.retain.intake import Content, take_in
+from hindsight_integrations.tempr.retain.pipeline import RetainRequest, RetainTools, retain
+from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
+from hindsight_integrations.tempr.view import BankView
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What an engine lends its banks.
+
+    Attributes:
+        read_only: no verb that writes is allowed.
+    """
+
+    ledger: Ledger
+    embedder: Embedder
+    reranker: Reranker | None
+    model: LanguageModel | None
+    llm: LLMExtractor | None
+    tokens: TokenCounter
+    clock: Clock
+    workers: Workers
+    config: HindsightConfig
+    zone: tzinfo
+    read_only: bool
+
+
+class AsyncMemoryBank:
+    """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
+
+    def __init__(self, name: str, projection: BankProjection, tools: Tools) -> None:
+        self._name, self._projection, self._tools = name, projection, tools
+
+    @property
+    def name(self) -> str:
+        """The bank's id."""
+        return self._name
+
+    async def retain(
+        self,
+        content: Content,
+        *,
+        context: str = "",
+        timestamp: datetime | str | float | None = None,
+        thread: str = "",
+        document_id: str | None = None,
+        entities: Sequence[str] = (),
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, object] | None = None,
+        facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None,
+    ) -> RetainResult:
+        """Remember a text, a document or the messages of a conversation.
+
+        Returns once every index has what was retained. The same input twice is one memory.
+
+        Args:
+            content: text, a Document, or messages: Message, dicts with role and content, or LangChain messages.
+            context: what this is, for extraction ("support chat").
+            timestamp: when it was said or written, for what carries no time of its own; now if None.
+            thread: the conversation; message ids are unique within it.
+            document_id: the caller's id of a plain text.
+            entities: names every memory of this call is about.
+            tags: visibility tags.
+            metadata: strings to keep with every memory.
+            facts: facts somebody else extracted from the content; None means extract them here.
+
+        Raises:
+            InvalidRequest: the input is empty, over a limit or inconsistent.
+            ModelError: extraction or embedding failed; memory is unchanged.
+        """
+        tools = self._tools
+        if tools.read_only:
+            raise InvalidRequest(
+                "retain", "the engine was opened read-only", "Open it without read_only=True."
+            )
+        now = as_utc(checked_moment(timestamp, "timestamp") or tools.clock.now(), tools.zone)
+        thread = clean_text(thread)
+        request = RetainRequest(
+            intake=take_in(content, now=now, zone=tools.zone, thread=thread, document_id=document_id),
+            bank=self._name,
+            zone=tools.zone,
+            now=now,
+            thread=thread,
+            context=clean_text(context),
+            tags=checked_tags(tags),
+            metadata=checked_metadata(metadata or {}),
+            entities=tuple(EntityMention(checked_text(name, "entity", 512)) for name in entities),
+            facts=None if facts is None else tuple(ExtractedFact.model_validate(fact) for fact in facts),
+        )
+        await tools.workers.write(self._claim_embedder)
+        return await retain(request, self._retain_tools())
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 4096,
+        budget: Budget | str = Budget.MID,
+        types: Iterable[FactType | str] = RECALLED_BY_DEFAULT,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        window: tuple[datetime | str, datetime | str] | None = None,
+        as_of: datetime | str | None = None,
+        query_timestamp: datetime | str | float | None = None,
+        include_invalidated: bool = False,
+        k: int | None = None,
+    ) -> RecallResult:
+        """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
+
+        Args:
+            query: the question.
+            max_tokens: what the texts returned may cost together.
+            budget: effort: low, mid or high.
+            types: networks to search.
+            tags: visibility tags asked for.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also return untagged memories.
+            window: (start, end) of the time asked about; None means find it in the question.
+            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+            query_timestamp: what "yesterday" counts from; now if None.
+            include_invalidated: also return what is no longer valid, marked.
+            k: at most this many memories.
+
+        Raises:
+            InvalidRequest: an option is out of range.
+            IndexOutOfStep: an index is broken and could not be healed.
+        """
+        zone = self._tools.zone
+        asked_at = checked_moment(query_timestamp, "query_timestamp") or self._tools.clock.now()
+        state = checked_moment(as_of, "as_of")
+        request = RecallQuery(
+            text=checked_text(query, "query", MAX_QUERY),
+            query_timestamp=as_utc(asked_at, zone),
+            max_tokens=checked_count(max_tokens, "max_tokens"),
+            budget=_choice(Budget, budget, "budget"),
+            types=tuple(_choice(FactType, kind, "types") for kind in _listed(types)),
+            tags=checked_tags(tags),
+            tags_match=_choice(TagsMatch, tags_match, "tags_match"),
+            window=_window(window, zone),
+            as_of=as_utc(state, zone) if state else None,
+            include_invalidated=include_invalidated,
+            k=None if k is None else checked_count(k, "k", most=10_000),
+        )
+        return await recall(request, await self._current_view(), self._recall_tools())
+
+    async def reflect(self, query: str, *, max_tokens: int = 4096) -> Reflection:
+        """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
+
+        Without a model the answer is the best memories themselves, and `extractive` is True.
+
+        Args:
+            query: the question.
+            max_tokens: budget of the memories the answer may use.
+
+        Raises:
+            ModelError: the model failed; memory is unchanged.
+        """
+        header = await self._tools.workers.read(self._tools.ledger.bank, self._name, create=False)
+
+        async def recall_for(text: str) -> RecallResult:
+            return await self.recall(text, max_tokens=max_tokens)
+
+        return await reflect(query, recall_for, profile=header.profile, model=self._tools.model)
+
+    async def profile(self) -> BankProfile:
+        """Who the agent behind this bank is."""
+        return (await self._tools.workers.read(self._tools.ledger.bank, self._name, create=False)).profile
+
+    async def set_profile(self, profile: BankProfile) -> None:
+        """Replace the profile."""
+        await self._tools.workers.write(self._tools.ledger.set_profile, self._name, profile)
+
+    async def count(self) -> int:
+        """How many memories the bank holds, those no longer valid included."""
+        return await self._tools.workers.read(self._tools.ledger.count, self._name)
+
+    async def reindex(self) -> int:
+        """Embed every memory anew with the engine's embedder, e.g. after changing it; returns how many."""
+        return await self._tools.workers.write(self._reembed)
+
+    def _recall_tools(self) -> RecallTools:
+        tools = self._tools
+        return RecallTools(tools.embedder, tools.reranker, tools.workers, tools.config.recall, tools.zone)
+
+    def _retain_tools(self) -> RetainTools:
+        tools = self._tools
+        return RetainTools(self._projection, tools.embedder, tools.tokens, tools.llm, tools.workers)
+
+    async def _current_view(self) -> BankView:
+        """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first."""
+        self._tools.workers.check_open()
+        view = self._projection.view()
+        if view.failures or (self._tools.read_only and self._projection.behind()):
+            await self._tools.workers.write(self._projection.catch_up)
+            view = self._projection.view()
+        if len(view.columns):
+            await self._tools.workers.read(self._check_embedder)
+        return view
+
+    def _check_embedder(self) -> None:
+        stored = self._tools.ledger.bank(self._name, create=False).embedder
+        given = self._tools.embedder.identity
+        if stored is not None and not stored.matches(given):
+            raise EmbedderMismatch(self._name, str(stored), str(given))
+
+    def _claim_embedder(self) -> None:
+        """On the first retain the bank remembers who makes its vectors; later ones must be the same."""
+        self._check_embedder()
+        if self._tools.ledger.bank(self._name, create=False).embedder is None:
+            nothing = np.empty(0, np.int64)
+            self._tools.ledger.set_embedder(
+                self._name, self._tools.embedder.identity, nothing, np.empty((0, 0), np.float32)
+            )
+            self._projection.catch_up()
+
+    def _reembed(self) -> int:
+        if self._tools.read_only:
+            raise InvalidRequest(
+                "reindex", "the engine was opened read-only", "Open it without read_only=True."
+            )
+        self._projection.catch_up()
+        ids = self._projection.view().columns.ids
+        stored = self._tools.ledger.units(self._name, ids)
+        vectors = self._tools.embedder.embed_documents([_embedded(stored[int(row)]) for row in ids])
+        self._tools.ledger.set_embedder(self._name, self._tools.embedder.identity, ids, vectors)
+        self._projection.reembedded()
+        return len(ids)
+
+
+def _embedded(unit: MemoryUnit) -> str:
+    return embedding_text(unit.text, unit.occurred, unit.mentioned_at)
+
+
+def _listed(values: Iterable[FactType | str]) -> list[FactType | str]:
+    kinds = [values] if isinstance(values, str) else list(values)
+    if not kinds:
+        raise InvalidRequest("types", "it is empty", "Name at least one network, or leave it out.")
+    return kinds
+
+
+def _choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(kind)
+        raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
+
+
+def _window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
+    if bounds is None:
+        return None
+    start, end = (checked_moment(bound, "window") for bound in bounds)
+    if start is None or end is None:
+        raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
+    return Interval(as_utc(start, zone), as_utc(end, zone))

@@ -1,0 +1,84 @@
+"""The commands: demo, doctor, retain, recall."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hindsight_integrations import Hindsight, HindsightError
+from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
+from hindsight_integrations.cli.demo import run_demo
+from hindsight_integrations.cli.show import show_recalled
+
+app = typer.Typer(
+    help="Long-term memory for agents, from the command line.", no_args_is_help=True, add_completion=False
+)
+console = Console(highlight=False)
+
+Folder = Annotated[Path, typer.Argument(help="The memory's directory.")]
+Bank = Annotated[str, typer.Option(help="The bank.")]
+
+
+@app.command()
+def demo(
+    data: Annotated[
+        Path | None, typer.Argument(help="A LoCoMo conversation; the sample if left out.")
+    ] = None,
+) -> None:
+    """Retain a conversation in a fresh memory and answer five questions by recall."""
+    conversation = sample_conversation() if data is None else load_conversation(data)
+    run_demo(conversation, console)
+
+
+@app.command()
+def doctor(path: Folder) -> None:
+    """Say what a memory runs on, what it holds, and what is broken."""
+    with Hindsight.open(path, read_only=True) as hindsight:
+        health = hindsight.doctor()
+    table = Table(show_header=False, box=None)
+    for role, name in health.backends.items():
+        table.add_row(role, escape(name))
+    for bank, (units, revision) in health.banks.items():
+        table.add_row(f"bank {escape(bank)}", f"{units} memories, revision {revision}")
+    for bank, problem in health.failures.items():
+        table.add_row(f"[red]bank {escape(bank)}[/red]", escape(problem))
+    console.print(table)
+
+
+@app.command()
+def retain(
+    path: Folder, text: Annotated[str, typer.Argument(help="What to remember.")], bank: Bank = "default"
+) -> None:
+    """Remember a text."""
+    with Hindsight.open(path) as hindsight:
+        result = hindsight.bank(bank).retain(text)
+    console.print(f"{result.created} new memories")
+
+
+@app.command()
+def recall(
+    path: Folder,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    bank: Bank = "default",
+    max_tokens: Annotated[int, typer.Option(help="Token budget.")] = 1024,
+) -> None:
+    """Find the memories that answer a question."""
+    with Hindsight.open(path, read_only=True) as hindsight:
+        found = hindsight.bank(bank, create=False).recall(query, max_tokens=max_tokens)
+    show_recalled(found, console)
+
+
+def run() -> None:
+    """The app with errors as one line instead of a traceback."""
+    try:
+        app(standalone_mode=False)
+    except HindsightError as error:
+        console.print(f"[red]{escape(str(error))}[/red]")
+        raise SystemExit(1) from error
+    except typer.Exit as stop:
+        raise SystemExit(stop.exit_code) from None

@@ -1,0 +1,146 @@
+"""The sync face: every verb of the async one, run on one event loop in a thread of the engine's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from functools import partial, wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from hindsight_integrations.assembly import AsyncHindsight
+from hindsight_integrations.bank import AsyncMemoryBank
+from hindsight_integrations.errors import InvalidRequest
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Q = ParamSpec("Q")
+Target = TypeVar("Target")
+Face = TypeVar("Face")
+
+
+class _Loop:
+    """One event loop on a thread; runs coroutines for callers on any other thread."""
+
+    def __init__(self, engine: AsyncHindsight) -> None:
+        self._engine = engine
+        self._context: AbstractContextManager[BlockingPortal] = start_blocking_portal()
+        self._portal = self._context.__enter__()
+        self._thread = self._portal.call(threading.get_ident)
+
+    def run(self, call: Callable[[], Awaitable[R]]) -> R:
+        """Wait for a coroutine.
+
+        Raises:
+            EngineClosed: the engine was closed, or belongs to the parent of this forked process.
+            InvalidRequest: called from the loop's own thread, where waiting would never end.
+        """
+        self._engine.check_open()
+        if threading.get_ident() == self._thread:
+            raise InvalidRequest(
+                "sync call",
+                "it was made inside the engine's own event loop",
+                "Use the async face there and await it.",
+            )
+        return self._portal.call(call)
+
+    def stop(self) -> None:
+        """Stop the loop and its thread."""
+        self._context.__exit__(None, None, None)
+
+
+class _SyncFace:
+    """What a sync object needs: the async one it stands for, and the loop."""
+
+    def __init__(self, target: object, loop: _Loop) -> None:
+        self._target, self._loop = target, loop
+
+
+def _awaited(verb: Callable[Concatenate[Target, P], Awaitable[R]]) -> Callable[Concatenate[_SyncFace, P], R]:
+    """The same verb without await: same name, parameters and docstring."""
+
+    @wraps(verb)
+    def call(face: _SyncFace, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return face._loop.run(partial(verb, face._target, *args, **kwargs))  # type: ignore[arg-type] # noqa: SLF001 - the face holds the verb's own class; both are of this module
+
+    return call
+
+
+class MemoryBank(_SyncFace):
+    """One bank of memories: retain, recall, reflect. Made by `Hindsight.bank`; usable from any thread."""
+
+    @property
+    def name(self) -> str:
+        """The bank's id."""
+        return self._bank.name
+
+    @property
+    def _bank(self) -> AsyncMemoryBank:
+        assert isinstance(self._target, AsyncMemoryBank)  # noqa: S101 - narrows the type; `Hindsight.bank` makes no other
+        return self._target
+
+    retain = _awaited(AsyncMemoryBank.retain)
+    recall = _awaited(AsyncMemoryBank.recall)
+    reflect = _awaited(AsyncMemoryBank.reflect)
+    profile = _awaited(AsyncMemoryBank.profile)
+    set_profile = _awaited(AsyncMemoryBank.set_profile)
+    count = _awaited(AsyncMemoryBank.count)
+    reindex = _awaited(AsyncMemoryBank.reindex)
+
+
+def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:
+    """A classmethod body opening the async engine with the same arguments."""
+
+    @wraps(opener)
+    def open_sync(cls: type[Hindsight], /, *args: Q.args, **kwargs: Q.kwargs) -> Hindsight:
+        engine = opener(*args, **kwargs)
+        return cls(engine, _Loop(engine))
+
+    return open_sync
+
+
+class Hindsight(_SyncFace):
+    """The engine's sync face: opens banks over one data directory.
+
+    with Hindsight.open("memory") as hindsight:
+        bank = hindsight.bank("alice")
+        bank.retain("Alice moved to Lisbon in May 2024.")
+        found = bank.recall("Where does Alice live?")
+
+    Works in scripts, notebooks, threads and inside somebody else's running event loop (which it blocks meanwhile).
+    """
+
+    open = classmethod(_opened(AsyncHindsight.open))
+    banks = _awaited(AsyncHindsight.banks)
+    doctor = _awaited(AsyncHindsight.doctor)
+
+    def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
+        return MemoryBank(self._loop.run(partial(self._engine.bank, name, create=create)), self._loop)
+
+    def close(self) -> None:  # noqa: D102 - docstring set below, from the async face
+        if not self._engine.closed:
+            self._engine.close_now()
+            self._loop.stop()
+
+    bank.__doc__, close.__doc__ = AsyncHindsight.bank.__doc__, AsyncHindsight.close.__doc__
+
+    @property
+    def asynchronous(self) -> AsyncHindsight:
+        """The same engine's async face, over the same banks."""
+        return self._engine
+
+    @property
+    def _engine(self) -> AsyncHindsight:
+        assert isinstance(self._target, AsyncHindsight)  # noqa: S101 - narrows the type; `open` makes no other
+        return self._target
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

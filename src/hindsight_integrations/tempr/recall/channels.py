@@ -1,0 +1,144 @@
+"""The four channels (paper section 4.2.2): each a ranked list of row ids, filtered before it is cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.config import GraphStrategy
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.ports.arrays import BoolArray, FloatArray, Hits, IntArray, Vector, no_hits, ranked
+from hindsight_integrations.tempr.recall.activation import (
+    SEMANTIC_SEEDS,
+    entity_seeds,
+    link_expansion,
+    spread,
+)
+from hindsight_integrations.tempr.recall.temporal import temporal_hits
+from hindsight_integrations.tempr.view import BankView
+
+EXACT_LIMIT = 20_000  # a mask leaving at most this many units is scored exactly [design section 3]
+AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
+
+_CAUSAL_QUESTION = re.compile(
+    r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b", re.I
+)
+_CHAIN = re.compile(r"\w['\u2019]s \w+['\u2019]s \w+", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A mask over the columns and how many units it lets through."""
+
+    mask: BoolArray
+    count: int
+
+    @property
+    def all(self) -> bool:
+        """Whether it excludes nothing."""
+        return self.count == len(self.mask)
+
+
+def semantic_channel(
+    view: BankView, selected: Selection, vector: Vector, *, limit: int, floor: float
+) -> Hits:
+    """Nearest units by cosine (paper eq. 9, 10), none below the embedder's floor."""
+    if not selected.count:
+        return no_hits()
+    if not selected.all and selected.count <= EXACT_LIMIT:
+        hits = view.scorer.search_among(vector, view.columns.ids[selected.mask], limit)
+    else:
+        query = vector.reshape(1, -1)
+        hits = search_allowed(lambda ask: view.vectors.search(query, ask)[0], view, selected, limit)
+    keep = hits.scores >= floor
+    return Hits(hits.ids[keep], hits.scores[keep])
+
+
+def keyword_channel(view: BankView, selected: Selection, text: str, *, limit: int) -> Hits:
+    """Best units by BM25 (paper eq. 11)."""
+    if not selected.count:
+        return no_hits()
+    if not selected.all and selected.count <= AMONG_LIMIT:
+        return view.keywords.search(text, limit, view.columns.ids[selected.mask])
+    return search_allowed(lambda ask: view.keywords.search(text, ask), view, selected, limit)
+
+
+def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
+    """The best `limit` hits the selection lets through, asking for twice as many until enough survive."""
+    total = len(view.columns)
+    ask = min(limit + total - selected.count, 2 * limit)
+    while True:
+        hits = search(ask)
+        keep = view.columns.allowed(hits.ids, selected.mask)
+        if keep.sum() >= limit or len(hits) < ask or ask >= total:
+            return Hits(hits.ids[keep][:limit], hits.scores[keep][:limit])
+        ask *= 2
+
+
+def temporal_channel(
+    view: BankView, selected: Selection, window: Interval | None, vector: Vector, *, limit: int
+) -> Hits:
+    """Units of the time asked about (paper eq. 13, 14), weighted by how relevant they are.
+
+    Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the temporal
+    score times the cosine mapped to [0, 1].
+    """
+    if window is None or not selected.count:
+        return no_hits()
+    columns, mask = view.columns, selected.mask
+    hits = temporal_hits(
+        columns.ids[mask], columns.starts[mask], columns.ends[mask], columns.mentioned[mask], window=window
+    )
+    relevance = (1.0 + cosines(view, vector, hits.ids)) / 2.0
+    return ranked(hits.ids, hits.scores * relevance, limit)
+
+
+def graph_channel(
+    view: BankView,
+    selected: Selection,
+    *,
+    seeds: Hits,
+    named: IntArray,
+    vector: Vector,
+    strategy: GraphStrategy,
+    limit: int,
+) -> Hits:
+    """Units connected to the best semantic hits and to the entities the question names (paper eq. 12).
+
+    Args:
+        seeds: semantic hits; the first 20 are entry points.
+        named: row ids of entities named in the question.
+    """
+    allowed = None if selected.all else view.columns.ids[selected.mask]
+
+    def similarity(ids: IntArray) -> FloatArray:
+        return cosines(view, vector, ids)
+
+    direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=similarity)
+    entry = Hits(
+        np.concatenate([seeds.ids[:SEMANTIC_SEEDS], direct.ids]),
+        np.concatenate([seeds.scores[:SEMANTIC_SEEDS], direct.scores]),
+    )
+    walk = spread if strategy == GraphStrategy.SPREADING_ACTIVATION else link_expansion
+    return walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=similarity)
+
+
+def cosines(view: BankView, vector: Vector, ids: IntArray) -> FloatArray:
+    """Cosine of each unit with the question, (n,); 0 where the vector is not known."""
+    return np.nan_to_num(view.scorer.similarities(vector, ids), nan=0.0)
+
+
+def graph_is_asked_for(text: str, named: IntArray, hubs: IntArray) -> bool:
+    """Whether the question gives the graph something to walk from (design section 6, gate).
+
+    A named entity that is not everywhere, a question for a cause, or a chain of possessives. Without one, spreading
+    from whatever was similar costs recall (measured, notes and decision 004).
+    """
+    return (
+        bool(len(np.setdiff1d(named, hubs)))
+        or bool(_CAUSAL_QUESTION.search(text))
+        or bool(_CHAIN.search(text))
+    )

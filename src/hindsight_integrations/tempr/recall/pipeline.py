@@ -1,0 +1,257 @@
+"""Recall, top to bottom (paper section 4.2; design section 5): plan, channels, fusion, hydrate, rerank, pack."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import tzinfo
+
+import numpy as np
+
+from hindsight_integrations.config import OnChannelFailure, RecallConfig
+from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult, Stage, Trace
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.offload import Workers
+from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.tempr.recall.channels import (
+    Selection,
+    graph_channel,
+    graph_is_asked_for,
+    keyword_channel,
+    semantic_channel,
+    temporal_channel,
+)
+from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
+from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, possible_names, selection
+from hindsight_integrations.tempr.recall.ranking import final_scores
+from hindsight_integrations.tempr.recall.rerank import score_until
+from hindsight_integrations.tempr.recall.scoring import Float64Array
+from hindsight_integrations.tempr.retain.names import normalise_name
+from hindsight_integrations.tempr.view import BankView
+
+INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTools:
+    """What recall needs of the engine."""
+
+    embedder: Embedder
+    reranker: Reranker | None
+    workers: Workers
+    config: RecallConfig
+    zone: tzinfo
+
+
+class _Timer:
+    """Appends stages to a trace as they end."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[dict[str, str | int | float]]:
+        started = time.perf_counter()
+        detail: dict[str, str | int | float] = {}
+        yield detail
+        self.trace.stages.append(Stage(name, (time.perf_counter() - started) * 1000, detail))
+
+
+async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallResult:
+    """Find the memories that answer a query and fit its token budget. Changes nothing.
+
+    Raises:
+        IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
+    """
+    timer = _Timer(Trace())
+    recalled = await tools.workers.read(_plan, query, tools, timer)
+    mask = selection(view.columns, query)
+    selected = Selection(mask, int(mask.sum()))
+    lists = await _channels(recalled, view, selected, tools, timer)
+    return await tools.workers.read(_finish, recalled, view, lists, tools, timer)
+
+
+def _plan(query: RecallQuery, tools: RecallTools, timer: _Timer) -> RecallPlan:
+    with timer.stage("embed query"):
+        vector = tools.embedder.embed_query(query.text)
+    with timer.stage("plan"):
+        return plan(query, vector, tools.config, tools.zone)
+
+
+async def _channels(
+    recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: _Timer
+) -> dict[Channel, Hits]:
+    """Semantic, keyword and window match together; then the graph from the semantic seeds and the entities named."""
+    run = _ChannelRunner(recalled, view, selected, tools, timer)
+    read = tools.workers.read
+    semantic, keyword, temporal = await asyncio.gather(
+        read(run.semantic), read(run.keyword), read(run.temporal)
+    )
+    graph = await read(run.graph, semantic)
+    return {
+        Channel.SEMANTIC: semantic,
+        Channel.KEYWORD: keyword,
+        Channel.GRAPH: graph,
+        Channel.TEMPORAL: temporal,
+    }
+
+
+class _ChannelRunner:
+    """The channels of one recall, each timed and each failing as configured."""
+
+    def __init__(
+        self, recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: _Timer
+    ) -> None:
+        self._plan, self._view, self._selected, self._tools, self._timer = (
+            recalled,
+            view,
+            selected,
+            tools,
+            timer,
+        )
+
+    def semantic(self) -> Hits:
+        floor = self._tools.embedder.identity.thresholds.channel_floor
+        return self._guarded(
+            Channel.SEMANTIC,
+            lambda: semantic_channel(
+                self._view, self._selected, self._plan.vector, limit=self._plan.limit, floor=floor
+            ),
+        )
+
+    def keyword(self) -> Hits:
+        text, limit = self._plan.query.text, self._plan.limit
+        return self._guarded(
+            Channel.KEYWORD, lambda: keyword_channel(self._view, self._selected, text, limit=limit)
+        )
+
+    def temporal(self) -> Hits:
+        window, vector, limit = self._plan.window, self._plan.vector, self._plan.limit
+        return self._guarded(
+            Channel.TEMPORAL,
+            lambda: temporal_channel(self._view, self._selected, window, vector, limit=limit),
+        )
+
+    def graph(self, seeds: Hits) -> Hits:
+        return self._guarded(Channel.GRAPH, lambda: self._walk(seeds))
+
+    def _walk(self, seeds: Hits) -> Hits:
+        named = named_entities(self._plan.query.text, self._view)
+        if not graph_is_asked_for(self._plan.query.text, named, self._view.hubs):
+            self._timer.trace.notes.append("graph: not asked for by this question")
+            return no_hits()
+        return graph_channel(
+            self._view,
+            self._selected,
+            seeds=seeds,
+            named=named,
+            vector=self._plan.vector,
+            strategy=self._tools.config.graph,
+            limit=self._plan.limit,
+        )
+
+    def _guarded(self, channel: Channel, search: Callable[[], Hits]) -> Hits:
+        """The channel's hits, timed; its failure raises, or leaves the channel out, as configured."""
+        with self._timer.stage(channel) as detail:
+            try:
+                self._check(channel)
+                hits = search()
+            except StorageError as error:
+                if self._tools.config.on_channel_failure == OnChannelFailure.RAISE:
+                    raise
+                self._timer.trace.notes.append(f"{channel}: left out, {error}")
+                hits = no_hits()
+            detail["hits"] = len(hits)
+        return hits
+
+    def _check(self, channel: Channel) -> None:
+        index = INDEX_OF.get(channel, "")
+        if index in self._view.failures:
+            raise IndexOutOfStep(index, self._view.bank, self._view.failures[index])
+
+
+def named_entities(text: str, view: BankView) -> IntArray:
+    """Row ids of the bank's entities a question names, ascending."""
+    names = sorted({normalise_name(name) for name in possible_names(text)} - {""})
+    entities = view.ledger.entities_named(view.bank, names)
+    rows = view.ledger.entity_rows(view.bank, [entity.id for entity in entities.values()])
+    return np.unique(np.fromiter(rows.values(), np.int64, len(rows)))
+
+
+def _finish(
+    recalled: RecallPlan, view: BankView, lists: Mapping[Channel, Hits], tools: RecallTools, timer: _Timer
+) -> RecallResult:
+    with timer.stage("fuse"):
+        ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in lists.items()})
+    ids, scores = _rerank(recalled, view, ids, fused, tools, timer)
+    query = recalled.query
+    with timer.stage("pack"):
+        tokens = view.columns.tokens[view.columns.positions(ids)]
+        kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
+    with timer.stage("hydrate"):
+        units = _hydrate(view, ids[kept], scores[kept], lists)
+    return RecallResult(units, int(tokens[kept].sum()), recalled.window, timer.trace)
+
+
+def _rerank(
+    recalled: RecallPlan,
+    view: BankView,
+    ids: IntArray,
+    fused: Float64Array,
+    tools: RecallTools,
+    timer: _Timer,
+) -> tuple[IntArray, Float64Array]:
+    """Fused order, its head reordered by the reranker where there is one; units it did not read stay behind."""
+    if tools.reranker is None or not len(ids):
+        return ids, fused
+    head = ids[: recalled.rerank_limit]
+    with timer.stage("rerank") as detail:
+        stored = view.ledger.units(view.bank, head)
+        units = [stored[int(i)] for i in head]
+        logits = score_until(tools.reranker, recalled.query.text, units, tools.config.rerank_deadline_ms)
+        detail["scored"], detail["candidates"] = len(logits), len(head)
+    if len(logits) < len(head):
+        timer.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(head)} candidates")
+    asked_at = recalled.query.query_timestamp
+    scored = final_scores(
+        logits, head[: len(logits)], view.columns, window=recalled.window, asked_at=asked_at
+    )
+    order = np.argsort(-scored, kind="stable")
+    # Units the reranker did not read stay behind those it did, in fused order, on a scale that keeps them there.
+    behind = scored.min() - 1.0 - np.arange(len(ids) - len(logits))
+    return np.concatenate([head[: len(logits)][order], ids[len(logits) :]]), np.concatenate(
+        [scored[order], behind]
+    )
+
+
+def _hydrate(
+    view: BankView, ids: IntArray, scores: Float64Array, lists: Mapping[Channel, Hits]
+) -> tuple[RecalledUnit, ...]:
+    stored = view.ledger.units(view.bank, ids)
+    entities = view.ledger.entities_of(view.bank, ids)
+    places = {channel: {int(i): rank for rank, i in enumerate(hits.ids)} for channel, hits in lists.items()}
+    return tuple(
+        RecalledUnit(
+            unit=stored[int(row)],
+            score=float(score),
+            channels={
+                channel: ChannelHit(
+                    places[channel][int(row)] + 1, float(hits.scores[places[channel][int(row)]])
+                )
+                for channel, hits in lists.items()
+                if int(row) in places[channel]
+            },
+            entities=tuple(entity.name for entity in entities.get(int(row), ())),
+            valid=stored[int(row)].closed_at is None,
+        )
+        for row, score in zip(ids, scores, strict=True)
+        if int(row) in stored
+    )

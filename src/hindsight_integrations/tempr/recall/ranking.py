@@ -1,0 +1,54 @@
+"""Final scores of reranked units: the reranker's logit nudged by recency, time asked about and proof (design section 6)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.model.time import Interval, to_micros
+from hindsight_integrations.ports.arrays import UNDATED, FloatArray, IntArray
+from hindsight_integrations.tempr.columns import Columns
+from hindsight_integrations.tempr.recall.scoring import (
+    NEUTRAL,
+    Float64Array,
+    Signals,
+    days_before,
+    event_moments,
+    final_score,
+    recency,
+    temporal_proximity,
+)
+
+DAY = 86_400_000_000  # microseconds
+
+
+def final_scores(
+    logits: FloatArray, ids: IntArray, columns: Columns, *, window: Interval | None, asked_at: datetime
+) -> Float64Array:
+    """Log-odds of units after the boosts, (n,).
+
+    Args:
+        logits: raw reranker output, (n,).
+        ids: row ids of the units, (n,).
+        columns: where their times are.
+        window: the time asked about, if any.
+        asked_at: the query's time, from which recency counts.
+    """
+    at = columns.positions(ids)
+    starts, ends, mentioned = columns.starts[at], columns.ends[at], columns.mentioned[at]
+    moments = event_moments(starts, mentioned)
+    signals = Signals(
+        recency=recency(days_before(moments, to_micros(asked_at))),
+        temporal=_temporal(starts, ends, window),
+    )
+    return final_score(logits, signals)
+
+
+def _temporal(starts: IntArray, ends: IntArray, window: Interval | None) -> Float64Array:
+    """Proximity of each unit's middle to the window's; neutral for undated units and timeless questions."""
+    if window is None:
+        return np.full(len(starts), NEUTRAL)
+    centre = to_micros(window.midpoint)
+    middles = np.where(starts == UNDATED, np.nan, (starts // 2 + ends // 2 - centre) / DAY)
+    return temporal_proximity(middles, (window.end - window.start).total_seconds() / 86_400)

@@ -1,0 +1,163 @@
+"""Drafts: extracted facts as memory units, before anything of the bank is known. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+
+from hindsight_integrations.model.entities import EntityMention
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.units import MemoryUnit, Record
+from hindsight_integrations.tempr.retain.time_normalisation import occurrence
+
+NAMESPACE = uuid.UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
+"""Namespace of unit and entity ids; changing it would make every retained fact new."""
+
+
+@dataclass(frozen=True, slots=True)
+class CausalClaim:
+    """Draft `target` of the same list stands in `relation` to this one."""
+
+    target: int
+    relation: CausalRelation
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A unit to be, with what must be resolved against the bank.
+
+    Attributes:
+        unit: everything but its tokens, which are counted in one batch.
+        mentions: entities as extraction wrote them.
+        causes: causal claims, by position in the list of drafts.
+        invalidates: statements of what this fact makes obsolete.
+    """
+
+    unit: MemoryUnit
+    mentions: tuple[EntityMention, ...] = ()
+    causes: tuple[CausalClaim, ...] = ()
+    invalidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the facts of one extraction come from: what all their units share.
+
+    Attributes:
+        bank: the bank's name.
+        zone: the bank's time zone.
+        moments: mention time of each message id.
+        mentioned_at: mention time of facts without a known source.
+    """
+
+    bank: str
+    zone: tzinfo
+    mentioned_at: datetime
+    moments: Mapping[str, datetime] = field(default_factory=dict)
+    thread: str = ""
+    document_id: str | None = None
+    context: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    entities: tuple[EntityMention, ...] = ()
+
+
+def normalised_text(text: str) -> str:
+    """Text as it counts for identity: compatibility-normalised, case-folded, single-spaced."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def unit_text(fact: ExtractedFact) -> str:
+    """The narrative text of a fact: what, when and why. Who and where are already told in `what` (paper A.1)."""
+    parts = [fact.what, f"When: {fact.when}" if fact.when else "", fact.why]
+    return " | ".join(part for part in parts if part)
+
+
+def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
+    """The id that makes the same retain twice the same rows (design section 4)."""
+    place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
+    return str(uuid.uuid5(NAMESPACE, "\x1e".join((origin.bank, place, str(ordinal), normalised_text(text)))))
+
+
+def draft_facts(
+    chunks: Iterable[Sequence[ExtractedFact]], origin: Origin
+) -> tuple[list[Draft], list[Dropped]]:
+    """Facts, chunk by chunk, as drafts in order; what cannot become a unit is dropped with its reason.
+
+    Causal indexes count within a chunk, as the extraction that wrote them did.
+    """
+    drafts: list[Draft] = []
+    dropped: list[Dropped] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for number, facts in enumerate(chunks):
+        kept: dict[int, int] = {}
+        for index, fact in enumerate(facts):
+            problem = _problem(fact, origin)
+            if problem:
+                dropped.append(Dropped(fact.what[:200], problem))
+                continue
+            kept[index] = len(drafts)
+            drafts.append(_draft(fact, origin, chunk=number, seen=seen))
+        _connect(drafts, facts, kept)
+    return drafts, dropped
+
+
+def _problem(fact: ExtractedFact, origin: Origin) -> str:
+    if not fact.what.strip():
+        return "it says nothing"
+    if origin.moments and fact.sources and not any(source in origin.moments for source in fact.sources):
+        return f"it cites messages that were not given: {', '.join(fact.sources[:3])}"
+    return ""
+
+
+def _draft(fact: ExtractedFact, origin: Origin, *, chunk: int, seen: dict[tuple[str, ...], int]) -> Draft:
+    sources = tuple(source for source in fact.sources if source in origin.moments)
+    place = sources or (str(chunk),)
+    ordinal = seen[place] = seen.get(place, -1) + 1
+    text = unit_text(fact)
+    unit = MemoryUnit(
+        id=unit_id(origin, sources=sources, chunk=chunk, ordinal=ordinal, text=text),
+        bank=origin.bank,
+        text=text,
+        fact_type=fact.fact_type,
+        mentioned_at=max((origin.moments[source] for source in sources), default=origin.mentioned_at),
+        occurred=occurrence(fact.occurred_start, fact.occurred_end, origin.zone),
+        context=origin.context,
+        metadata=origin.metadata,
+        tags=origin.tags,
+        document_id=origin.document_id,
+        chunk=chunk,
+        thread=origin.thread,
+        sources=sources,
+        record=_record(fact),
+    )
+    named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
+    return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+
+
+def _record(fact: ExtractedFact) -> Record | None:
+    if fact.record is None:
+        return None
+    return Record(fact.record.kind, fact.record.value, fact.record.category, fact.record.unit)
+
+
+def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:
+    for index, position in kept.items():
+        claims = tuple(
+            CausalClaim(kept[claim.target_fact_index], claim.relation_type, claim.strength)
+            for claim in facts[index].causal_relations
+            if claim.target_fact_index in kept and claim.target_fact_index != index
+        )
+        if claims:
+            drafts[position] = replace(drafts[position], causes=claims)
+
+
+def with_tokens(drafts: Sequence[Draft], tokens: Sequence[int]) -> list[Draft]:
+    """The drafts with what each text costs (paper eq. 8)."""
+    return [replace(d, unit=replace(d.unit, tokens=count)) for d, count in zip(drafts, tokens, strict=True)]

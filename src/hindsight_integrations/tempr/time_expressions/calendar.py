@@ -1,0 +1,198 @@
+"""Calendar arithmetic on naive local times: weeks start on Monday, spans are half-open. No words, no zones.
+
+Every function raises ValueError or OverflowError for a date outside the years 1 to 9999; the grammar reads that as
+"no such time".
+"""
+
+from __future__ import annotations
+
+import calendar as _month_lengths
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from enum import StrEnum
+
+from hindsight_integrations.model.time import Granule
+
+EARLIEST = datetime.min  # the open past ends in year 1
+LATEST = datetime.max  # the open future ends with year 9999
+SATURDAY = 5
+
+
+class Unit(StrEnum):
+    """What people count time in."""
+
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+    WEEKEND = "weekend"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+    DECADE = "decade"
+    CENTURY = "century"
+
+
+GRANULE_OF = {
+    Unit.MINUTE: Granule.MINUTE,
+    Unit.HOUR: Granule.HOUR,
+    Unit.DAY: Granule.DAY,
+    Unit.WEEK: Granule.WEEK,
+    Unit.WEEKEND: Granule.DAY,
+    Unit.MONTH: Granule.MONTH,
+    Unit.QUARTER: Granule.QUARTER,
+    Unit.YEAR: Granule.YEAR,
+    Unit.DECADE: Granule.YEAR,
+    Unit.CENTURY: Granule.YEAR,
+}
+
+_FIXED = {
+    Unit.MINUTE: timedelta(minutes=1),
+    Unit.HOUR: timedelta(hours=1),
+    Unit.DAY: timedelta(days=1),
+    Unit.WEEK: timedelta(days=7),
+    Unit.WEEKEND: timedelta(days=7),
+}
+_MONTHS = {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.YEAR: 12, Unit.DECADE: 120, Unit.CENTURY: 1200}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of local time [start, end).
+
+    Attributes:
+        start: first instant, naive.
+        end: first instant after it, naive.
+        unit: the unit it was told in.
+        floating: the words gave no year, so a neighbouring expression may supply one.
+    """
+
+    start: datetime
+    end: datetime
+    unit: Unit
+    floating: bool = False
+
+
+def midnight(moment: date) -> datetime:
+    """The first instant of the day of `moment`."""
+    return datetime.combine(moment.date() if isinstance(moment, datetime) else moment, time.min)
+
+
+def shift(moment: datetime, unit: Unit, count: int) -> datetime:
+    """`moment` moved by `count` units; 31 May minus three months is 28 or 29 February."""
+    if unit in _FIXED:
+        return moment + _FIXED[unit] * count
+    months = moment.year * 12 + moment.month - 1 + _MONTHS[unit] * count
+    year, month = divmod(months, 12)
+    last = _month_lengths.monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+
+
+def _floor(moment: datetime, unit: Unit) -> datetime:
+    if unit is Unit.MINUTE:
+        return moment.replace(second=0, microsecond=0)
+    if unit is Unit.HOUR:
+        return moment.replace(minute=0, second=0, microsecond=0)
+    day = midnight(moment)
+    if unit in {Unit.WEEK, Unit.WEEKEND}:
+        return day - timedelta(days=day.weekday())
+    if unit is Unit.DAY:
+        return day
+    width = _MONTHS[unit]
+    year, month = divmod((day.year * 12 + day.month - 1) // width * width, 12)
+    return day.replace(year=max(year, 1), month=month + 1, day=1)
+
+
+def containing(unit: Unit, moment: datetime) -> Span:
+    """The calendar unit around `moment`; for a weekend, that of its Monday-to-Sunday week."""
+    start = _floor(moment, unit)
+    if unit is Unit.WEEKEND:
+        saturday = start + timedelta(days=SATURDAY)
+        return Span(saturday, saturday + timedelta(days=2), unit)
+    return Span(start, shift(start, unit, 1), unit)
+
+
+def day_span(year: int, month: int, day: int) -> Span:
+    """One day."""
+    return containing(Unit.DAY, datetime(year, month, day))  # noqa: DTZ001 - local times are naive here
+
+
+def month_span(year: int, month: int, months: int = 1, unit: Unit = Unit.MONTH) -> Span:
+    """`months` whole months from the first of `month`."""
+    start = day_span(year, month, 1).start
+    return Span(start, shift(start, Unit.MONTH, months), unit)
+
+
+def years_span(year: int, years: int = 1, unit: Unit = Unit.YEAR) -> Span:
+    """`years` whole years from 1 January of `year`."""
+    return month_span(year, 1, 12 * years, unit)
+
+
+def days_span(first: datetime, last: datetime, unit: Unit = Unit.DAY) -> Span:
+    """From the day of `first` to the day of `last`, both included."""
+    return Span(midnight(first), midnight(last) + timedelta(days=1), unit)
+
+
+def weekday_before(moment: datetime, weekday: int) -> Span:
+    """The latest such weekday before the day of `moment` (Monday is 0)."""
+    back = (moment.weekday() - weekday - 1) % 7 + 1
+    return containing(Unit.DAY, moment - timedelta(days=back))
+
+
+def weekday_after(moment: datetime, weekday: int) -> Span:
+    """The next such weekday after the day of `moment`."""
+    ahead = (weekday - moment.weekday() - 1) % 7 + 1
+    return containing(Unit.DAY, moment + timedelta(days=ahead))
+
+
+def weekday_in(week: Span, weekday: int) -> Span:
+    """That weekday of a Monday-to-Sunday week."""
+    return containing(Unit.DAY, week.start + timedelta(days=weekday))
+
+
+def weekend_near(moment: datetime) -> Span:
+    """The weekend nearest to a day: Monday and Tuesday belong to the one just past."""
+    return containing(Unit.WEEKEND, moment - timedelta(days=2))
+
+
+def nth_weekday(span: Span, weekday: int, nth: int) -> Span:
+    """The nth (1 first, -1 last) such weekday inside `span`.
+
+    Raises:
+        ValueError: if the span has no such day.
+    """
+    if nth < 0:
+        found = weekday_before(span.end, weekday).start + timedelta(days=7 * (nth + 1))
+    else:
+        found = weekday_after(span.start - timedelta(days=1), weekday).start + timedelta(days=7 * (nth - 1))
+    if not span.start <= found < span.end:
+        raise ValueError(f"no weekday {weekday} number {nth} in {span}")
+    return containing(Unit.DAY, found)
+
+
+def easter(year: int) -> Span:
+    """Western Easter Sunday (anonymous Gregorian algorithm, Meeus, Astronomical Algorithms, chapter 8)."""
+    golden, century, rest = year % 19, year // 100, year % 100
+    leap = century // 4
+    correction = (century - (century + 8) // 25 + 1) // 3
+    epact = (19 * golden + century - leap - correction + 15) % 30
+    weekday = (32 + 2 * (century % 4) + 2 * (rest // 4) - epact - rest % 4) % 7
+    late = (golden + 11 * epact + 22 * weekday) // 451
+    month, day = divmod(epact + weekday - 7 * late + 114, 31)
+    return day_span(year, month, day + 1)
+
+
+def portion(span: Span, first: int, last: int, of: int) -> Span:
+    """Parts `first` to `last` (from 0, `last` excluded) of `span` cut into `of` parts at whole months or days.
+
+    A third of a month is ten days, as "early", "mid" and "late" are usually meant.
+    """
+    months = (span.end.year - span.start.year) * 12 + span.end.month - span.start.month
+    if months >= of and months > 1:
+        unit, width = (Unit.YEAR, 12) if months >= 12 * of else (Unit.MONTH, 1)
+        cuts = [shift(span.start, unit, -(-months * part // (width * of))) for part in (first, last)]
+        return replace(span, start=cuts[0], end=cuts[1], unit=unit)
+    days = 30 if span.unit is Unit.MONTH else (span.end - span.start).days
+    start = span.start + timedelta(days=days * first // of)
+    end = span.end if last == of else span.start + timedelta(days=days * last // of)
+    return replace(span, start=start, end=end, unit=Unit.DAY)

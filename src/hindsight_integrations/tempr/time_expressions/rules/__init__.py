@@ -1,0 +1,1 @@
+"""The rules of the grammar, one concept a file."""

@@ -1,0 +1,113 @@
+"""Small builders of model values for tests: everything has a default, so a test names only what it is about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from hindsight_integrations.model.entities import EntityRole, EntityType
+from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import (
+    EmbedderIdentity,
+    EntityWrite,
+    MentionWrite,
+    Thresholds,
+    UnitWrite,
+    WriteSet,
+)
+from hindsight_integrations.ports.arrays import Vector
+
+BANK = "bank"
+DIMENSION = 4
+START = datetime(2025, 3, 1, 12, tzinfo=UTC)
+"""Instant 0 of the builders' clock."""
+
+
+def at(hours: float) -> datetime:
+    """The instant `hours` after START."""
+    return START + timedelta(hours=hours)
+
+
+def make_vector(seed: str, dimension: int = DIMENSION) -> Vector:
+    """A unit vector (dimension,) that depends on the seed's characters alone."""
+    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
+    vector = np.random.default_rng(number).normal(size=dimension)
+    return np.asarray(vector / np.linalg.norm(vector), np.float32)
+
+
+def make_embedder(name: str = "test", dimension: int = DIMENSION) -> EmbedderIdentity:
+    """An embedder's identity with round thresholds."""
+    return EmbedderIdentity(name, dimension, "", Thresholds(0.7, 0.3, 0.95))
+
+
+def make_unit(
+    unit_id: str,
+    text: str = "",
+    *,
+    bank: str = BANK,
+    fact_type: FactType = FactType.WORLD,
+    hours: float = 0,
+    tags: tuple[str, ...] = (),
+) -> MemoryUnit:
+    """A unit mentioned `hours` after START; `dataclasses.replace` sets the rest."""
+    said = text or f"fact {unit_id}"
+    return MemoryUnit(
+        id=unit_id,
+        bank=bank,
+        text=said,
+        fact_type=fact_type,
+        mentioned_at=at(hours),
+        tags=tags,
+        tokens=len(said.split()),
+    )
+
+
+def with_vector(unit: MemoryUnit, dimension: int = DIMENSION) -> UnitWrite:
+    """The unit with the vector of its id."""
+    return UnitWrite(unit, make_vector(unit.id, dimension).tobytes())
+
+
+def make_units(*unit_ids: str, bank: str = BANK) -> tuple[UnitWrite, ...]:
+    """Plain units of these ids, an hour apart, with vectors."""
+    return tuple(with_vector(make_unit(key, bank=bank, hours=place)) for place, key in enumerate(unit_ids))
+
+
+def make_entity(
+    entity_id: str,
+    *names: str,
+    entity_type: EntityType = EntityType.PERSON,
+    role: EntityRole = EntityRole.NONE,
+) -> EntityWrite:
+    """An entity write answering to these normalised names, by default its id."""
+    known = names or (entity_id,)
+    return EntityWrite(entity_id, known[0].title(), entity_type, known, role)
+
+
+def make_event(
+    unit_id: str, kind: ValidityKind, hours: float = 0, *, by_unit: str | None = None, reason: str = ""
+) -> ValidityEvent:
+    """A validity event effective `hours` after START."""
+    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason)
+
+
+def make_write_set(
+    revision: int = 0,
+    *,
+    bank: str = BANK,
+    units: Sequence[UnitWrite] = (),
+    entities: Sequence[EntityWrite] = (),
+    mentions: Sequence[tuple[str, str]] = (),
+    events: Sequence[ValidityEvent] = (),
+) -> WriteSet:
+    """A write set decided on `revision`; mentions are (unit id, entity id). `dataclasses.replace` adds the rest."""
+    return WriteSet(
+        bank=bank,
+        expected_revision=revision,
+        units=tuple(units),
+        entities=tuple(entities),
+        mentions=tuple(MentionWrite(unit, entity, entity) for unit, entity in mentions),
+        events=tuple(events),
+    )

@@ -1,0 +1,334 @@
+"""What every KeywordIndex promises, as tests. A backend's own test module inherits these classes.
+
+Only words that no stemmer changes and no stop list holds are used, and no score is compared between backends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.keyword_index import KeywordIndex
+
+MakeIndex: TypeAlias = Callable[[str], KeywordIndex]
+"""From a bank key to that bank's index, all banks in one engine; a new engine for every test."""
+
+READERS = 8
+SEARCHES = 25
+
+CORPUS = {
+    1: "red kite over harbour",
+    2: "red lantern market",
+    3: "red violin concert harbour",
+    4: "red copper kettle",
+    5: "quartz clock tower",
+    6: "winter market stall",
+    7: "pepper garden path",
+    8: "silver train ticket",
+}
+
+SYNTAX = (
+    "AND",
+    "OR NOT",
+    "(",
+    ")",
+    "+ -",
+    "text:",
+    'title: "x*`',
+    '"',
+    "a*",
+    "NEAR(",
+    "{}[]^~",
+    "\\",
+    "';--",
+    "?!",
+)
+
+
+def int_ids(*values: int) -> IntArray:
+    """These ids as an array, (n,) int64."""
+    return np.array(values, np.int64)
+
+
+def fill(index: KeywordIndex, texts: Mapping[int, str], revision: int = 1) -> None:
+    """Put texts in under their ids and advance."""
+    index.upsert(int_ids(*texts), list(texts.values()))
+    index.advance(revision)
+
+
+def found(index: KeywordIndex, text: str, limit: int = 10, among: IntArray | None = None) -> list[int]:
+    """Ids of the hits, best first."""
+    ids: list[int] = index.search(text, limit, among).ids.tolist()
+    return ids
+
+
+class KeywordIndexContract:
+    """Inherit and give a fixture `make_index` (see MakeIndex)."""
+
+    @pytest.fixture
+    def index(self, make_index: MakeIndex) -> KeywordIndex:
+        """A new, empty index."""
+        return make_index("bank")
+
+    def test_new_index_is_empty(self, index: KeywordIndex) -> None:
+        """A new index holds nothing, has reached nothing and finds nothing, without an error."""
+        assert (index.count(), index.watermark) == (0, 0)
+        assert found(index, "harbour") == []
+
+    def test_finds_texts_by_their_words(self, index: KeywordIndex) -> None:
+        """A word finds exactly the texts that hold it, whatever its case."""
+        fill(index, CORPUS)
+        assert sorted(found(index, "harbour")) == [1, 3]
+        assert found(index, "QUARTZ") == [5]
+        assert found(index, "submarine") == []
+
+    def test_hits_have_the_promised_types(self, index: KeywordIndex) -> None:
+        """Ids come as int64 and scores as positive, falling float32, so that callers can mask and fuse them."""
+        fill(index, CORPUS)
+        hits = index.search("red harbour kite", 10)
+        assert (hits.ids.dtype, hits.scores.dtype) == (np.int64, np.float32)
+        assert len(hits) == 4
+        assert (hits.scores > 0).all()
+        assert (np.diff(hits.scores) <= 0).all()
+
+    def test_rare_words_weigh_more(self, index: KeywordIndex) -> None:
+        """Of two texts with one query word each, the one with the rarer word comes first."""
+        fill(index, {**CORPUS, 9: "red quiet lane", 10: "indigo quiet lane"})
+        assert found(index, "red indigo", 1) == [10]
+
+    def test_more_query_words_weigh_more(self, index: KeywordIndex) -> None:
+        """A text with both query words beats texts with one."""
+        fill(index, CORPUS)
+        assert found(index, "red market", 1) == [2]
+
+    def test_shorter_texts_weigh_more(self, index: KeywordIndex) -> None:
+        """Of two texts with the word once, the shorter is the better match."""
+        fill(index, {**CORPUS, 20: "indigo garden path market stall winter", 21: "indigo garden"})
+        assert found(index, "indigo") == [21, 20]
+
+    def test_repeated_words_weigh_more(self, index: KeywordIndex) -> None:
+        """Of two equally long texts, the one that says the word twice is the better match."""
+        fill(index, {**CORPUS, 20: "indigo garden path", 21: "indigo indigo path"})
+        assert found(index, "indigo") == [21, 20]
+
+    def test_limit_cuts_the_same_list(self, index: KeywordIndex) -> None:
+        """A smaller limit gives the start of the longer answer; limit 0 gives nothing, a huge one everything."""
+        fill(index, CORPUS)
+        everything = found(index, "red market harbour", 2**40)
+        assert len(everything) == 5
+        for limit in range(6):
+            assert found(index, "red market harbour", limit) == everything[:limit]
+
+    def test_ties_are_ordered_by_id(self, index: KeywordIndex) -> None:
+        """Equal texts come in id order, whatever order or batch they arrived in, so pages and runs agree."""
+        fill(index, CORPUS)
+        for revision, row in enumerate((40, 12, 33, 25, 18), start=2):
+            fill(index, {row: "indigo garden path"}, revision)
+        hits = index.search("indigo", 10)
+        assert hits.ids.tolist() == [12, 18, 25, 33, 40]
+        assert len(set(hits.scores.tolist())) == 1
+        assert found(index, "indigo", 2) == [12, 18]
+
+    def test_filter_works_before_the_limit(self, index: KeywordIndex) -> None:
+        """Asking among few texts gives the best of those, even if many others match better."""
+        fill(index, {**dict.fromkeys(range(100, 160), "indigo"), 7: "indigo garden path", 8: "silver train"})
+        assert found(index, "indigo", 1, int_ids(7, 8)) == [7]
+        assert found(index, "indigo", 3, int_ids(8, 9)) == []
+        assert found(index, "indigo", 3, int_ids()) == []
+
+    def test_filter_changes_no_score(self, index: KeywordIndex) -> None:
+        """A filtered answer is the unfiltered one with rows left out."""
+        fill(index, CORPUS)
+        whole, part = index.search("red harbour", 10), index.search("red harbour", 10, int_ids(1, 2, 5))
+        expected = {row: score for row, score in zip(whole.ids, whole.scores, strict=True) if row in {1, 2}}
+        assert dict(zip(part.ids, part.scores, strict=True)) == expected
+
+    def test_upsert_replaces(self, index: KeywordIndex) -> None:
+        """A text written anew is found by its new words only, and counts once."""
+        fill(index, CORPUS)
+        fill(index, {3: "quartz sand"}, 2)
+        assert index.count() == len(CORPUS)
+        assert found(index, "violin") == []
+        assert sorted(found(index, "quartz")) == [3, 5]
+
+    def test_last_of_a_double_id_stays(self, index: KeywordIndex) -> None:
+        """An id given twice in one batch is one text: the later one."""
+        index.upsert(int_ids(7, 8, 7), ["violin", "harbour", "quartz"])
+        index.advance(1)
+        assert index.count() == 2
+        assert (found(index, "violin"), found(index, "quartz")) == ([], [7])
+
+    def test_replay_changes_nothing(self, index: KeywordIndex) -> None:
+        """Applying a batch again after a crash leaves the same count and the same scores."""
+        fill(index, CORPUS)
+        before = index.search("red harbour market", 10)
+        fill(index, CORPUS)
+        after = index.search("red harbour market", 10)
+        assert index.count() == len(CORPUS)
+        assert after.ids.tolist() == before.ids.tolist()
+        assert after.scores.tolist() == before.scores.tolist()
+
+    def test_removed_texts_are_gone(self, index: KeywordIndex) -> None:
+        """A removed text is not found; unknown ids are ignored."""
+        fill(index, CORPUS)
+        index.remove(int_ids(1, 999))
+        index.advance(2)
+        assert index.count() == len(CORPUS) - 1
+        assert found(index, "kite") == []
+        assert found(index, "harbour") == [3]
+
+    def test_removed_texts_leave_the_statistics(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """Scores after a removal are those of an index that never held the text."""
+        fill(index, {**CORPUS, 50: "harbour " * 30, 51: "harbour red"})
+        index.remove(int_ids(50, 51))
+        index.advance(2)
+        never = make_index("never")
+        fill(never, CORPUS)
+        assert (
+            index.search("harbour red", 10).scores.tolist() == never.search("harbour red", 10).scores.tolist()
+        )
+
+    def test_batches_do_not_change_scores(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """Texts added one by one score as texts added at once."""
+        for revision, (row, text) in enumerate(CORPUS.items(), start=1):
+            fill(index, {row: text}, revision)
+        at_once = make_index("once")
+        fill(at_once, CORPUS)
+        one_by_one, together = index.search("red harbour", 10), at_once.search("red harbour", 10)
+        assert one_by_one.ids.tolist() == together.ids.tolist()
+        assert one_by_one.scores.tolist() == together.scores.tolist()
+
+    def test_advance_shows_and_records(self, index: KeywordIndex) -> None:
+        """After `advance` what was written is found, and the watermark says so."""
+        fill(index, CORPUS, 5)
+        assert (index.watermark, found(index, "quartz")) == (5, [5])
+        index.advance(9)
+        assert index.watermark == 9
+
+    def test_nothing_to_do_is_fine(self, index: KeywordIndex) -> None:
+        """Empty batches are not errors."""
+        index.upsert(int_ids(), [])
+        index.remove(int_ids())
+        index.advance(1)
+        assert index.count() == 0
+
+    @pytest.mark.parametrize("syntax", SYNTAX)
+    def test_query_syntax_means_nothing(self, index: KeywordIndex, syntax: str) -> None:
+        """Operators, quotes and brackets in a question neither fail nor change what its words find."""
+        fill(index, CORPUS)
+        assert found(index, f"{syntax} quartz {syntax}") == [5]
+        assert found(index, f"kite {syntax} quartz") == found(index, "kite quartz")
+
+    @pytest.mark.parametrize(
+        "text", ["", "  \n", "?!... --", "\U0001f600 \U0001f680", "the of and", "\x00\x07", "\ud800"]
+    )
+    def test_texts_without_searchable_words_find_nothing(self, index: KeywordIndex, text: str) -> None:
+        """Blank, punctuation, emoji, stop-word and broken queries are answered with nothing, not with an error."""
+        fill(index, {**CORPUS, 30: "\U0001f600 the party and the \U0001f680"})
+        assert found(index, text) == []
+
+    def test_odd_characters_do_no_harm(self, index: KeywordIndex) -> None:
+        """Lone surrogates, control characters and emoji in a text or a question leave its words findable."""
+        fill(index, {1: "quartz \ud83d clock \x00 \U0001f600", 2: "kettle\x1b copper"})
+        assert found(index, "quartz") == [1]
+        assert found(index, "\udc00 copper \x00 \U0001f680") == [2]
+
+    def test_huge_query_is_answered(self, index: KeywordIndex) -> None:
+        """A question of 100 kB with thousands of distinct words still finds what its first words name."""
+        fill(index, CORPUS)
+        query = "quartz " + " ".join(f"word{number}" for number in range(12_000))
+        assert len(query) > 100_000
+        assert found(index, query) == [5]
+
+    def test_huge_text_is_indexed(self, index: KeywordIndex) -> None:
+        """A very long text, and a word of thousands of letters, are stored without an error."""
+        fill(index, {1: "filler " * 20_000 + "quartz", 2: "x" * 50_000 + " copper"})
+        assert (found(index, "quartz"), found(index, "copper")) == ([1], [2])
+
+    def test_row_ids_may_be_large(self, index: KeywordIndex) -> None:
+        """Ids beyond 32 bits come back as they went in."""
+        fill(index, {2**40: "quartz clock", 3: "kettle", 4: "violin"})
+        assert found(index, "quartz", 5, int_ids(3, 2**40)) == [2**40]
+
+    def test_other_banks_change_nothing(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """A bank's scores are the same whether or not other banks exist, so nothing about them leaks."""
+        fill(index, CORPUS)
+        before = index.search("red harbour quartz", 10)
+        fill(make_index("other"), dict.fromkeys(range(1, 60), "quartz harbour " * 5))
+        after = index.search("red harbour quartz", 10)
+        assert after.ids.tolist() == before.ids.tolist()
+        assert after.scores.tolist() == before.scores.tolist()
+
+    def test_clear_empties(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """After `clear` the bank starts anew, watermark included, can be filled again, and other banks are untouched."""
+        other = make_index("other")
+        fill(other, CORPUS, 3)
+        fill(index, CORPUS, 5)
+        index.clear()
+        assert (index.count(), index.watermark, found(index, "quartz")) == (0, 0, [])
+        fill(index, {1: "quartz"}, 2)
+        assert (index.count(), index.watermark) == (1, 2)
+        assert (other.count(), other.watermark) == (len(CORPUS), 3)
+
+    def test_each_thread_gets_its_own_answer(self, index: KeywordIndex) -> None:
+        """Eight agents asking at once, while memories are written, each get the answer to their own question."""
+        own = {reader: [1000 * reader + n for n in range(reader + 1)] for reader in range(READERS)}
+        fill(index, {row: f"reader{reader} note{row}" for reader, rows in own.items() for row in rows})
+        start = threading.Barrier(READERS + 1, timeout=30)
+
+        def read(reader: int) -> list[list[int]]:
+            start.wait()
+            return [found(index, f"reader{reader}", 50) for _ in range(SEARCHES)]
+
+        def write() -> None:
+            start.wait()
+            for revision in range(2, 8):
+                fill(index, {100_000 + revision: f"fresh words {revision}"}, revision)
+
+        with ThreadPoolExecutor(READERS + 1) as pool:
+            writing = pool.submit(write)
+            for reader, answers in enumerate(pool.map(read, range(READERS))):
+                assert [sorted(answer) for answer in answers] == [own[reader]] * SEARCHES
+            writing.result()
+        assert len(found(index, "fresh")) == 6
+
+
+class PersistentKeywordIndexContract(KeywordIndexContract):
+    """For an index that outlives its engine. Also give a fixture `reopen`: closes the engine, returns a new MakeIndex."""
+
+    def test_survives_reopening(self, index: KeywordIndex, reopen: Callable[[], MakeIndex]) -> None:
+        """Texts, scores and the watermark are there again in the next run of the program."""
+        fill(index, CORPUS, 5)
+        before = index.search("red harbour", 10)
+        again = reopen()("bank")
+        after = again.search("red harbour", 10)
+        assert (again.watermark, again.count()) == (5, len(CORPUS))
+        assert after.ids.tolist() == before.ids.tolist()
+        assert after.scores.tolist() == before.scores.tolist()
+
+    def test_close_keeps_the_data(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """A bank that was closed can be opened again in the same engine, with everything in it."""
+        fill(index, CORPUS, 5)
+        index.close()
+        again = make_index("bank")
+        assert (again.watermark, found(again, "quartz")) == (5, [5])
+
+    def test_unrecorded_changes_can_be_replayed(
+        self, index: KeywordIndex, reopen: Callable[[], MakeIndex]
+    ) -> None:
+        """Changes without `advance` never move the watermark, so replaying from it gives the full state."""
+        fill(index, CORPUS, 5)
+        index.upsert(int_ids(9), ["indigo garden"])
+        index.remove(int_ids(5))
+        again = reopen()("bank")
+        assert again.watermark == 5
+        again.upsert(int_ids(9), ["indigo garden"])
+        again.remove(int_ids(5))
+        again.advance(6)
+        assert (again.count(), found(again, "indigo"), found(again, "quartz")) == (len(CORPUS), [9], [])

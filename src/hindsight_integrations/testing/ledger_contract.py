@@ -1,0 +1,122 @@
+"""What every Ledger promises, as tests. Subclass `LedgerContract` and give it a fixture `ledger`."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import replace
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFound, EngineClosed
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    DIMENSION,
+    make_unit,
+    make_units,
+    make_vector,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_commit_contract import LedgerCommitContract
+from hindsight_integrations.testing.ledger_read_contract import LedgerReadContract
+from hindsight_integrations.testing.ledger_support import (
+    NO_IDS,
+    rich_write_set,
+)
+
+
+class LedgerContract(LedgerCommitContract, LedgerReadContract):
+    """Promises of ports/ledger.py. The fixture `ledger` yields an empty, writable ledger and closes it."""
+
+    def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:
+        """Opening a bank for the first time gives revision 0, a neutral profile and nothing in it."""
+        header = ledger.bank("new", create=True)
+        assert (header.name, header.revision, header.embedder) == ("new", 0, None)
+        assert header.profile == BankProfile()
+        assert ledger.count("new") == 0
+        assert ledger.columns("new", 0).tags == []
+        assert ledger.vectors("new", 0)[1].shape == (0, 0)
+        assert ledger.removed("new", 0).tolist() == []
+
+    def test_an_unknown_bank_is_an_error_naming_those_known(self, ledger: Ledger, bank: str) -> None:
+        """A misspelt bank name is reported, with the banks there are, and creates nothing."""
+        for call in (
+            lambda: ledger.bank("nobody", create=False),
+            lambda: ledger.revision("nobody"),
+            lambda: ledger.columns("nobody", 0),
+            lambda: ledger.units("nobody", NO_IDS),
+            lambda: ledger.set_profile("nobody", BankProfile()),
+            lambda: ledger.commit(make_write_set(bank="nobody")),
+        ):
+            with pytest.raises(BankNotFound, match=bank):
+                call()
+        assert [header.name for header in ledger.banks()] == [bank]
+
+    @pytest.mark.parametrize(
+        "name", ["a/b/../c", "x" * 512, "日本語 🦉", "a\x00b", " ", "'; DROP TABLE units; --"]
+    )
+    def test_any_name_makes_a_bank(self, ledger: Ledger, name: str) -> None:
+        """Whatever a caller names a bank, it works and its key is safe as a file name."""
+        key = ledger.bank(name, create=True).key
+        ledger.commit(make_write_set(bank=name, units=make_units("u", bank=name)))
+        assert ledger.row_ids(name, ["u"])
+        assert key.isalnum()
+        assert len(key) == 32
+        assert ledger.bank(name, create=False).name == name
+
+    def test_banks_are_listed_by_name(self, ledger: Ledger) -> None:
+        """Banks come in a stable order, each once."""
+        for name in ("b", "a", "c", "a"):
+            ledger.bank(name, create=True)
+        assert [header.name for header in ledger.banks()] == ["a", "b", "c"]
+
+    def test_banks_do_not_mix(self, ledger: Ledger) -> None:
+        """Two banks with the same unit, entity and message ids know nothing of each other."""
+        for name in ("one", "two"):
+            ledger.bank(name, create=True)
+        ledger.commit(rich_write_set(bank="one"))
+        assert ledger.count("two") == 0
+        assert ledger.row_ids("two", ["u1"]) == {}
+        assert ledger.known_messages("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
+        assert ledger.entity_candidates("two", ["alice"], 5) == {"alice": []}
+        assert ledger.units("two", ledger.columns("one", 0).ids) == {}
+        assert ledger.entities_of("two", ledger.columns("one", 0).ids) == {}
+        ledger.commit(rich_write_set(bank="two"))
+        assert not set(ledger.columns("one", 0).ids.tolist()) & set(ledger.columns("two", 0).ids.tolist())
+        assert ledger.entities_named("two", ["alice"])["alice"].mentions == 2
+        assert {unit.bank for unit in ledger.units("two", ledger.columns("two", 0).ids).values()} == {"two"}
+
+    def test_a_profile_is_kept(self, ledger: Ledger, bank: str) -> None:
+        """The profile read back is the one set, and setting it is no commit."""
+        profile = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
+        ledger.set_profile(bank, profile)
+        assert ledger.bank(bank, create=True).profile == profile
+        assert ledger.revision(bank) == 0
+
+    def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
+        """A large import and a full load stay a matter of seconds."""
+        started = time.perf_counter()
+        keys = [f"unit {number}" for number in range(10_000)]
+        vector = make_vector("any").tobytes()
+        units = [replace(with_vector(make_unit(key)), vector=vector) for key in keys]
+        links = tuple(Link(one, two, LinkType.SEMANTIC, 0.9) for one, two in itertools.pairwise(keys))
+        ledger.commit(replace(make_write_set(units=units), links=links))
+        assert ledger.count(bank) == len(ledger.columns(bank, 0).ids) == 10_000
+        assert ledger.vectors(bank, 0)[1].shape == (10_000, DIMENSION)
+        assert len(ledger.graph(bank, 0)[1].sources) == 9_999
+        assert len(ledger.row_ids(bank, keys)) == 10_000
+        assert len(ledger.units(bank, ledger.columns(bank, 0).ids)) == 10_000
+        assert time.perf_counter() - started < 20
+
+    def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:
+        """Use after close is a clear error; closing twice is none."""
+        ledger.close()
+        ledger.close()
+        with pytest.raises(EngineClosed):
+            ledger.revision(bank)
+        with pytest.raises(EngineClosed):
+            ledger.commit(make_write_set())

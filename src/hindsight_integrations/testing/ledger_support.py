@@ -1,0 +1,71 @@
+"""What the parts of the ledger contract share: fixtures, a write set with everything, and a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    BANK,
+    DIMENSION,
+    at,
+    make_entity,
+    make_event,
+    make_units,
+    make_write_set,
+)
+
+NO_IDS: IntArray = np.empty(0, np.int64)
+NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)
+CLOSED, RESTORED, AMENDED = ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.AMENDED
+
+
+def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
+    """All that the bank's feeds say, comparable with ==."""
+    columns = ledger.columns(bank, 0)
+    ids, vectors = ledger.vectors(bank, 0)
+    units, edges, mentions = ledger.graph(bank, 0)
+    arrays = (columns.ids, columns.starts, columns.closed, ids, vectors, units, edges.sources, edges.targets)
+    more = (edges.codes, edges.weights, mentions.units, mentions.entities)
+    texts = ledger.texts(bank, 0)[1]
+    return ledger.revision(bank), texts, columns.tags, *(array.tolist() for array in (*arrays, *more))
+
+
+def rich_write_set(revision: int = 0, bank: str = BANK) -> WriteSet:
+    """A write set with something of everything."""
+    return replace(
+        make_write_set(
+            revision,
+            bank=bank,
+            units=make_units("u1", "u2", bank=bank),
+            entities=[make_entity("e1", "alice", "alice chen"), make_entity("e2", "acme")],
+            mentions=[("u1", "e1"), ("u1", "e2"), ("u2", "e1")],
+            events=[make_event("u1", CLOSED, 5, by_unit="u2", reason="she left")],
+        ),
+        documents=(DocumentWrite("d1", "hash", "a chat", at(0), {"k": "v"}, ("t",)),),
+        chunks=(ChunkWrite("d1", 0, "the passage", "hash"),),
+        messages=(MessageKey("thread", "m1", "h1"),),
+        links=(Link("u1", "u2", LinkType.CAUSAL, 0.5, CausalRelation.ENABLES),),
+    )
+
+
+class LedgerFixtures:
+    """The fixtures of the ledger contract. `ledger` yields an empty, writable ledger and closes it."""
+
+    @pytest.fixture
+    def ledger(self) -> Iterator[Ledger]:
+        """An empty ledger; subclasses must supply it."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def bank(self, ledger: Ledger) -> str:
+        """The name of an empty bank in the ledger."""
+        return ledger.bank(BANK, create=True).name

@@ -1,0 +1,140 @@
+"""ScriptedModel: a LangChain chat model that replays what a test wrote, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from typing_extensions import override
+
+Reply: TypeAlias = "dict[str, Any] | BaseModel | str | AIMessage | Exception"
+Script: TypeAlias = "Sequence[Reply] | Callable[[list[BaseMessage]], Reply]"
+
+
+class ScriptExhausted(AssertionError):
+    """The model was asked more often than its script has replies."""
+
+
+class ScriptedModel(BaseChatModel):
+    """Replays a script, sync and async, plain or with structured output.
+
+    A reply is a dict or a pydantic object (the structured answer), a string (raw text: JSON of the schema, or something
+    malformed), an AIMessage (returned as it is, tool calls included) or an exception (raised).
+
+    Attributes:
+        script: the replies in order; or a function from the messages to a reply, for callers that ask concurrently.
+        prompts: the messages of each call so far, in order of arrival.
+        model: the name it goes by.
+    """
+
+    script: Any = Field(description="a sequence of replies, or a function from messages to a reply")
+    model: str = "scripted"
+    prompts: list[list[BaseMessage]] = Field(default_factory=list)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, script: Script = (), **fields: Any) -> None:  # noqa: ANN401 - BaseChatModel's own fields
+        super().__init__(script=script if callable(script) else list(script), **fields)  # type: ignore[call-arg] # pydantic builds the signature from fields
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    @property
+    def calls(self) -> int:
+        """How often it has been asked."""
+        return len(self.prompts)
+
+    @override
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        """One call as LangChain makes it (the async face and streaming fall back to it)."""
+        message = as_message(self._next(messages), messages)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    @override
+    def with_structured_output(
+        self,
+        schema: dict[str, Any] | type,
+        *,
+        include_raw: bool = False,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """A runnable answering in `schema`; with include_raw a dict of raw, parsed and parsing_error."""
+
+        def parse(message: BaseMessage) -> dict[str, Any] | BaseModel:
+            answer = parsed_as(schema, message)
+            if include_raw:
+                return answer
+            if answer["parsing_error"] is not None:
+                raise answer["parsing_error"]
+            structured: BaseModel | dict[str, Any] = answer["parsed"]
+            return structured
+
+        return self | RunnableLambda(parse)
+
+    @override
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model itself: its script decides which tools are called (reply with an AIMessage)."""
+        return self
+
+    def _next(self, messages: list[BaseMessage]) -> Reply:
+        with self._lock:
+            position = len(self.prompts)
+            self.prompts.append(list(messages))
+        if callable(self.script):
+            reply: Reply = self.script(messages)
+        elif position < len(self.script):
+            reply = self.script[position]
+        else:
+            raise ScriptExhausted(
+                f"asked {position + 1} times, but the script has {len(self.script)} replies"
+            )
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+
+def as_message(reply: Reply, messages: Sequence[BaseMessage]) -> AIMessage:
+    """A reply as a chat message; its usage counts words, so that tests can foretell it."""
+    if isinstance(reply, AIMessage):
+        return reply
+    if isinstance(reply, BaseModel):
+        text = reply.model_dump_json()
+    else:
+        text = reply if isinstance(reply, str) else json.dumps(reply, default=str)
+    asked, answered = sum(len(str(message.text).split()) for message in messages), len(text.split())
+    usage = {"input_tokens": asked, "output_tokens": answered, "total_tokens": asked + answered}
+    return AIMessage(content=text, usage_metadata=usage)
+
+
+def parsed_as(schema: dict[str, Any] | type, message: BaseMessage) -> dict[str, Any]:
+    """What `with_structured_output(include_raw=True)` returns: raw, parsed, parsing_error."""
+    answer: dict[str, Any] = {"raw": message, "parsed": None, "parsing_error": None}
+    try:
+        value = json.loads(str(message.text))
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            value = schema.model_validate(value)
+        answer["parsed"] = value
+    except (json.JSONDecodeError, ValidationError) as error:
+        answer["parsing_error"] = error
+    return answer

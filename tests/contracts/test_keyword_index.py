@@ -1,0 +1,82 @@
+"""The KeywordIndex contract on every backend that ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations.backends.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword_shelf import MEMORY, KeywordShelf
+from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.backends.memory import DictKeywordIndex
+from hindsight_integrations.testing.keyword_index_contract import (
+    KeywordIndexContract,
+    MakeIndex,
+    PersistentKeywordIndexContract,
+)
+
+
+class Engines:
+    """Opens keyword engines on one place, one after the other."""
+
+    def __init__(self, make: Callable[[], KeywordShelf]) -> None:
+        self._make = make
+        self.current = make()
+
+    def reopen(self) -> MakeIndex:
+        self.current.close()
+        self.current = self._make()
+        return self.current.open
+
+
+class ShelfOnDisk(PersistentKeywordIndexContract):
+    """Fixtures of a backend on disk."""
+
+    backend: Callable[[Path], KeywordShelf]
+
+    @pytest.fixture
+    def engines(self, tmp_path: Path) -> Iterator[Engines]:
+        engines = Engines(lambda: type(self).backend(tmp_path))
+        yield engines
+        engines.current.close()
+
+    @pytest.fixture
+    def make_index(self, engines: Engines) -> MakeIndex:
+        return engines.current.open
+
+    @pytest.fixture
+    def reopen(self, engines: Engines) -> Callable[[], MakeIndex]:
+        return engines.reopen
+
+
+class TestLuceneOnDisk(ShelfOnDisk):
+    backend = LuceneKeywords
+
+
+class TestFts5OnDisk(ShelfOnDisk):
+    backend = Fts5Keywords
+
+
+class TestLuceneInMemory(KeywordIndexContract):
+    @pytest.fixture
+    def make_index(self) -> Iterator[MakeIndex]:
+        engine = LuceneKeywords(MEMORY)
+        yield engine.open
+        engine.close()
+
+
+class TestFts5InMemory(KeywordIndexContract):
+    @pytest.fixture
+    def make_index(self) -> Iterator[MakeIndex]:
+        engine = Fts5Keywords(MEMORY)
+        yield engine.open
+        engine.close()
+
+
+class TestDictInMemory(KeywordIndexContract):
+    @pytest.fixture
+    def make_index(self) -> MakeIndex:
+        banks: dict[str, DictKeywordIndex] = {}
+        return lambda bank: banks.setdefault(bank, DictKeywordIndex())

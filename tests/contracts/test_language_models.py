@@ -1,0 +1,272 @@
+"""Language models: the contract over LangChain's chat models, the errors they turn into, and the shipped doubles.
+
+The real OpenAI client talks to a local server that speaks its protocol; no key and no network are used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from decimal import Decimal
+from typing import TypeAlias
+
+import httpx
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+from openai import BadRequestError
+from pydantic import BaseModel
+
+from hindsight_integrations.backends.langchain_model import LangChainModel, openai_model
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role
+from hindsight_integrations.testing.language_model_contract import (
+    VERDICT,
+    Answer,
+    LanguageModelContract,
+    ModelFor,
+    Verdict,
+    verdict_prompt,
+)
+from hindsight_integrations.testing.openai_server import (
+    TOKENS_IN,
+    TOKENS_OUT,
+    Finish,
+    Hang,
+    OpenAIServer,
+    Raw,
+    ServerReply,
+    Status,
+)
+from hindsight_integrations.testing.scripted_model import ScriptedModel, ScriptExhausted
+
+Serving: TypeAlias = "Callable[[Sequence[ServerReply]], OpenAIServer]"
+
+
+class TestScriptedModel(LanguageModelContract):
+    @pytest.fixture
+    def model_for(self) -> ModelFor:
+        return lambda answers: LangChainModel(ScriptedModel(answers))
+
+    def test_it_remembers_what_it_was_asked(self) -> None:
+        """A test can check the prompt that was sent: roles and texts, in order."""
+        scripted = ScriptedModel([VERDICT])
+        asyncio.run(LangChainModel(scripted).complete(verdict_prompt("Truly?")))
+        (messages,) = scripted.prompts
+        assert [type(message) for message in messages] == [
+            SystemMessage,
+            HumanMessage,
+            AIMessage,
+            HumanMessage,
+        ]
+        assert messages[-1].content == "Truly?"
+
+    def test_an_exception_in_the_script_is_raised_unchanged(self) -> None:
+        """A defect in a user's own model class is not disguised as one of ours."""
+        model = LangChainModel(ScriptedModel([KeyError("bug")]))
+        with pytest.raises(KeyError, match="bug"):
+            asyncio.run(model.complete(verdict_prompt()))
+
+    def test_a_script_too_short_says_so(self) -> None:
+        """A test that asks more often than planned fails with the number of calls."""
+        with pytest.raises(ScriptExhausted, match="asked 1 times"):
+            ScriptedModel([]).invoke("hello")
+
+    def test_a_function_can_answer_by_prompt(self) -> None:
+        """Concurrent calls get the answer to their own question, whatever their order."""
+
+        def reply(messages: Sequence[object]) -> Verdict:
+            return Verdict(answer=str(getattr(messages[-1], "content", "")), confidence=1.0)
+
+        model = LangChainModel(ScriptedModel(reply))
+
+        async def ask() -> list[str]:
+            done = await asyncio.gather(*(model.complete(verdict_prompt(str(i))) for i in range(5)))
+            return [item.output.answer for item in done]
+
+        assert asyncio.run(ask()) == ["0", "1", "2", "3", "4"]
+
+    def test_it_is_a_langchain_model_sync_and_async(self) -> None:
+        """The double fits wherever LangChain takes a chat model, with and without the raw message."""
+        scripted = ScriptedModel(["hi", "ho", VERDICT, VERDICT, "no json"])
+        assert scripted.invoke("x").content == "hi"
+        assert asyncio.run(scripted.ainvoke("x")).content == "ho"
+        structured = scripted.with_structured_output(Verdict)
+        assert structured.invoke("x") == Verdict(answer="yes", confidence=0.5)
+        assert asyncio.run(structured.ainvoke("x")) == Verdict(answer="yes", confidence=0.5)
+        with pytest.raises(ValueError, match="Expecting value"):
+            structured.invoke("x")
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    """Starts local OpenAI servers and stops them after the test."""
+    with ExitStack() as stack:
+        yield lambda replies: stack.enter_context(OpenAIServer(replies))
+
+
+def chat(server: OpenAIServer, *, timeout: float = 20.0) -> ChatOpenAI:
+    return ChatOpenAI(model="gpt-test", base_url=server.url, api_key="k", max_retries=0, timeout=timeout)
+
+
+class Facts(BaseModel):
+    """What extraction asks for, in short."""
+
+    facts: list[ExtractedFact]
+
+
+class TestChatOpenAI(LanguageModelContract):
+    @pytest.fixture
+    def model_for(self, serving: Serving) -> ModelFor:
+        def build(answers: list[Answer]) -> LanguageModel:
+            return LangChainModel(chat(serving(answers)))
+
+        return build
+
+    def test_the_schema_and_the_messages_are_sent(self, serving: Serving) -> None:
+        """The service is held to the schema (structured outputs), and sees the roles as they are meant."""
+        server = serving([VERDICT])
+        done = asyncio.run(LangChainModel(chat(server)).complete(verdict_prompt("Truly?")))
+        (request,) = server.requests
+        roles = [(message["role"], message["content"]) for message in request.body["messages"]]
+        assert roles == [
+            ("system", "Judge."),
+            ("user", "Is water wet?"),
+            ("assistant", "It is."),
+            ("user", "Truly?"),
+        ]
+        assert request.body["response_format"]["type"] == "json_schema"
+        assert "confidence" in request.body["response_format"]["json_schema"]["schema"]["properties"]
+        assert (done.tokens_in, done.tokens_out) == (TOKENS_IN, TOKENS_OUT)
+
+    def test_extracted_facts_make_the_trip(self, serving: Serving) -> None:
+        """The extraction schema, with its decimals and enums, can be asked of OpenAI's structured outputs."""
+        fact = {
+            "what": "A coffee cost 3.41 USD.",
+            "record": {"kind": "expense", "value": "3.41", "unit": "USD"},
+        }
+        model = LangChainModel(chat(serving([{"facts": [fact]}])))
+        prompt = Prompt("facts", [PromptMessage(Role.USER, "I paid 3.41 for a coffee.")], Facts)
+        (found,) = asyncio.run(model.complete(prompt)).output.facts
+        assert found.record is not None
+        assert found.record.value == Decimal("3.41")
+
+    @pytest.mark.parametrize(
+        ("reply", "expected"),
+        [
+            (Status(429), ModelUnavailable),
+            (Status(500), ModelUnavailable),
+            (Status(503), ModelUnavailable),
+            (Status(401), ModelRefused),
+            (Status(403), ModelRefused),
+        ],
+        ids=["rate-limit", "error", "overloaded", "bad-key", "no-access"],
+    )
+    def test_failures_have_our_types(
+        self,
+        serving: Serving,
+        reply: ServerReply,
+        expected: type[Exception],
+    ) -> None:
+        """What is worth a retry is told from what is not, and the model is named."""
+        with pytest.raises(expected, match=r"ChatOpenAI/gpt-test.*scripted failure"):
+            asyncio.run(LangChainModel(chat(serving([reply]))).complete(verdict_prompt()))
+
+    def test_a_bad_request_passes_unchanged(self, serving: Serving) -> None:
+        """A mistake in the request is shown as the vendor words it."""
+        with pytest.raises(BadRequestError, match="scripted failure"):
+            asyncio.run(LangChainModel(chat(serving([Status(400)]))).complete(verdict_prompt()))
+
+    def test_a_slow_service_is_unavailable(self, serving: Serving) -> None:
+        """A request that runs into the caller's timeout can be retried."""
+        with pytest.raises(ModelUnavailable, match="imeout"):
+            asyncio.run(LangChainModel(chat(serving([Hang()]), timeout=0.2)).complete(verdict_prompt()))
+
+    def test_nobody_listening_is_unavailable(self) -> None:
+        """A server that is down can be retried."""
+        with OpenAIServer([VERDICT]) as server:
+            model = LangChainModel(chat(server))
+        with pytest.raises(ModelUnavailable, match=r"[Cc]onnection"):
+            asyncio.run(model.complete(verdict_prompt()))
+
+    def test_an_answer_cut_short_is_malformed(self, serving: Serving) -> None:
+        """An answer that hit the token limit is not taken for a whole one; the part that came is kept."""
+        server = serving([Finish('{"answer": "ye', "length")])
+        with pytest.raises(MalformedOutput) as caught:
+            asyncio.run(LangChainModel(chat(server)).complete(verdict_prompt()))
+        assert '"ye' in caught.value.output
+
+    def test_an_error_page_is_malformed(self, serving: Serving) -> None:
+        """A proxy's error page sent with status 200 never becomes a memory."""
+        model = LangChainModel(chat(serving([Raw("<html>busy</html>")])))
+        with pytest.raises(MalformedOutput) as caught:
+            asyncio.run(model.complete(verdict_prompt()))
+        assert caught.value.output == "<html>busy</html>"
+
+    def test_loops_in_threads_at_once(self, serving: Serving) -> None:
+        """One model serves a sync and an async application part at the same time, each in its own loop."""
+        model = LangChainModel(chat(serving([VERDICT])))
+        answers: list[str] = []
+
+        def work() -> None:
+            answers.extend(asyncio.run(model.complete(verdict_prompt())).output.answer for _ in range(3))
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert answers == ["yes"] * 9
+
+
+def test_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`model="openai:<name>"` needs nothing but the environment langchain-openai documents."""
+    with OpenAIServer([VERDICT]) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "from-the-environment")
+        monkeypatch.setenv("OPENAI_API_BASE", server.url)
+        model = openai_model("openai:gpt-test")
+        assert asyncio.run(model.complete(verdict_prompt())).output.answer == "yes"
+    assert model.name == "openai:gpt-test"
+    assert server.requests[0].body["model"] == "gpt-test"
+    assert server.requests[0].headers["authorization"] == "Bearer from-the-environment"
+
+
+def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing key is said at once, and by name."""
+    for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+        monkeypatch.delenv(name)
+    with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
+        openai_model("openai:gpt-test")
+
+
+@pytest.mark.parametrize("name", ["gpt-test", "anthropic:claude", "openai:", ""])
+def test_other_providers_are_not_guessed(name: str) -> None:
+    """Memory text is never sent to a provider the caller did not name."""
+    with pytest.raises(InvalidRequest, match="openai:<name>"):
+        openai_model(name)
+
+
+def test_a_model_without_an_answer_is_malformed() -> None:
+    """A model that calls no tool and says nothing is asked again rather than believed."""
+
+    class Silent:
+        def with_structured_output(self, schema: object, *, include_raw: bool) -> Silent:
+            return self
+
+        def invoke(self, messages: object) -> dict[str, object]:
+            return {"raw": AIMessage(content=""), "parsed": None, "parsing_error": None}
+
+    with pytest.raises(MalformedOutput, match="no structured answer"):
+        asyncio.run(LangChainModel(Silent()).complete(verdict_prompt()))  # type: ignore[arg-type] # a duck
+
+
+def test_transport_errors_are_unavailable_whatever_the_client() -> None:
+    """A vendor whose client lets httpx errors through is still retried."""
+    model = LangChainModel(ScriptedModel([httpx.ConnectTimeout("slow"), ConnectionResetError("gone")]))
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable):
+            asyncio.run(model.complete(verdict_prompt()))

@@ -1,0 +1,37 @@
+"""Every ledger keeps the port's promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations.backends.memory import DictLedger
+from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.ledger_contract import LedgerContract
+
+
+class TestSqliteLedgerOnDisk(LedgerContract):
+    @pytest.fixture
+    def ledger(self, tmp_path: Path) -> Iterator[Ledger]:
+        opened = SqliteLedger.open(tmp_path / "data")
+        yield opened
+        opened.close()
+
+
+class TestSqliteLedgerInMemory(LedgerContract):
+    @pytest.fixture
+    def ledger(self) -> Iterator[Ledger]:
+        opened = SqliteLedger.open(":memory:")
+        yield opened
+        opened.close()
+
+
+class TestDictLedger(LedgerContract):
+    @pytest.fixture
+    def ledger(self) -> Iterator[Ledger]:
+        opened = DictLedger()
+        yield opened
+        opened.close()

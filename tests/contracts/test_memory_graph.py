@@ -1,0 +1,64 @@
+"""The memory graphs keep the port's promises, and agree with each other."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.backends.memory import DictMemoryGraph
+from hindsight_integrations.backends.rustworkx import RustworkxMemoryGraph
+from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
+from hindsight_integrations.testing.graph_rows import edges, fill, int_array, link_triples, mentions, pairs
+from hindsight_integrations.testing.memory_graph_contract import MemoryGraphContract
+
+
+class TestRustworkxMemoryGraph(MemoryGraphContract):
+    def make_graph(self) -> MemoryGraph:
+        return RustworkxMemoryGraph()
+
+
+class TestDictMemoryGraph(MemoryGraphContract):
+    def make_graph(self) -> MemoryGraph:
+        return DictMemoryGraph()
+
+
+IDS = st.integers(0, 9)
+# Weights that a byte holds exactly, so that rounding cannot make the two graphs differ.
+WEIGHTS = st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+LINKS = st.tuples(IDS, IDS, st.sampled_from(sorted(LINK_CODES.values())), WEIGHTS).filter(
+    lambda row: row[0] != row[1]
+)
+ADDITION = st.tuples(
+    st.lists(IDS, max_size=3), st.lists(LINKS, max_size=8), st.lists(st.tuples(IDS, IDS), max_size=8)
+)
+STEPS = st.lists(st.one_of(ADDITION, st.lists(IDS, max_size=3)), max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS)
+def test_both_graphs_tell_the_same_story(steps: list[tuple | list[int]]) -> None:
+    """Swapping one graph for the other changes no answer, whatever was added and removed before."""
+    compact, plain = RustworkxMemoryGraph(), DictMemoryGraph()
+    everything = int_array(range(10))
+    for step in steps:
+        for graph in (compact, plain):
+            if isinstance(step, tuple):
+                graph.add(int_array(step[0]), edges(step[1]), mentions(step[2]))
+            else:
+                graph.remove(int_array(step))
+        assert compact.counts() == plain.counts()
+    ours, theirs = compact.links(everything), plain.links(everything)
+    assert link_triples(ours) == link_triples(theirs)
+    assert ours.weights.tolist() == theirs.weights.tolist()
+    assert pairs(compact.entities_of(everything)) == pairs(plain.entities_of(everything))
+    assert pairs(compact.units_of(everything)) == pairs(plain.units_of(everything))
+    assert compact.degrees(everything).tolist() == plain.degrees(everything).tolist()
+    assert compact.has(everything) == plain.has(everything)
+
+
+def test_a_closed_graph_has_let_go() -> None:
+    """Closing a bank frees its graph's memory."""
+    graph = RustworkxMemoryGraph()
+    fill(graph, units=[1], said=[(1, 7)])
+    graph.close()
+    assert graph.counts() == (0, 0, 0, 0)

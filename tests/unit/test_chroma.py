@@ -1,0 +1,324 @@
+"""What the Chroma backend promises beyond the contract: isolation, healing, files, threads and quiet."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from chromadb.api.client import Client
+from chromadb.config import Settings
+
+from hindsight_integrations.backends.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.backends.chroma_files import WatermarkFile
+from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.testing.vectors import unit_vectors
+
+OpenStore = Callable[..., ChromaVectors]
+"""Opens a store in the test's folder, or in memory for None."""
+
+ENOUGH_TO_REACH_DISK = 1100  # more than Chroma's sync_threshold of 1000
+
+
+@pytest.fixture
+def open_store(tmp_path: Path) -> Iterator[OpenStore]:
+    """Makes stores and closes them after the test."""
+    made: list[ChromaVectors] = []
+
+    def make(data: Path | None = tmp_path) -> ChromaVectors:
+        made.append(ChromaVectors(data))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
+
+
+def fill(index: ChromaVectorIndex, count: int = 5, dimension: int = 8) -> np.ndarray:
+    vectors = unit_vectors(count, dimension)
+    index.upsert(np.arange(count), vectors)
+    index.advance(1)
+    return vectors
+
+
+def segment_files(data: Path, name: str) -> list[Path]:
+    return list((data / "chroma").glob(f"*/{name}"))
+
+
+def damaged(data: Path, harm: Callable[[Path], None]) -> None:
+    """A data directory whose bank `abc` reached the disk and was then harmed by `harm`, given its segment folder."""
+    store = ChromaVectors(data)
+    fill(store.open("abc"), ENOUGH_TO_REACH_DISK)
+    store.close()
+    [pickle] = segment_files(data, "index_metadata.pickle")
+    harm(pickle.parent)
+
+
+def truncate_pickle(segment: Path) -> None:
+    os.truncate(segment / "index_metadata.pickle", 100)
+
+
+def delete_pickle(segment: Path) -> None:
+    (segment / "index_metadata.pickle").unlink()
+
+
+def truncate_data(segment: Path) -> None:
+    os.truncate(segment / "data_level0.bin", 1000)
+
+
+def truncate_header(segment: Path) -> None:
+    os.truncate(segment / "header.bin", 50)
+
+
+def test_two_engines_in_memory_share_nothing(open_store: OpenStore) -> None:
+    """Two :memory: engines with a bank of the same name do not see each other, and closing one leaves the other."""
+    first, second = open_store(None), open_store(None)
+    vectors = fill(first.open("abc"))
+    assert second.open("abc").count() == 0
+    second.close()
+    [hits] = first.open("abc").search(vectors[:1], 1)
+    assert hits.ids.tolist() == [0]
+
+
+def test_users_own_ephemeral_client_is_left_alone(open_store: OpenStore) -> None:
+    """A program may use chromadb.EphemeralClient() beside an engine in memory, in whichever order they are opened."""
+    ours = open_store(None)
+    fill(ours.open("abc"))
+    theirs = Client(settings=Settings())  # what chromadb.EphemeralClient() makes
+    assert theirs.list_collections() == []
+    fill(open_store(None).open("abc"))
+    theirs.close()
+    assert ours.open("abc").count() == 5
+
+
+def test_banks_are_apart(open_store: OpenStore) -> None:
+    """Each bank has a collection and a watermark of its own."""
+    store = open_store()
+    fill(store.open("abc"))
+    assert (store.open("xyz").count(), store.open("xyz").watermark) == (0, 0)
+    store.open("xyz").clear()
+    assert (store.open("abc").count(), store.open("abc").watermark) == (5, 1)
+
+
+def test_large_batches_are_split(open_store: OpenStore) -> None:
+    """More vectors than Chroma takes in one call are stored and removed without an error."""
+    index = open_store(None).open("abc")
+    index._client.max_batch = 4
+    fill(index, 11)
+    assert index.count() == 11
+    index.remove(np.arange(1, 11))
+    assert index.count() == 1
+
+
+@pytest.mark.parametrize("harm", [truncate_pickle, delete_pickle, truncate_data, truncate_header])
+def test_damaged_collection_says_so_and_heals(
+    open_store: OpenStore, tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    """A collection broken by a kill raises a clear error instead of crashing or hiding units; clear() rebuilds it."""
+    damaged(tmp_path, harm)
+    store = open_store()
+    index = store.open("abc", bank="diary")
+    for call in (
+        index.count,
+        lambda: index.search(unit_vectors(1, 8), 3),
+        lambda: index.upsert(np.arange(1), unit_vectors(1, 8)),
+        lambda: index.remove(np.arange(1)),
+    ):
+        with pytest.raises(IndexOutOfStep, match="vector index of bank 'diary'"):
+            call()
+    index.clear()
+    assert (index.count(), index.watermark) == (0, 0)
+    vectors = fill(index, ENOUGH_TO_REACH_DISK)
+    store.close()
+    healed = open_store().open("abc")
+    assert (healed.count(), healed.watermark) == (ENOUGH_TO_REACH_DISK, 1)
+    assert [hits.ids[0] for hits in healed.search(vectors[::100], 1)] == list(
+        range(0, ENOUGH_TO_REACH_DISK, 100)
+    )
+
+
+def test_damage_stays_within_its_bank(open_store: OpenStore, tmp_path: Path) -> None:
+    """Other banks of the same folder work while one is broken."""
+    damaged(tmp_path, truncate_pickle)
+    other = open_store().open("xyz")
+    fill(other)
+    assert other.count() == 5
+
+
+def test_unreadable_database_is_one_clear_error(open_store: OpenStore, tmp_path: Path) -> None:
+    """A Chroma folder that cannot be opened at all raises our error, with Chroma's as its cause."""
+    (tmp_path / "chroma").mkdir()
+    (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 500)
+    with pytest.raises(IndexOutOfStep, match="delete the index folder") as raised:
+        open_store().open("abc")
+    assert type(raised.value.__cause__).__module__.startswith("chromadb")
+
+
+def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path) -> None:
+    """A cleared bank's index files are gone from the disk; Chroma alone would leave them there."""
+    store = open_store()
+    index = store.open("abc")
+    fill(index, ENOUGH_TO_REACH_DISK)
+    [pickle] = segment_files(tmp_path, "index_metadata.pickle")
+    index.clear()
+    assert not pickle.parent.exists()
+
+
+def test_watermark_of_a_deleted_collection_reads_zero(open_store: OpenStore, tmp_path: Path) -> None:
+    """If the collection was deleted behind our back, the bank is replayed from the start."""
+    store = open_store()
+    fill(store.open("abc"))
+    store.close()
+    foreign = Client(settings=Settings(is_persistent=True, persist_directory=str(tmp_path / "chroma")))
+    for collection in foreign.list_collections():
+        foreign.delete_collection(collection.name)
+    foreign.close()
+    index = open_store().open("abc")
+    assert (index.count(), index.watermark) == (0, 0)
+
+
+def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> None:
+    """A collection that vanishes under an open index raises our error, and clear() makes a new one."""
+    index = open_store(None).open("abc")
+    fill(index)
+    index._client._api.delete_collection("bank-abc")
+    with pytest.raises(IndexOutOfStep, match="does not exist"):
+        index.count()
+    index.clear()
+    fill(index)
+    assert index.count() == 5
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"collection": "c"}', '{"collection": "c", "revision": "x"}']
+)
+def test_unreadable_watermark_reads_zero(tmp_path: Path, content: str) -> None:
+    """A watermark file that makes no sense means a replay, not a crash."""
+    path = tmp_path / "abc.json"
+    path.write_text(content)
+    assert WatermarkFile(path).read("c") == 0
+
+
+def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tmp_path: Path) -> None:
+    """A full or read-only disk under the watermark raises a storage error and leaves the watermark where it was."""
+    index = open_store().open("abc")
+    (tmp_path / "chroma" / "watermarks").write_text("in the way")
+    with pytest.raises(IndexOutOfStep):
+        index.advance(3)
+    assert index.watermark == 0
+
+
+def test_another_dimension_is_out_of_step(open_store: OpenStore) -> None:
+    """Vectors of another embedder are refused with our error until the index is cleared."""
+    index = open_store(None).open("abc")
+    fill(index)
+    with pytest.raises(IndexOutOfStep, match="dimension"):
+        index.upsert(np.arange(1), unit_vectors(1, 16))
+
+
+def test_panic_in_chroma_is_our_error(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A panic in Chroma's Rust code, which no `except Exception` catches, is a storage error and not an exit."""
+    index = open_store(None).open("abc")
+    panic = type("PanicException", (BaseException,), {})  # as PyO3 makes it
+
+    def panics() -> int:
+        raise panic("index out of bounds")
+
+    monkeypatch.setattr(index, "_collection", SimpleNamespace(count=panics))
+    with pytest.raises(IndexOutOfStep, match="PanicException: index out of bounds"):
+        index.count()
+
+
+def test_interrupt_is_not_swallowed(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C during a search reaches the program as it is."""
+    index = open_store(None).open("abc")
+
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(index, "_collection", SimpleNamespace(count=interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        index.count()
+
+
+def test_closed_store_refuses_calls(open_store: OpenStore, tmp_path: Path) -> None:
+    """After close every call says that the engine was closed, and closing again is fine."""
+    store = open_store()
+    index = store.open("abc")
+    store.close()
+    store.close()
+    for call in (index.count, index.clear, lambda: store.open("abc")):
+        with pytest.raises(EngineClosed):
+            call()
+
+
+def test_closed_folder_can_be_deleted_and_used_again(open_store: OpenStore, tmp_path: Path) -> None:
+    """Close lets go of the files: the folder can be deleted and the bank rebuilt in the same process."""
+    store = open_store()
+    fill(store.open("abc"))
+    store.close()
+    shutil.rmtree(tmp_path / "chroma")
+    index = open_store().open("abc")
+    assert (index.count(), index.watermark) == (0, 0)
+    fill(index)
+    assert index.count() == 5
+
+
+def test_open_and_close_leak_nothing(tmp_path: Path) -> None:
+    """Short-lived engines, in memory and on disk, leave neither their threads nor their open files behind."""
+    tasks, files = Path("/proc/self/task"), Path("/proc/self/fd")
+
+    def cycle(data: Path | None) -> None:
+        store = ChromaVectors(data)
+        fill(store.open("abc"))
+        store.close()
+
+    cycle(None)
+    before = len(list(tasks.iterdir())), len(list(files.iterdir()))
+    for number in range(20):
+        cycle(tmp_path if number % 2 else None)
+    # An engine has four threads or more and eight files; those of the last ones may still be ending.
+    assert len(list(tasks.iterdir())) < before[0] + 20
+    assert len(list(files.iterdir())) < before[1] + 20
+
+
+def test_nothing_is_sent_anywhere(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Storing and searching opens no connection and looks up no name: no telemetry, no model download."""
+
+    def refused(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("a connection was attempted")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    index = open_store().open("abc")
+    [hits] = index.search(fill(index)[:1], 1)
+    assert hits.ids.tolist() == [0]
+    assert index._client._system.settings.anonymized_telemetry is False
+
+
+def test_environment_does_not_steer_chroma(
+    open_store: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chroma settings in the environment or in a project's .env do not redirect where memory is kept."""
+    (tmp_path / ".env").write_text("CHROMA_API_IMPL=chromadb.api.fastapi.FastAPI\nMIGRATIONS=none\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CHROMA_SERVER_HOST", "example.invalid")
+    monkeypatch.setenv("ANONYMIZED_TELEMETRY", "true")
+    index = open_store().open("abc")
+    fill(index)
+    settings = index._client._system.settings
+    assert (settings.chroma_server_host, settings.anonymized_telemetry) == (None, False)
+
+
+def test_importing_the_module_does_not_import_chromadb() -> None:
+    """Chroma costs a second to import; nobody pays it before opening a bank."""
+    code = "import sys, hindsight_integrations.backends.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,185 @@
+"""What the Lucene and the FTS5 keyword index do beyond the port: repair, eviction, erasure, agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations.backends.fts5 import Fts5Keywords, query_words
+from hindsight_integrations.backends.keyword_shelf import MAX_QUERY_TERMS, KeywordShelf
+from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
+
+BACKENDS: list[Callable[..., KeywordShelf]] = [LuceneKeywords, Fts5Keywords]
+
+
+@pytest.fixture(params=BACKENDS, ids=["lucene", "fts5"])
+def backend(request: pytest.FixtureRequest) -> Callable[..., KeywordShelf]:
+    return request.param
+
+
+@pytest.fixture
+def shelf(backend: Callable[..., KeywordShelf], tmp_path: Path) -> Iterator[KeywordShelf]:
+    shelf = backend(tmp_path, open_stores=2)
+    yield shelf
+    shelf.close()
+
+
+def index_files(folder: Path) -> list[Path]:
+    """The files that hold the index, without Lucene's lock."""
+    return [path for path in folder.rglob("*") if path.is_file() and path.name != "write.lock"]
+
+
+def spoil(folder: Path) -> None:
+    """Overwrite every index file with noise, as a failing disk would."""
+    for path in index_files(folder):
+        path.write_bytes(b"\x5a" * max(path.stat().st_size, 64))
+
+
+def test_broken_index_says_so_and_can_be_cleared(
+    backend: Callable[..., KeywordShelf], tmp_path: Path
+) -> None:
+    """Files a failing disk has spoiled give an error that names the bank, and `clear` makes the index usable again."""
+    shelf = backend(tmp_path)
+    fill(shelf.open("bank"), CORPUS, 5)
+    shelf.close()
+    spoil(tmp_path)
+    shelf = backend(tmp_path)
+    index = shelf.open("bank")
+    for use in (lambda: index.watermark, lambda: index.search("quartz", 1), index.count):
+        with pytest.raises(IndexOutOfStep, match="'bank'"):
+            use()
+    index.clear()
+    assert (index.watermark, index.count()) == (0, 0)
+    fill(index, CORPUS, 6)
+    assert (index.watermark, found(index, "quartz")) == (6, [5])
+    shelf.close()
+
+
+def test_lucene_index_missing_a_file_can_be_cleared(tmp_path: Path) -> None:
+    """An index that lost one segment file is reported, is not left locked, and can be cleared."""
+    shelf = LuceneKeywords(tmp_path)
+    fill(shelf.open("bank"), CORPUS, 5)
+    shelf.close()
+    next((tmp_path / "lucene" / "bank").glob("_*")).unlink()
+    shelf = LuceneKeywords(tmp_path)
+    index = shelf.open("bank")
+    with pytest.raises(IndexOutOfStep):
+        index.search("quartz", 1)
+    index.clear()
+    fill(index, CORPUS, 6)
+    assert found(index, "quartz") == [5]
+    shelf.close()
+
+
+def test_broken_bank_leaves_the_others_alone(shelf: KeywordShelf, tmp_path: Path) -> None:
+    """One bank's broken files do not keep another bank from answering."""
+    fill(shelf.open("good"), CORPUS)
+    bad = shelf.open("bad")
+    fill(bad, CORPUS)
+    bad.close()
+    for path in (path for path in index_files(tmp_path) if "bad" in str(path)):
+        path.write_bytes(b"\x5a" * 100)
+    with pytest.raises(IndexOutOfStep):
+        shelf.open("bad").count()
+    assert found(shelf.open("good"), "quartz") == [5]
+
+
+def test_more_banks_than_open_files(shelf: KeywordShelf) -> None:
+    """An engine with more banks than it keeps open answers for all of them, and forgets nothing on the way."""
+    banks = {f"bank{number}": shelf.open(f"bank{number}") for number in range(6)}
+    for revision in (1, 2):
+        for number, index in enumerate(banks.values()):
+            fill(index, {10 * number + revision: f"indigo garden {revision}"}, revision)
+    assert len(shelf._stores) == 2
+    for number, index in enumerate(banks.values()):
+        assert (index.watermark, index.count()) == (2, 2)
+        assert found(index, "indigo") == [10 * number + 1, 10 * number + 2]
+
+
+def test_eviction_between_write_and_advance_loses_nothing(shelf: KeywordShelf) -> None:
+    """Banks written at the same time, more than stay open, all keep what was written before their `advance`."""
+    banks = [shelf.open(f"bank{number}") for number in range(5)]
+    for index in banks:
+        index.upsert(int_ids(1), ["indigo garden"])
+    for index in banks:
+        index.advance(3)
+    assert [(index.watermark, found(index, "indigo")) for index in banks] == [(3, [1])] * 5
+
+
+def test_error_never_lets_the_watermark_run_ahead(shelf: KeywordShelf) -> None:
+    """If an error costs the index changes it had not recorded, it refuses to record them until it is reopened."""
+    index = shelf.open("bank")
+    fill(index, CORPUS, 5)
+    index.upsert(int_ids(9), ["indigo garden"])
+    with pytest.raises(IndexOutOfStep, match="disk on fire"):
+        shelf.use("bank", lambda _: broken_disk())
+    with pytest.raises(IndexOutOfStep, match="were lost"):
+        index.advance(6)
+    again = shelf.open("bank")
+    assert (again.watermark, found(again, "indigo")) == (5, [])
+
+
+def broken_disk() -> None:
+    raise OSError("disk on fire")
+
+
+def test_forgotten_words_leave_the_files(shelf: KeywordShelf, tmp_path: Path) -> None:
+    """Words of an erased memory can no longer be read from the files of the index."""
+    index = shelf.open("bank")
+    fill(index, {**CORPUS, 9: "zyxwvsecretbox indigo"}, 1)
+    assert any(b"zyxwvsecretbox" in path.read_bytes() for path in index_files(tmp_path))
+    index.remove(int_ids(9))
+    index.advance(2)
+    assert not any(b"zyxwvsecret" in path.read_bytes() for path in index_files(tmp_path))
+
+
+def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
+    """With or without a JVM the same memory comes first for plain words."""
+    questions = (
+        "red kite",
+        "lantern market",
+        "violin",
+        "quartz tower",
+        "winter stall",
+        "garden",
+        "silver ticket",
+    )
+    answers = []
+    for make in BACKENDS:
+        shelf = make(tmp_path)
+        index = shelf.open("bank")
+        fill(index, CORPUS)
+        answers.append([found(index, question, 1) for question in questions])
+        shelf.close()
+    assert answers[0] == answers[1] == [[1], [2], [3], [5], [6], [7], [8]]
+
+
+@pytest.mark.parametrize("question", ["Alice's teapot", "teapots", "Alice\u2019s", "the teapot of Alice"])
+def test_word_forms_are_matched(shelf: KeywordShelf, question: str) -> None:
+    """Plurals and possessives find the plain word."""
+    fill(shelf.open("bank"), {**CORPUS, 9: "Alice bought one teapot for Bob"})
+    assert found(shelf.open("bank"), question, 1) == [9]
+
+
+def test_query_words_are_capped_and_distinct() -> None:
+    """FTS5 looks up a bounded number of words, each once, without stop words."""
+    assert query_words("The cat's cat, and THE dog") == ["cat", "dog"]
+    assert len(query_words(" ".join(f"w{number}" for number in range(5000)))) == MAX_QUERY_TERMS
+
+
+def test_closed_engine_and_closed_bank_refuse(shelf: KeywordShelf) -> None:
+    """Use after close is a clear error, and closing twice is fine."""
+    bank, other = shelf.open("bank"), shelf.open("other")
+    fill(bank, CORPUS)
+    bank.close()
+    with pytest.raises(EngineClosed):
+        bank.search("quartz", 1)
+    shelf.close()
+    shelf.close()
+    for use in (other.count, other.clear, lambda: other.search("quartz", 1), lambda: other.advance(1)):
+        with pytest.raises(EngineClosed):
+            use()

@@ -1,0 +1,108 @@
+"""Packing: the budget holds, rank decides, and more budget never costs anything."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.tempr.recall.packing import pack
+
+TOKENS = st.lists(st.integers(0, 12), max_size=14)
+BUDGET = st.integers(0, 60)
+K = st.one_of(st.none(), st.integers(0, 8))
+
+
+def cost(tokens: list[int], kept: list[int]) -> int:
+    return sum(tokens[position] for position in kept)
+
+
+@st.composite
+def ranked_items(draw: st.DrawFn) -> tuple[list[int], list[int] | None]:
+    """Token costs in rank order and, sometimes, group labels."""
+    tokens = draw(TOKENS)
+    labels = st.lists(st.integers(0, 5), min_size=len(tokens), max_size=len(tokens))
+    return tokens, draw(st.one_of(st.none(), labels))
+
+
+def test_units_come_in_rank_order_until_the_budget_is_full() -> None:
+    """The best that fit are kept, positions rising."""
+    assert pack([30, 40, 30, 10], 100) == [0, 1, 2]
+
+
+def test_what_does_not_fit_is_skipped_not_the_end() -> None:
+    """One long memory does not cost the short ones behind it."""
+    assert pack([50, 80, 30, 20], 100) == [0, 2, 3]
+
+
+def test_k_limits_the_number_of_units() -> None:
+    """Whoever asks for two gets two, whatever the budget."""
+    assert pack([1, 1, 1], 100, k=2) == [0, 1]
+    assert pack([1, 1, 1], 100, k=0) == []
+
+
+def test_a_unit_never_comes_without_its_amendments() -> None:
+    """Position 0 and its amendment at 2 are kept together or not at all."""
+    groups = [7, 8, 7]
+    assert pack([40, 30, 40], 100, groups=groups) == [0, 2]
+    assert pack([40, 30, 40], 79, groups=groups) == [1]
+    assert pack([40, 30, 40], 110, groups=groups) == [0, 1, 2]
+
+
+def test_a_group_too_large_for_k_is_skipped_whole() -> None:
+    """A hard limit of one unit takes the next unit that stands alone."""
+    assert pack([1, 1, 1], 100, k=1, groups=[7, 7, 8]) == [2]
+
+
+def test_nothing_fits_a_budget_below_zero() -> None:
+    """Even a free unit needs a budget."""
+    assert pack([0, 3], -1) == []
+    assert pack([0, 3], 0) == [0]
+
+
+def test_more_budget_may_change_the_units_but_for_better_ones() -> None:
+    """Of sizes 6 and 5, a budget of 5 holds the second, one of 6 the first: nesting is not promised, rank is."""
+    assert pack([6, 5], 5) == [1]
+    assert pack([6, 5], 6) == [0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(ranked=ranked_items(), budget=BUDGET, k=K)
+def test_the_budget_always_holds_and_groups_stay_whole(
+    ranked: tuple[list[int], list[int] | None], budget: int, k: int | None
+) -> None:
+    """Paper eq. 8, the k limit, one position once, and no half group."""
+    tokens, groups = ranked
+    kept = pack(tokens, budget, k, groups)
+    assert cost(tokens, kept) <= budget
+    assert k is None or len(kept) <= k
+    assert kept == sorted(set(kept))
+    if groups is not None:
+        inside = {groups[position] for position in kept}
+        assert kept == [position for position, label in enumerate(groups) if label in inside]
+
+
+@settings(max_examples=200, deadline=None)
+@given(ranked=ranked_items(), budget=BUDGET)
+def test_nothing_left_out_would_still_fit(ranked: tuple[list[int], list[int] | None], budget: int) -> None:
+    """No room is wasted that a skipped item could have used."""
+    tokens, groups = ranked
+    kept = pack(tokens, budget, groups=groups)
+    labels = list(range(len(tokens))) if groups is None else groups
+    for label in set(labels) - {labels[position] for position in kept}:
+        members = [position for position, other in enumerate(labels) if other == label]
+        assert cost(tokens, kept) + cost(tokens, members) > budget
+
+
+@settings(max_examples=500, deadline=None)
+@given(ranked=ranked_items(), budgets=st.tuples(BUDGET, BUDGET), k=K)
+def test_a_larger_budget_is_used_at_least_as_fully_and_by_better_units(
+    ranked: tuple[list[int], list[int] | None], budgets: tuple[int, int], k: int | None
+) -> None:
+    """Tokens used never fall as the budget rises, and the best unit that differs is one the larger budget has."""
+    tokens, groups = ranked
+    smaller, larger = sorted(budgets)
+    few, many = pack(tokens, smaller, k, groups), pack(tokens, larger, k, groups)
+    assert cost(tokens, many) >= cost(tokens, few)
+    if differing := set(few) ^ set(many):
+        assert min(differing) in many
+        assert cost(tokens, many) > smaller

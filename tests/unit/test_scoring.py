@@ -1,0 +1,182 @@
+"""The final score, by the tables of the recall docs and by what a nudge must never do."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.ports.arrays import UNDATED
+from hindsight_integrations.tempr.recall.scoring import (
+    PROOF_ALPHA,
+    RECENCY_ALPHA,
+    TEMPORAL_ALPHA,
+    Boosts,
+    Signals,
+    boost,
+    combined_boost,
+    days_before,
+    event_moments,
+    final_score,
+    proof,
+    recency,
+    sigmoid,
+    temporal_proximity,
+)
+
+SIGNAL = st.floats(0.0, 1.0)
+LOGIT = st.floats(-15.0, 15.0)
+DAY = 86_400_000_000
+NOW = 1_700_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("count", "norm", "percent"), [(1, 0.5, 0.0), (3, 0.61, 1.1), (10, 0.73, 2.3), (150, 1.0, 5.0)]
+)
+def test_docs_proof_table(count: int, norm: float, percent: float) -> None:
+    """Recall docs, "Proof count signal": 1, 3, 10 and 150 sources."""
+    assert float(proof(count)) == pytest.approx(norm, abs=0.005)
+    assert (float(boost(proof(count), PROOF_ALPHA)) - 1) * 100 == pytest.approx(percent, abs=0.06)
+
+
+def test_proof_is_neutral_for_what_is_no_observation_and_saturates() -> None:
+    """A plain fact (0 sources counted) is not punished; a thousand sources weigh as much as 150."""
+    assert proof(np.array([0, 1, 1000])).tolist() == [0.5, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("days", "signal"), [(0, 1.0), (182.5, 0.5), (365, 0.1), (4000, 0.1), (-30, 1.0), (math.nan, 0.5)]
+)
+def test_docs_recency(days: float, signal: float) -> None:
+    """Recall docs, "Recency signal": today, half a year, a year and more ago; the future counts as today."""
+    assert float(recency(days)) == pytest.approx(signal)
+
+
+def test_docs_recency_boosts() -> None:
+    """Today is worth +10 %, more than a year ago -8 %, an unknown date nothing."""
+    boosts = boost(recency(np.array([0.0, 400.0, np.nan])), RECENCY_ALPHA)
+    assert boosts.tolist() == pytest.approx([1.10, 0.92, 1.0])
+
+
+def test_recency_counts_from_the_questions_time() -> None:
+    """A replayed question from last year sees last year's memories as fresh."""
+    moments = np.array([NOW - 73 * DAY, NOW, NOW + DAY, UNDATED])
+    days = days_before(moments, NOW)
+    assert days[:3].tolist() == [73.0, 0.0, -1.0]
+    assert math.isnan(days[3])
+    assert recency(days).tolist() == pytest.approx([0.8, 1.0, 1.0, 0.5])
+
+
+def test_what_happened_dates_a_unit_before_what_was_said() -> None:
+    """A trip of 2019 told today is old; a remark without a time of its own is as old as its mention."""
+    assert event_moments(np.array([5, UNDATED]), np.array([9, 9])).tolist() == [5, 9]
+
+
+def test_docs_temporal_proximity() -> None:
+    """Recall docs: 1 at the window's centre, 0 at its edge and beyond, 0.5 without a date."""
+    signal = temporal_proximity(np.array([0.0, 15.0, -15.0, 30.0, 90.0, np.nan]), 60.0)
+    assert signal.tolist() == pytest.approx([1.0, 0.5, 0.5, 0.0, 0.0, 0.5])
+
+
+def test_a_question_without_time_leaves_time_alone() -> None:
+    """No window: every unit is neutral."""
+    assert temporal_proximity(np.array([0.0, 400.0]), None).tolist() == [0.5, 0.5]
+
+
+def test_docs_maximum_combined_range() -> None:
+    """Recall docs: all boosts together move a PRODUCT score by +27 % or -23 % at most."""
+    best, worst = combined_boost(Signals(1.0, 1.0, 1.0)), combined_boost(Signals(0.0, 0.0, 0.0))
+    assert (float(best), float(worst)) == pytest.approx((1.10 * 1.10 * 1.05, 0.90 * 0.90 * 0.95))
+    assert [round((float(x) - 1) * 100) for x in (best, worst)] == [27, -23]
+    score = final_score(0.0, Signals(1.0, 1.0, 1.0), Boosts.PRODUCT)
+    assert float(score) == pytest.approx(0.5 * 1.10 * 1.10 * 1.05)
+
+
+def test_log_odds_adds_the_logarithms_of_the_boosts() -> None:
+    """Design section 6: logit + ln(recency boost) + ln(temporal boost) + ln(proof boost)."""
+    score = final_score(2.0, Signals(1.0, 0.0, 1.0))
+    assert float(score) == pytest.approx(2.0 + math.log(1.1) + math.log(0.9) + math.log(1.05))
+
+
+def test_sure_answers_stay_apart_where_the_sigmoid_saturates() -> None:
+    """Logits of 9 and 11 both look like 1.0: under PRODUCT an old date reverses them, under LOG_ODDS it does not."""
+    signals = Signals(recency=np.array([1.0, 0.1]))
+    product = final_score(np.array([9.0, 11.0]), signals, Boosts.PRODUCT)
+    log_odds = final_score(np.array([9.0, 11.0]), signals)
+    assert product[0] > product[1]
+    assert log_odds[0] < log_odds[1]
+
+
+def test_sigmoid_survives_extreme_logits() -> None:
+    """No warning, no infinity, whatever a cross-encoder answers."""
+    with np.errstate(all="raise", under="ignore"):
+        assert sigmoid(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_floats_and_arrays_agree() -> None:
+    """One unit scored alone gets what it gets among others."""
+    logits, signals = np.array([1.0, -2.0]), Signals(np.array([0.9, 0.2]), 0.5, np.array([0.5, 0.7]))
+    together = final_score(logits, signals)
+    alone = [
+        float(final_score(1.0, Signals(0.9, 0.5, 0.5))),
+        float(final_score(-2.0, Signals(0.2, 0.5, 0.7))),
+    ]
+    assert together.tolist() == alone
+
+
+@given(logit=LOGIT, recency_signal=SIGNAL, temporal=SIGNAL, proof_signal=SIGNAL)
+def test_neutral_signals_move_nothing_and_others_little(
+    logit: float, recency_signal: float, temporal: float, proof_signal: float
+) -> None:
+    """The nudge on a log-odds score stays within ln 0.77 and ln 1.27, and is none at 0.5."""
+    assert float(final_score(logit, Signals())) == logit
+    moved = float(final_score(logit, Signals(recency_signal, temporal, proof_signal))) - logit
+    assert math.log(0.90 * 0.90 * 0.95) - 1e-9 <= moved <= math.log(1.10 * 1.10 * 1.05) + 1e-9
+
+
+@given(
+    logit=LOGIT,
+    more=st.floats(0.01, 5.0),
+    signal=SIGNAL,
+    rise=st.floats(0.01, 1.0),
+    boosts=st.sampled_from(list(Boosts)),
+)
+def test_score_rises_with_relevance_and_with_each_signal(
+    logit: float, more: float, signal: float, rise: float, boosts: Boosts
+) -> None:
+    """A better answer, a fresher one or a better proven one never scores lower."""
+    base = float(final_score(logit, Signals(signal, signal, signal), boosts))
+    assert float(final_score(logit + more, Signals(signal, signal, signal), boosts)) > base
+    higher = min(1.0, signal + rise)
+    for signals in (
+        Signals(higher, signal, signal),
+        Signals(signal, higher, signal),
+        Signals(signal, signal, higher),
+    ):
+        assert float(final_score(logit, signals, boosts)) >= base
+
+
+@given(first=st.floats(0.0, 2000.0), later=st.floats(0.0, 2000.0))
+def test_signals_stay_in_their_range_and_fall_with_distance(first: float, later: float) -> None:
+    """Nearer is never worth less, and no signal leaves [0, 1]."""
+    near, far = sorted((first, later))
+    assert 0.1 <= float(recency(far)) <= float(recency(near)) <= 1.0
+    assert 0.0 <= float(temporal_proximity(far, 60.0)) <= float(temporal_proximity(near, 60.0)) <= 1.0
+    assert 0.0 <= float(proof(near)) <= float(proof(far)) <= 1.0
+
+
+def test_alphas_are_the_docs() -> None:
+    """Recall docs, stage 3: recency and time may move a score by 10 %, proof by 5 %."""
+    extremes = [float(boost(1.0, alpha)) for alpha in (RECENCY_ALPHA, TEMPORAL_ALPHA, PROOF_ALPHA)]
+    assert extremes == pytest.approx([1.10, 1.10, 1.05])
+
+
+def test_microseconds_of_model_time_are_what_days_before_expects() -> None:
+    """Columns written with `to_micros` read back as days."""
+    asked, happened = datetime(2024, 3, 2, tzinfo=UTC), datetime(2024, 2, 28, 12, tzinfo=UTC)
+    assert days_before(np.array([to_micros(happened)]), to_micros(asked)).tolist() == [2.5]
