@@ -127,7 +127,7 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store
         keywords.close()
         ledger.close()
 
-    names = {"vectors": kind.value, "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
+    names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
     return _Store(ledger, open_indexes, names, close)
 
 

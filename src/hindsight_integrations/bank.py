@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from hindsight_integrations.asked import AskedTimes, RecallOptions, Source, recall_query, retain_request
 from hindsight_integrations.cara.reflect import reflect
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
-from hindsight_integrations.limits import (
-    MAX_QUERY,
-    checked_count,
-    checked_metadata,
-    checked_moment,
-    checked_tags,
-    checked_text,
-    clean_text,
-)
-from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, RecallQuery, TagsMatch
+from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, TagsMatch
 from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
-from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.clock import Clock
@@ -39,12 +28,10 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.projection import BankProjection
 from hindsight_integrations.tempr.recall.pipeline import RecallTools, recall
 from hindsight_integrations.tempr.retain.extraction import LLMExtractor
-from hindsight_integrations.tempr.retain.intake import Content, take_in
-from hindsight_integrations.tempr.retain.pipeline import RetainRequest, RetainTools, retain
+from hindsight_integrations.tempr.retain.intake import Content
+from hindsight_integrations.tempr.retain.pipeline import RetainTools, retain
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 from hindsight_integrations.tempr.view import BankView
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +98,10 @@ class AsyncMemoryBank:
             InvalidRequest: the input is empty, over a limit or inconsistent.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
+        self._check_writable("retain")
         tools = self._tools
-        if tools.read_only:
-            raise InvalidRequest(
-                "retain", "the engine was opened read-only", "Open it without read_only=True."
-            )
-        now = as_utc(checked_moment(timestamp, "timestamp") or tools.clock.now(), tools.zone)
-        thread = clean_text(thread)
-        request = RetainRequest(
-            intake=take_in(content, now=now, zone=tools.zone, thread=thread, document_id=document_id),
-            bank=self._name,
-            zone=tools.zone,
-            now=now,
-            thread=thread,
-            context=clean_text(context),
-            tags=checked_tags(tags),
-            metadata=checked_metadata(metadata or {}),
-            entities=tuple(EntityMention(checked_text(name, "entity", 512)) for name in entities),
-            facts=None if facts is None else tuple(ExtractedFact.model_validate(fact) for fact in facts),
-        )
+        about = Source(timestamp, thread, document_id, context, entities, tags, metadata or {})
+        request = retain_request(content, about, facts, bank=self._name, clock=tools.clock, zone=tools.zone)
         await tools.workers.write(self._claim_embedder)
         return await retain(request, self._retain_tools())
 
@@ -167,22 +139,9 @@ class AsyncMemoryBank:
             InvalidRequest: an option is out of range.
             IndexOutOfStep: an index is broken and could not be healed.
         """
-        zone = self._tools.zone
-        asked_at = checked_moment(query_timestamp, "query_timestamp") or self._tools.clock.now()
-        state = checked_moment(as_of, "as_of")
-        request = RecallQuery(
-            text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=as_utc(asked_at, zone),
-            max_tokens=checked_count(max_tokens, "max_tokens"),
-            budget=_choice(Budget, budget, "budget"),
-            types=tuple(_choice(FactType, kind, "types") for kind in _listed(types)),
-            tags=checked_tags(tags),
-            tags_match=_choice(TagsMatch, tags_match, "tags_match"),
-            window=_window(window, zone),
-            as_of=as_utc(state, zone) if state else None,
-            include_invalidated=include_invalidated,
-            k=None if k is None else checked_count(k, "k", most=10_000),
-        )
+        options = RecallOptions(max_tokens, budget, types, tags, tags_match, include_invalidated, k)
+        times = AskedTimes(window, as_of, query_timestamp)
+        request = recall_query(query, options, times, clock=self._tools.clock, zone=self._tools.zone)
         return await recall(request, await self._current_view(), self._recall_tools())
 
     async def reflect(self, query: str, *, max_tokens: int = 4096) -> Reflection:
@@ -239,6 +198,10 @@ class AsyncMemoryBank:
             await self._tools.workers.read(self._check_embedder)
         return view
 
+    def _check_writable(self, verb: str) -> None:
+        if self._tools.read_only:
+            raise InvalidRequest(verb, "the engine was opened read-only", "Open it without read_only=True.")
+
     def _check_embedder(self) -> None:
         stored = self._tools.ledger.bank(self._name, create=False).embedder
         given = self._tools.embedder.identity
@@ -256,10 +219,7 @@ class AsyncMemoryBank:
             self._projection.catch_up()
 
     def _reembed(self) -> int:
-        if self._tools.read_only:
-            raise InvalidRequest(
-                "reindex", "the engine was opened read-only", "Open it without read_only=True."
-            )
+        self._check_writable("reindex")
         self._projection.catch_up()
         ids = self._projection.view().columns.ids
         stored = self._tools.ledger.units(self._name, ids)
@@ -271,27 +231,3 @@ class AsyncMemoryBank:
 
 def _embedded(unit: MemoryUnit) -> str:
     return embedding_text(unit.text, unit.occurred, unit.mentioned_at)
-
-
-def _listed(values: Iterable[FactType | str]) -> list[FactType | str]:
-    kinds = [values] if isinstance(values, str) else list(values)
-    if not kinds:
-        raise InvalidRequest("types", "it is empty", "Name at least one network, or leave it out.")
-    return kinds
-
-
-def _choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(kind)
-        raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
-
-
-def _window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
-    if bounds is None:
-        return None
-    start, end = (checked_moment(bound, "window") for bound in bounds)
-    if start is None or end is None:
-        raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
-    return Interval(as_utc(start, zone), as_utc(end, zone))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Ledger
@@ -102,6 +102,8 @@ class BankProjection:
         for name, step in self._steps().items():
             try:
                 step(revision)
+            except LedgerBusy:  # another process writes this index: nothing is broken, and nothing may be dropped
+                raise
             except StorageError as error:
                 if problem := self._rebuilt(name, error, revision):
                     failures[name] = problem

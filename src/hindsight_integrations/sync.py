@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
@@ -25,8 +26,8 @@ Face = TypeVar("Face")
 class _Loop:
     """One event loop on a thread; runs coroutines for callers on any other thread."""
 
-    def __init__(self, engine: AsyncHindsight) -> None:
-        self._engine = engine
+    def __init__(self, check_open: Callable[[], object]) -> None:
+        self._check_open = check_open
         self._context: AbstractContextManager[BlockingPortal] = start_blocking_portal()
         self._portal = self._context.__enter__()
         self._thread = self._portal.call(threading.get_ident)
@@ -38,7 +39,7 @@ class _Loop:
             EngineClosed: the engine was closed, or belongs to the parent of this forked process.
             InvalidRequest: called from the loop's own thread, where waiting would never end.
         """
-        self._engine.check_open()
+        self._check_open()
         if threading.get_ident() == self._thread:
             raise InvalidRequest(
                 "sync call",
@@ -52,10 +53,36 @@ class _Loop:
         self._context.__exit__(None, None, None)
 
 
+class _SharedLoop:
+    """The loop of all faces made by `over`: starts at the first call and lives as long as the process."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()
+        self._loop: _Loop | None = None
+
+    def run(self, call: Callable[[], Awaitable[R]]) -> R:
+        """Wait for a coroutine, as `_Loop.run`; a closed engine's verbs raise EngineClosed themselves."""
+        with self._starting:
+            self._loop = self._loop or _Loop(lambda: None)
+        return self._loop.run(call)
+
+    def stop(self) -> None:
+        """Nothing: other faces run on it too."""
+
+    def forget(self) -> None:
+        """In a forked child the loop's thread does not exist; the next call starts another."""
+        self._starting, self._loop = threading.Lock(), None
+
+
+_SHARED = _SharedLoop()
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_SHARED.forget)
+
+
 class _SyncFace:
     """What a sync object needs: the async one it stands for, and the loop."""
 
-    def __init__(self, target: object, loop: _Loop) -> None:
+    def __init__(self, target: object, loop: _Loop | _SharedLoop) -> None:
         self._target, self._loop = target, loop
 
 
@@ -71,6 +98,16 @@ def _awaited(verb: Callable[Concatenate[Target, P], Awaitable[R]]) -> Callable[C
 
 class MemoryBank(_SyncFace):
     """One bank of memories: retain, recall, reflect. Made by `Hindsight.bank`; usable from any thread."""
+
+    @classmethod
+    def over(cls, bank: AsyncMemoryBank) -> Self:
+        """The sync face of an async bank, for code that cannot await."""
+        return cls(bank, _SHARED)
+
+    @property
+    def asynchronous(self) -> AsyncMemoryBank:
+        """The same bank's async face."""
+        return self._bank
 
     @property
     def name(self) -> str:
@@ -97,7 +134,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
     @wraps(opener)
     def open_sync(cls: type[Hindsight], /, *args: Q.args, **kwargs: Q.kwargs) -> Hindsight:
         engine = opener(*args, **kwargs)
-        return cls(engine, _Loop(engine))
+        return cls(engine, _Loop(engine.check_open))
 
     return open_sync
 
@@ -126,6 +163,11 @@ class Hindsight(_SyncFace):
             self._loop.stop()
 
     bank.__doc__, close.__doc__ = AsyncHindsight.bank.__doc__, AsyncHindsight.close.__doc__
+
+    @classmethod
+    def over(cls, engine: AsyncHindsight) -> Self:
+        """The sync face of an async engine, for code that cannot await; closing either closes both."""
+        return cls(engine, _SHARED)
 
     @property
     def asynchronous(self) -> AsyncHindsight:

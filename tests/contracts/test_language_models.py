@@ -270,3 +270,26 @@ def test_transport_errors_are_unavailable_whatever_the_client() -> None:
     for _ in range(2):
         with pytest.raises(ModelUnavailable):
             asyncio.run(model.complete(verdict_prompt()))
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (408, ModelUnavailable),
+        (429, ModelUnavailable),
+        (500, ModelUnavailable),
+        (529, ModelUnavailable),
+        (401, ModelRefused),
+        (403, ModelRefused),
+        (400, httpx.HTTPStatusError),
+        (404, httpx.HTTPStatusError),
+    ],
+)
+def test_an_unknown_vendors_http_status_is_understood(status: int, expected: type[Exception]) -> None:
+    """A vendor nobody listed is retried, refused or shown as it is, by the HTTP status its error carries."""
+    request = httpx.Request("POST", "http://vendor.invalid/chat")
+    failure = httpx.HTTPStatusError(
+        "failed", request=request, response=httpx.Response(status, request=request)
+    )
+    with pytest.raises(expected):
+        asyncio.run(LangChainModel(ScriptedModel([failure])).complete(verdict_prompt()))

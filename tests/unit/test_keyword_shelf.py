@@ -18,7 +18,8 @@ BACKENDS: list[Callable[..., KeywordShelf]] = [LuceneKeywords, Fts5Keywords]
 
 @pytest.fixture(params=BACKENDS, ids=["lucene", "fts5"])
 def backend(request: pytest.FixtureRequest) -> Callable[..., KeywordShelf]:
-    return request.param
+    chosen: Callable[..., KeywordShelf] = request.param
+    return chosen
 
 
 @pytest.fixture

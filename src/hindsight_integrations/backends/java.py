@@ -90,9 +90,33 @@ class _JavaThread:
         raise JavaFailure(*reason)
 
 
-_lock = threading.Lock()
-_thread: _JavaThread | None = None
-_forked = False
+class _Process:
+    """This process's Java thread, once there is one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.thread: _JavaThread | None = None
+        self.forked = False
+
+    def java_thread(self) -> _JavaThread:
+        """The thread, made on first use."""
+        if self.forked:
+            reason = "this is a forked child, and Java does not survive a fork (start processes with spawn)"
+            raise EngineClosed(reason)
+        with self.lock:
+            if self.thread is None:
+                _require_packages()
+                self.thread = _JavaThread()
+            return self.thread
+
+    def after_fork(self) -> None:
+        """In a child: its parent's thread is gone, and its parent's lock may be held for ever."""
+        self.lock = threading.Lock()
+        self.forked = self.forked or self.thread is not None
+
+
+_process = _Process()
+os.register_at_fork(after_in_child=_process.after_fork)
 
 
 def java_available() -> bool:
@@ -110,7 +134,7 @@ def run_on_java_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         EngineClosed: this is a child forked from a process that had started Java, or Python is shutting down.
         JavaFailure: Java threw an exception.
     """
-    return _java_thread().run(functools.partial(work, *args, **kwargs))
+    return _process.java_thread().run(functools.partial(work, *args, **kwargs))
 
 
 def java_class(name: str) -> JavaObject:
@@ -132,28 +156,6 @@ def english_analyzer() -> JavaObject:
     from pyserini.analysis import get_lucene_analyzer
 
     return get_lucene_analyzer()
-
-
-def _java_thread() -> _JavaThread:
-    global _thread  # noqa: PLW0603 - the JVM is one per process, and so is its thread
-    if _forked:
-        raise EngineClosed(
-            "this is a forked child, and Java does not survive a fork (start processes with spawn)"
-        )
-    with _lock:
-        if _thread is None:
-            _require_packages()
-            _thread = _JavaThread()
-        return _thread
-
-
-def _after_fork() -> None:
-    global _lock, _forked  # noqa: PLW0603 - the state of a process is renewed in its child
-    _lock = threading.Lock()
-    _forked = _forked or _thread is not None
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def _require_packages() -> None:

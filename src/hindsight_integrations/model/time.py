@@ -25,6 +25,14 @@ class Granule(StrEnum):
     YEAR = "year"
 
 
+_FIXED = {
+    Granule.DAY: timedelta(days=1),
+    Granule.HOUR: timedelta(hours=1),
+    Granule.MINUTE: timedelta(minutes=1),
+    Granule.SECOND: timedelta(seconds=1),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A half-open interval [start, end) of aware UTC instants; never empty.
@@ -77,3 +85,39 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """The inverse of `to_micros`."""
     return EPOCH + timedelta(microseconds=int(micros))
+
+
+def granule_after(start: datetime, granule: Granule) -> datetime:
+    """Where the year, month, day, hour, minute or second that begins at `start` ends."""
+    if granule == Granule.YEAR:
+        return start.replace(year=start.year + 1)
+    if granule == Granule.MONTH:
+        return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
+    return start + _FIXED[granule]
+
+
+def readable_time(occurred: Interval | None, mentioned_at: datetime) -> str:
+    """When it happened, in words as coarse as known; when it was mentioned, for what has no time of its own."""
+    if occurred is None:
+        return f"mentioned on {_day(mentioned_at)}"
+    start = occurred.start
+    if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
+        return f"happened in {start:%Y}"
+    if start.day == 1 and _is_one(occurred, Granule.MONTH):
+        return f"happened in {start:%B %Y}"
+    last = occurred.end - MICROSECOND
+    if start.date() == last.date():
+        return f"happened on {_day(start)}"
+    return f"happened from {_day(start)} to {_day(last)}"
+
+
+def _is_one(span: Interval, granule: Granule) -> bool:
+    """Whether a span is as long as the year or month it begins in."""
+    try:
+        return span.end == granule_after(span.start, granule)
+    except (OverflowError, ValueError):  # it would end after the year 9999
+        return False
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"

@@ -103,10 +103,11 @@ def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
     """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed (design section 4)."""
     if as_of is None:
-        return columns.closed == NEVER
+        current: BoolArray = columns.closed == NEVER
+        return current
     moment = to_micros(as_of)
-    mentioned: BoolArray = columns.mentioned <= moment
-    return mentioned & (columns.closed > moment)
+    valid: BoolArray = (columns.mentioned <= moment) & (columns.closed > moment)
+    return valid
 
 
 def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray:

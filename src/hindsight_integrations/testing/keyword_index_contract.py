@@ -92,7 +92,8 @@ class KeywordIndexContract:
         """Ids come as int64 and scores as positive, falling float32, so that callers can mask and fuse them."""
         fill(index, CORPUS)
         hits = index.search("red harbour kite", 10)
-        assert (hits.ids.dtype, hits.scores.dtype) == (np.int64, np.float32)
+        assert hits.ids.dtype == np.int64
+        assert hits.scores.dtype == np.float32
         assert len(hits) == 4
         assert (hits.scores > 0).all()
         assert (np.diff(hits.scores) <= 0).all()

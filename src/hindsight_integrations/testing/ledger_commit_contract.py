@@ -59,6 +59,8 @@ class LedgerCommitContract(LedgerFixtures):
         found = ledger.units(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
         assert found == {rows["u"]: unit, rows["v"]: plain}
         assert str(found[rows["u"]].record) == str(unit.record)
+        asked = np.array([rows["v"], 10**9, rows["u"]], np.int64)
+        assert ledger.unit_ids(bank, asked) == {rows["v"]: "v", rows["u"]: "u"}
 
     def test_the_same_write_set_twice_changes_nothing(self, ledger: Ledger, bank: str) -> None:
         """A retried retain leaves memory exactly as it was, down to counts and revision."""

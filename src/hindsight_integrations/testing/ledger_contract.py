@@ -84,6 +84,7 @@ class LedgerContract(LedgerCommitContract, LedgerReadContract):
         assert ledger.known_messages("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
         assert ledger.entity_candidates("two", ["alice"], 5) == {"alice": []}
         assert ledger.units("two", ledger.columns("one", 0).ids) == {}
+        assert ledger.unit_ids("two", ledger.columns("one", 0).ids) == {}
         assert ledger.entities_of("two", ledger.columns("one", 0).ids) == {}
         ledger.commit(rich_write_set(bank="two"))
         assert not set(ledger.columns("one", 0).ids.tolist()) & set(ledger.columns("two", 0).ids.tolist())

@@ -13,44 +13,11 @@ from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
 from hindsight_integrations.ports.keyword_index import BM25_B, BM25_K1
 
 # Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET.
-STOP_WORDS = frozenset(
-    {
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "for",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "no",
-        "not",
-    }
-    | {
-        "of",
-        "on",
-        "or",
-        "such",
-        "that",
-        "the",
-        "their",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "was",
-    }
-    | {"will", "with"}
-)
+_STOP_LIST = """
+    a an and are as at be but by for if in into is it no not of on or such that the their then there these they this
+    to was will with
+"""
+STOP_WORDS = frozenset(_STOP_LIST.split())
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -87,8 +54,8 @@ class DictKeywordIndex:
     def upsert(self, ids: IntArray, texts: list[str]) -> None:
         """Index texts under ids; an id already there is replaced."""
         with self._lock:
-            self.remove(ids)
             for key, text in zip(ids.tolist(), texts, strict=True):
+                self._forget(key)
                 counts = Counter(words(text))
                 self._texts[key] = counts
                 self._total_length += counts.total()
@@ -99,10 +66,7 @@ class DictKeywordIndex:
         """Forget ids; unknown ids are ignored."""
         with self._lock:
             for key in ids.tolist():
-                counts = self._texts.pop(key, Counter())
-                self._total_length -= counts.total()
-                for word in counts:
-                    self._postings[word].discard(key)
+                self._forget(key)
 
     def advance(self, revision: int) -> None:
         """Record that everything up to `revision` has been applied."""
@@ -132,6 +96,12 @@ class DictKeywordIndex:
 
     def close(self) -> None:
         """Nothing to release."""
+
+    def _forget(self, key: int) -> None:
+        counts = self._texts.pop(key, Counter())
+        self._total_length -= counts.total()
+        for word in counts:
+            self._postings[word].discard(key)
 
     def _scores(self, query: Counter[str]) -> dict[int, float]:
         """BM25 of every text sharing a word with the query; a word asked for twice counts twice."""

@@ -42,7 +42,7 @@ class _Reader(DictBanks):
     def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Unit ids of these row ids; unknown ones are left out."""
         with self._bank(bank) as state:
-            return {row: state.units[row].id for row in ids.tolist() if row in state.units}
+            return {row: state.units[row].unit.id for row in ids.tolist() if row in state.units}
 
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
         """Which of these messages were retained already."""

@@ -24,9 +24,9 @@ EXACT_LIMIT = 20_000  # a mask leaving at most this many units is scored exactly
 AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
 
 _CAUSAL_QUESTION = re.compile(
-    r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b", re.I
+    r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b", re.IGNORECASE
 )
-_CHAIN = re.compile(r"\w['\u2019]s \w+['\u2019]s \w+", re.I)
+_CHAIN = re.compile(r"\w['\u2019]s \w+['\u2019]s \w+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,8 @@ def graph_channel(
 ) -> Hits:
     """Units connected to the best semantic hits and to the entities the question names (paper eq. 12).
 
-    Args:
-        seeds: semantic hits; the first 20 are entry points.
-        named: row ids of entities named in the question.
+    `seeds` are the semantic hits, of which the first 20 are entry points; `named` are row ids of entities named in the
+    question.
     """
     allowed = None if selected.all else view.columns.ids[selected.mask]
 

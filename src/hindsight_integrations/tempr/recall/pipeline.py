@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult, Stage, Trace
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.offload import Workers
-from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
+from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.tempr.recall.channels import (
@@ -30,11 +30,11 @@ from hindsight_integrations.tempr.recall.channels import (
 )
 from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.packing import pack
-from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, possible_names, selection
+from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, selection
 from hindsight_integrations.tempr.recall.ranking import final_scores
 from hindsight_integrations.tempr.recall.rerank import score_until
 from hindsight_integrations.tempr.recall.scoring import Float64Array
-from hindsight_integrations.tempr.retain.names import normalise_name
+from hindsight_integrations.tempr.retain.names import normalise_name, possible_names
 from hindsight_integrations.tempr.view import BankView
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
@@ -191,67 +191,74 @@ def _finish(
 ) -> RecallResult:
     with timer.stage("fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in lists.items()})
-    ids, scores = _rerank(recalled, view, ids, fused, tools, timer)
+    ids, scores = _Reranking(recalled, view, tools, timer).order(ids, fused)
     query = recalled.query
     with timer.stage("pack"):
         tokens = view.columns.tokens[view.columns.positions(ids)]
         kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
     with timer.stage("hydrate"):
-        units = _hydrate(view, ids[kept], scores[kept], lists)
+        units = _hydrate(recalled, view, ids[kept], scores[kept], lists)
     return RecallResult(units, int(tokens[kept].sum()), recalled.window, timer.trace)
 
 
-def _rerank(
-    recalled: RecallPlan,
-    view: BankView,
-    ids: IntArray,
-    fused: Float64Array,
-    tools: RecallTools,
-    timer: _Timer,
-) -> tuple[IntArray, Float64Array]:
-    """Fused order, its head reordered by the reranker where there is one; units it did not read stay behind."""
-    if tools.reranker is None or not len(ids):
-        return ids, fused
-    head = ids[: recalled.rerank_limit]
-    with timer.stage("rerank") as detail:
-        stored = view.ledger.units(view.bank, head)
-        units = [stored[int(i)] for i in head]
-        logits = score_until(tools.reranker, recalled.query.text, units, tools.config.rerank_deadline_ms)
-        detail["scored"], detail["candidates"] = len(logits), len(head)
-    if len(logits) < len(head):
-        timer.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(head)} candidates")
-    asked_at = recalled.query.query_timestamp
-    scored = final_scores(
-        logits, head[: len(logits)], view.columns, window=recalled.window, asked_at=asked_at
-    )
-    order = np.argsort(-scored, kind="stable")
-    # Units the reranker did not read stay behind those it did, in fused order, on a scale that keeps them there.
-    behind = scored.min() - 1.0 - np.arange(len(ids) - len(logits))
-    return np.concatenate([head[: len(logits)][order], ids[len(logits) :]]), np.concatenate(
-        [scored[order], behind]
-    )
+class _Reranking:
+    """The reranked head of one recall; units the reranker did not read stay behind it in fused order."""
+
+    def __init__(self, recalled: RecallPlan, view: BankView, tools: RecallTools, timer: _Timer) -> None:
+        self._plan, self._view, self._tools, self._timer = recalled, view, tools, timer
+
+    def order(self, ids: IntArray, fused: Float64Array) -> tuple[IntArray, Float64Array]:
+        """Ids and final scores, best first. Without a reranker the fused order stands (design section 6)."""
+        if self._tools.reranker is None or not len(ids):
+            return ids, fused
+        logits = self._read(self._tools.reranker, ids[: self._plan.rerank_limit])
+        head, tail = ids[: len(logits)], ids[len(logits) :]
+        asked_at = self._plan.query.query_timestamp
+        scored = final_scores(logits, head, self._view.columns, window=self._plan.window, asked_at=asked_at)
+        best = np.argsort(-scored, kind="stable")
+        behind = scored.min() - 1.0 - np.arange(len(tail))
+        return np.concatenate([head[best], tail]), np.concatenate([scored[best], behind])
+
+    def _read(self, reranker: Reranker, head: IntArray) -> FloatArray:
+        with self._timer.stage("rerank") as detail:
+            stored = self._view.ledger.units(self._view.bank, head)
+            units = [stored[row] for row in head.tolist()]
+            logits = score_until(
+                reranker, self._plan.query.text, units, self._tools.config.rerank_deadline_ms
+            )
+            detail["scored"], detail["candidates"] = len(logits), len(head)
+        if len(logits) < len(head):
+            self._timer.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(head)} candidates")
+        return logits
 
 
 def _hydrate(
-    view: BankView, ids: IntArray, scores: Float64Array, lists: Mapping[Channel, Hits]
+    recalled: RecallPlan, view: BankView, ids: IntArray, scores: Float64Array, lists: Mapping[Channel, Hits]
 ) -> tuple[RecalledUnit, ...]:
+    """The units themselves, with their entities and where each channel put them: one read of each."""
     stored = view.ledger.units(view.bank, ids)
     entities = view.ledger.entities_of(view.bank, ids)
-    places = {channel: {int(i): rank for rank, i in enumerate(hits.ids)} for channel, hits in lists.items()}
+    places = {channel: _places(hits) for channel, hits in lists.items()}
     return tuple(
         RecalledUnit(
-            unit=stored[int(row)],
+            unit=stored[row],
             score=float(score),
-            channels={
-                channel: ChannelHit(
-                    places[channel][int(row)] + 1, float(hits.scores[places[channel][int(row)]])
-                )
-                for channel, hits in lists.items()
-                if int(row) in places[channel]
-            },
-            entities=tuple(entity.name for entity in entities.get(int(row), ())),
-            valid=stored[int(row)].closed_at is None,
+            channels={channel: found[row] for channel, found in places.items() if row in found},
+            entities=tuple(entity.name for entity in entities.get(row, ())),
+            valid=_valid(stored[row], recalled.query.as_of),
         )
-        for row, score in zip(ids, scores, strict=True)
-        if int(row) in stored
+        for row, score in zip(ids.tolist(), scores, strict=True)
+        if row in stored
     )
+
+
+def _places(hits: Hits) -> dict[int, ChannelHit]:
+    return {
+        row: ChannelHit(rank, score)
+        for rank, (row, score) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True), 1)
+    }
+
+
+def _valid(unit: MemoryUnit, as_of: datetime | None) -> bool:
+    """Valid now, or at the moment asked about."""
+    return unit.closed_at is None or (as_of is not None and unit.closed_at > as_of)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
@@ -12,9 +11,6 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, Vector
 from hindsight_integrations.tempr.columns import Columns, of_types, tagged, valid_at
 from hindsight_integrations.tempr.time_expressions import find_window
-
-LONGEST_NAME = 4  # words of an entity name looked for in a question
-_WORD = re.compile(r"[\w.&'\u2019-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +54,3 @@ def selection(columns: Columns, query: RecallQuery) -> BoolArray:
     """Which units may be returned at all: network, tags and validity, as one mask over positions."""
     mask = of_types(columns, query.types) & tagged(columns, query.tags, query.tags_match)
     return mask if query.include_invalidated else mask & valid_at(columns, query.as_of)
-
-
-def possible_names(text: str) -> list[str]:
-    """Word sequences of a question that might name an entity, each once."""
-    words = [word.strip(".'\u2019-") for word in _WORD.findall(text)]
-    spans = (words[i : i + n] for n in range(1, LONGEST_NAME + 1) for i in range(len(words) - n + 1))
-    return list(dict.fromkeys(" ".join(span) for span in spans if any(span)))

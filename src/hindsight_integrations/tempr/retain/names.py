@@ -12,8 +12,10 @@ from hindsight_integrations.model.entities import EntityType
 USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
 
+LONGEST_NAME = 4  # words of an entity name looked for in a text
 ONE_EDIT_LETTERS = 5  # shortest name in which one edit is forgiven [design section 6]
 
+_WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _EDGES = re.compile(r"^\W+|[^\w.]+$")
 _DIGITS = re.compile(r"\d+")
@@ -69,3 +71,10 @@ def _token_fits(first: str, second: str) -> bool:
 def name_similarity(first: str, second: str) -> float:
     """sim_str of paper eq. 2: normalised Levenshtein similarity in [0, 1]; 1 for a shorter form of the same name."""
     return 1.0 if contains_name(first, second) else Levenshtein.normalized_similarity(first, second)
+
+
+def possible_names(text: str) -> list[str]:
+    """Word sequences of a text that might name an entity, each once."""
+    words = [word.strip(".'\u2019-") for word in _WORD.findall(text)]
+    spans = (words[i : i + n] for n in range(1, LONGEST_NAME + 1) for i in range(len(words) - n + 1))
+    return list(dict.fromkeys(" ".join(span) for span in spans if any(span)))

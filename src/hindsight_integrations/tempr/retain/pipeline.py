@@ -24,10 +24,11 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, with_tokens
 from hindsight_integrations.tempr.retain.extraction import Extraction, LLMExtractor
 from hindsight_integrations.tempr.retain.intake import Intake, content_hash
+from hindsight_integrations.tempr.retain.names import normalise_name, possible_names
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 from hindsight_integrations.tempr.retain.verbatim import VerbatimExtractor
 from hindsight_integrations.tempr.retain.write_turn import Proposal, write_turn
-from hindsight_integrations.tempr.view import Projector
+from hindsight_integrations.tempr.view import BankView, Projector
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,11 @@ async def _extract(request: RetainRequest, known: frozenset[MessageKey], tools: 
     if request.facts is not None:
         return Extraction((request.facts,))
     fresh, before = _split(request.intake, known)
+    document = request.intake.document
     if tools.llm is None:
-        return await tools.workers.read(_verbatim, request, fresh)
-    if request.intake.document is not None:
-        return await tools.llm.extract_document(request.intake.document, context=request.context)
+        return await tools.workers.read(_verbatim, request, fresh, tools.projector.view())
+    if document is not None:
+        return await tools.llm.extract_document(document, context=request.context)
     return await tools.llm.extract(fresh, before=before, context=request.context)
 
 
@@ -125,8 +127,16 @@ def _split(intake: Intake, known: frozenset[MessageKey]) -> tuple[list[Message],
     return [m for m, key in pairs if key not in known], [m for m, key in pairs if key in known]
 
 
-def _verbatim(request: RetainRequest, fresh: Sequence[Message]) -> Extraction:
-    return Extraction((tuple(VerbatimExtractor().extract(fresh)),))
+def _verbatim(request: RetainRequest, fresh: Sequence[Message], view: BankView) -> Extraction:
+    """Every message or passage as it stands, with the names the bank already knows found in any case."""
+    document = request.intake.document
+    texts = [document.text] if document else [message.text for message in fresh]
+    said = {normalise_name(name) for text in texts for name in possible_names(text)} - {""}
+    aliases = [entity.name for entity in view.ledger.entities_named(view.bank, sorted(said)).values()]
+    extractor = VerbatimExtractor()
+    if document is not None:
+        return Extraction((tuple(extractor.extract_document(document, zone=request.zone, aliases=aliases)),))
+    return Extraction((tuple(extractor.extract(fresh, zone=request.zone, aliases=aliases)),))
 
 
 def _origin(request: RetainRequest) -> Origin:

@@ -1,22 +1,16 @@
-"""Time normalisation: the dates extraction wrote, as half-open intervals, and back as readable text (paper section 4.1.2). Pure."""
+"""Time normalisation: the dates extraction wrote, as half-open intervals (paper section 4.1.2). Pure."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 
-from hindsight_integrations.model.time import Granule, Interval, as_utc
+from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after, readable_time
 
 _ISO = re.compile(
     r"^\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?)?\s*$"
 )
 _GRANULES = (Granule.YEAR, Granule.MONTH, Granule.DAY, Granule.HOUR, Granule.MINUTE, Granule.SECOND)
-_FIXED = {
-    Granule.DAY: timedelta(days=1),
-    Granule.HOUR: timedelta(hours=1),
-    Granule.MINUTE: timedelta(minutes=1),
-    Granule.SECOND: timedelta(seconds=1),
-}
 
 
 def parse_moment(text: str) -> tuple[datetime, Granule] | None:
@@ -31,7 +25,7 @@ def parse_moment(text: str) -> tuple[datetime, Granule] | None:
     offset = match.group(7)
     defaults = (1, 1, 1, 0, 0, 0)
     try:
-        moment = datetime(*given, *defaults[len(given) :], tzinfo=_offset(offset))  # type: ignore[misc]
+        moment = datetime(*given, *defaults[len(given) :], tzinfo=_offset(offset))  # type: ignore[misc,arg-type]
     except ValueError:
         return None
     return moment, _GRANULES[len(given) - 1]
@@ -69,36 +63,9 @@ def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
     """The first instant after a granule; the last instant there is, at the end of year 9999."""
     start, granule = moment
     try:
-        return as_utc(_next(start, granule), zone)
+        return as_utc(granule_after(start, granule), zone)
     except (OverflowError, ValueError):
         return datetime.max.replace(tzinfo=UTC)
-
-
-def _next(start: datetime, granule: Granule) -> datetime:
-    if granule == Granule.YEAR:
-        return start.replace(year=start.year + 1)
-    if granule == Granule.MONTH:
-        return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
-    return start + _FIXED[granule]
-
-
-def readable_time(occurred: Interval | None, mentioned_at: datetime) -> str:
-    """When it happened, in words as coarse as known; when it was mentioned, for what has no time of its own."""
-    if occurred is None:
-        return f"mentioned on {_day(mentioned_at)}"
-    start, end = occurred.start, occurred.end
-    if (start.month, start.day) == (1, 1) and end == _next(start, Granule.YEAR):
-        return f"happened in {start:%Y}"
-    if start.day == 1 and end == _next(start, Granule.MONTH):
-        return f"happened in {start:%B %Y}"
-    last = end - timedelta(microseconds=1)
-    if start.date() == last.date():
-        return f"happened on {_day(start)}"
-    return f"happened from {_day(start)} to {_day(last)}"
-
-
-def _day(moment: datetime) -> str:
-    return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
 
 
 def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:

@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from hindsight_integrations.model.time import Granule
 
-EARLIEST = datetime.min  # the open past ends in year 1
-LATEST = datetime.max  # the open future ends with year 9999
+EARLIEST = datetime.combine(date.min, time.min)  # the open past ends in year 1
+LATEST = datetime.combine(date.max, time.max)  # the open future ends with year 9999
 SATURDAY = 5
 
 
@@ -114,7 +114,7 @@ def containing(unit: Unit, moment: datetime) -> Span:
 
 def day_span(year: int, month: int, day: int) -> Span:
     """One day."""
-    return containing(Unit.DAY, datetime(year, month, day))  # noqa: DTZ001 - local times are naive here
+    return containing(Unit.DAY, midnight(date(year, month, day)))
 
 
 def month_span(year: int, month: int, months: int = 1, unit: Unit = Unit.MONTH) -> Span:

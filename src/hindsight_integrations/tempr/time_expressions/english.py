@@ -15,7 +15,9 @@ MONTHS = {
 }  # fmt: skip
 CLEAR_MONTHS = ("january", "february", "july", "september", "october", "november", "december")
 NAME_MONTHS = frozenset({"april", "may", "june", "august", "jan", "mar", "apr", "jun", "aug"})  # also people
-VERB_MONTHS = frozenset({"may", "march", "mar"})  # also words: written small they need a year or a preposition
+VERB_MONTHS = frozenset(
+    {"may", "march", "mar"}
+)  # also words: written small they need a year or a preposition
 
 WEEKDAYS = {
     "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
@@ -75,7 +77,9 @@ WHICH = {
 # In front of a time these make it a habit or a greeting, not a time.
 NOT_AFTER = r"\b(?:every|each|per|any|happy|merry|good)\s+(?:other\s+|single\s+|the\s+)?$"
 # In front of "last three days" without an article they make "last" a verb ("did it last three days").
-VERBAL_LAST = r"\b(?:did|do|does|will|would|can|could|should|to|not|\w+n't)\b(?!.*\b(?:in|over|during|the|for)\s*$)"
+VERBAL_LAST = (
+    r"\b(?:did|do|does|will|would|can|could|should|to|not|\w+n't)\b(?!.*\b(?:in|over|during|the|for)\s*$)"
+)
 FUTURE = (
     r"\b(?:will|won't|shall|going to|(?:am|are|is) going|(?:is|are) (?:on|set for)|gonna|plan|plans|planning|scheduled|booked for|upcoming|due|looking forward"
     r"|can't wait|hope to|hoping to|about to|moved to|move it to|rescheduled|see you)\b|\w'll\b|'(?:m|re|s) going"
@@ -95,4 +99,3 @@ DATED_NOUNS = (
 NAME_ACTS = (  # after "before August" these make August a person
     r"(?:\w+ed|left|came|went|was|is|had|has|got|said|told|gave|took|met|bought|sold|made|did|does|can|could|will)"
 )
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.tempr.time_expressions import english
@@ -47,7 +47,7 @@ def find_window(text: str, reference: datetime, zone: tzinfo = UTC) -> TimeWindo
     """The time window a question asks about.
 
     Times without a year lie in the past: "in May" is the latest May begun, "on Friday" the last one. Of several
-    times the narrowest is taken, then the first.
+    times the narrowest is taken, then one told in figures, then the first.
 
     Args:
         text: the question.
@@ -58,9 +58,11 @@ def find_window(text: str, reference: datetime, zone: tzinfo = UTC) -> TimeWindo
         The window, or None if the text names no (possible) time. Arbitrary text never raises.
     """
     scope = _scope(text, reference, zone, Direction.PAST)
-    found = [_window(text, reading, zone) for reading in _readings(scope, 0, len(text))]
-    windows = [window for window in found if window] or [_whole_text(text, scope, zone)]
-    return min(windows, key=lambda window: window.interval.end - window.interval.start if window else 0)
+    found = (_window(text, reading, zone) for reading in _readings(scope, 0, len(text)))
+    windows = [window for window in found if window]
+    if not windows:
+        return _whole_text(text, scope, zone)
+    return min(windows, key=_vagueness)
 
 
 def find_event_time(text: str, reference: datetime, zone: tzinfo = UTC) -> TimeWindow | None:
@@ -86,6 +88,11 @@ def find_event_time(text: str, reference: datetime, zone: tzinfo = UTC) -> TimeW
             if window:
                 return window
     return None
+
+
+def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
+    """How little a window tells: its length, and whether its words hold no figure."""
+    return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
 
 
 def _scope(text: str, reference: datetime, zone: tzinfo, direction: Direction) -> Scope:

@@ -167,9 +167,7 @@ class Scope:
                 reading = self._extended(reading, match, continuation) or reading
         return reading
 
-    def _extended(
-        self, reading: Reading, match: re.Match[str], continuation: Continuation
-    ) -> Reading | None:
+    def _extended(self, reading: Reading, match: re.Match[str], continuation: Continuation) -> Reading | None:
         try:
             meaning = continuation.build(reading, match, self)
         except (ValueError, OverflowError):

@@ -34,7 +34,7 @@ FRAGMENTS = {
     "day": "[0-3]?[0-9]",
     "nth": "(?:st|nd|rd|th)?",
     # A year behind a month, season or holiday: "2023", ", 2023", "of 2023", "'23", "last year", "of next year".
-    "tail": rf"(?:,? (?:of |in the year )?{_YEAR}|,? (?:of )?'[0-9]{{2}}|,? (?:of )?(?:last|this|next|the current) year)?",
+    "tail": rf"(?:,? (?:of |in the year )?{_YEAR}|,{_YEAR}|,? (?:of )?'[0-9]{{2}}|,? (?:of )?(?:last|this|next|the current) year)?",
 }
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)(2?)\}")

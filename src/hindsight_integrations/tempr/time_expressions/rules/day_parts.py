@@ -43,7 +43,7 @@ def _tonight(_match: re.Match[str], scope: Scope) -> Span:
 
 
 def _of_day(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "The morning of June 3"; "the night before Christmas" is the day before's."""
+    """As in "The morning of June 3"; "the night before Christmas" is the day before's."""
     day = scope.time_at(match.end(), Level.ATOM)
     if day is None or day.span is None or day.span.unit is not Unit.DAY:
         return None
@@ -64,6 +64,4 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:the )?{day_part} before last", _before_last),
     rule(r"(?:on |in )?(?:the )?{day_part} (?P<side>of|before) {time}", _of_day, level=Level.PART),
 )
-CONTINUATIONS = (
-    Continuation(compiled(r",? (?:in the |at )?{day_part}"), _behind_day, Level.PART),
-)
+CONTINUATIONS = (Continuation(compiled(r",? (?:in the |at )?{day_part}"), _behind_day, Level.PART),)

@@ -15,7 +15,6 @@ from hindsight_integrations.tempr.time_expressions.calendar import (
     weekday_after,
     weekday_before,
     weekday_in,
-
 )
 from hindsight_integrations.tempr.time_expressions.grammar import Direction, Rule, Scope, rule
 from hindsight_integrations.tempr.time_expressions.nearest import short_year
@@ -90,7 +89,7 @@ def _written_year(digits: str, scope: Scope) -> int:
 
 
 def _day_of_month(match: re.Match[str], scope: Scope) -> Span:
-    """ "On the 5th": the latest one; looking ahead, the next."""
+    """As in "On the 5th": the latest one; looking ahead, the next."""
     day = int(match["day"])
     step = 1 if scope.direction is Direction.FUTURE else -1
     first = containing(Unit.MONTH, scope.now).start
@@ -111,15 +110,19 @@ def _month_day(match: re.Match[str], scope: Scope) -> Span:
     return day_span(month.year, month.month, int(match["day"]))
 
 
-
 RULES: tuple[Rule, ...] = (
-    rule(r"(?P<near>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|today|tomorrow)", _near),
+    rule(
+        r"(?P<near>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|today|tomorrow)", _near
+    ),
     rule(r"(?:on |this |)(?:the )?{which} {weekday}", _which_weekday),
     rule(r"(?:on )?{weekday},?(?: of)? {which} week", _weekday_of_week),
     rule(r"on (?:the )?{weekday}(?!'s| off)", _plain_weekday),
     rule(r"{clear_weekday}(?!'s)", _bare_weekday),
     rule(r"{weekday}", _plain_weekday, weak=True),
-    rule(r"(?:on )?{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark){day}(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?", _iso_day),
+    rule(
+        r"(?:on )?{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark){day}(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?",
+        _iso_day,
+    ),
     rule(r"(?:in )?{year}-(?P<m>[0-9]{2})", _iso_month),
     rule(r"(?:on )?{day}\.(?P<m>[01]?[0-9])\.(?P<y>[0-9]{4})", _dotted),
     rule(r"(?:on )?(?P<m>[0-3]?[0-9])/{day}/(?P<y>[0-9]{4}|[0-9]{2})", _slashed),

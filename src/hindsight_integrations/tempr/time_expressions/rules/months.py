@@ -36,7 +36,7 @@ def _month(match: re.Match[str], scope: Scope) -> Span | None:
 
 
 def _introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
-    """ "For April" and "from June" may speak of people."""
+    """As in "For April" and "from June" may speak of people."""
     if word(match["month"]) in english.NAME_MONTHS and word(match["intro"]) not in _AMBIGUOUS_INTRODUCERS:
         return None
     return _month(match, scope)

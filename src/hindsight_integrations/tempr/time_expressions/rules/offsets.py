@@ -70,7 +70,7 @@ def _ahead(match: re.Match[str], scope: Scope) -> Span:
 
 
 def _half_ago(match: re.Match[str], scope: Scope) -> Span | None:
-    """ "Half a year ago", "two years and a half ago": the finer unit's."""
+    """As in "Half a year ago", "two years and a half ago": the finer unit's."""
     if unit_of(match) not in _HALVES:
         return None
     unit, count = _HALVES[unit_of(match)]
@@ -81,15 +81,17 @@ def _half_ago(match: re.Match[str], scope: Scope) -> Span | None:
 
 
 def _in(match: re.Match[str], scope: Scope) -> Span | None:
-    """ "In two weeks" is a date in an announcement, a duration in a question."""
+    """As in "In two weeks" is a date in an announcement, a duration in a question."""
     return _ahead(match, scope) if scope.direction is Direction.FUTURE else None
 
 
 def _stretch(scope: Scope, unit: Unit, count: int) -> Span:
-    """The `count` units that end (or, counted negative, begin) now, to whole days."""
+    """The `count` units that end (or, counted negative, begin) now, to whole days or minutes."""
     other = shift(scope.now, unit, -count)
     first, last = sorted((other, scope.now))
-    return Span(first, last, unit) if unit in _CLOCK else days_span(first, last, unit)
+    if unit not in _CLOCK:
+        return days_span(first, last, unit)
+    return Span(containing(Unit.MINUTE, first).start, containing(Unit.MINUTE, last).end, unit)
 
 
 def _past(match: re.Match[str], scope: Scope) -> Span | None:
@@ -104,7 +106,7 @@ def _coming(match: re.Match[str], scope: Scope) -> Span:
 
 
 def _past_one(match: re.Match[str], scope: Scope) -> Span | None:
-    """ "The past week" and "in the last week" end now; "last week" is another rule's."""
+    """As in "The past week" and "in the last week" end now; "last week" is another rule's."""
     unit = unit_of(match)
     if unit is Unit.WEEKEND or match["unit"].lower().endswith("s"):
         return None
@@ -112,7 +114,7 @@ def _past_one(match: re.Match[str], scope: Scope) -> Span | None:
 
 
 def _other_day(_match: re.Match[str], scope: Scope) -> Span:
-    """ "The other day": within the last week, not today."""
+    """As in "The other day": within the last week, not today."""
     return days_span(shift(scope.now, Unit.DAY, -7), shift(scope.now, Unit.DAY, -1), Unit.WEEK)
 
 

@@ -52,7 +52,7 @@ def _portion(match: re.Match[str], scope: Scope) -> Reading | None:
 
 
 def _piece(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "The first half of 2023", "the last quarter of 2024"."""
+    """As in "The first half of 2023", "the last quarter of 2024"."""
     whole, of = _whole(match, scope), _PIECES[word(match["piece"])]
     if whole is None or whole.span is None:
         return None
@@ -65,7 +65,7 @@ def _piece(match: re.Match[str], scope: Scope) -> Reading | None:
 
 
 def _nth(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "The first week of June" is its first seven days, "the last three days of May" its last three."""
+    """As in "The first week of June" is its first seven days, "the last three days of May" its last three."""
     whole = _whole(match, scope)
     if whole is None or whole.span is None:
         return None
@@ -103,7 +103,7 @@ def _nth_day(match: re.Match[str], scope: Scope) -> Reading | None:
 
 
 def _unit_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "The weekend of June 3", "the week of 5 May"."""
+    """As in "The weekend of June 3", "the week of 5 May"."""
     day = scope.time_at(match.end(), Level.ATOM)
     if day is None or day.span is None or day.span.unit is not Unit.DAY:
         return None
@@ -113,7 +113,7 @@ def _unit_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
 
 
 def _counted_from(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "Two weeks before Christmas 2023" is the week that lies there, as "two weeks ago" is."""
+    """As in "Two weeks before Christmas 2023" is the week that lies there, as "two weeks ago" is."""
     anchor = scope.time_at(match.end(), Level.ATOM)
     if anchor is None or anchor.span is None:
         return None
@@ -123,7 +123,7 @@ def _counted_from(match: re.Match[str], scope: Scope) -> Reading | None:
 
 
 def _next_to(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "The week before Christmas" ends where Christmas begins; "the weekend after" is the next one."""
+    """As in "The week before Christmas" ends where Christmas begins; "the weekend after" is the next one."""
     anchor = scope.time_at(match.end(), Level.ATOM)
     if anchor is None or anchor.span is None:
         return None
@@ -135,6 +135,17 @@ def _next_to(match: re.Match[str], scope: Scope) -> Reading | None:
     return _part(match, anchor, Span(min(edge, other), max(edge, other), unit))
 
 
+def _weekday_beside(match: re.Match[str], scope: Scope) -> Reading | None:
+    """As in "the Sunday before October 25"."""
+    anchor = scope.time_at(match.end(), Level.ATOM)
+    if anchor is None or anchor.span is None:
+        return None
+    weekday = english.WEEKDAYS[word(match["weekday"])]
+    if match["side"].lower() == "after":
+        return _part(match, anchor, weekday_after(anchor.span.end - timedelta(days=1), weekday))
+    return _part(match, anchor, weekday_before(anchor.span.start, weekday))
+
+
 def _next_weekend(edge: datetime, *, before: bool) -> Span:
     """The last weekend wholly before `edge`, or the first that does not begin before it."""
     if before:
@@ -143,7 +154,7 @@ def _next_weekend(edge: datetime, *, before: bool) -> Span:
 
 
 def _rest(match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "Earlier this week" ends now, "later this year" begins now."""
+    """As in "Earlier this week" ends now, "later this year" begins now."""
     whole = scope.time_at(match.end(), Level.ATOM)
     if whole is None or whole.span is None or not whole.span.start <= scope.now < whole.span.end:
         return None
@@ -162,6 +173,11 @@ RULES: tuple[Rule, ...] = (
     rule(_IN + r"(?:the )?{ordinal} {weekday} (?:of|in) {time}", _nth_day, level=Level.PART),
     rule(_IN + r"(?:the )?(?P<unit>weekend|week) of {time}", _unit_of_day, level=Level.PART),
     rule(rf"(?:about |around )?{{amount}} {{unit}} {_SIDE} {{time}}", _counted_from, level=Level.PART),
-    rule(_IN + rf"the {{unit}} (?:right |just )?{_SIDE} {{time}}", _next_to, level=Level.PART),
+    rule(
+        _IN + rf"(?:the |last |the last ){{unit}} (?:right |just )?{_SIDE} {{time}}",
+        _next_to,
+        level=Level.PART,
+    ),
+    rule(_IN + rf"(?:the |last )?{{weekday}} {_SIDE} {{time}}", _weekday_beside, level=Level.PART),
     rule(r"(?P<side>earlier|later) {time}", _rest, level=Level.PART),
 )

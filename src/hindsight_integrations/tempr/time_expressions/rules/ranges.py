@@ -32,7 +32,11 @@ def _since(match: re.Match[str], scope: Scope) -> Reading | None:
 
 def _after(match: re.Match[str], scope: Scope) -> Reading | None:
     anchor = scope.time_at(match.end(), Level.PART)
-    return _open(match, anchor, Span(anchor.span.end, LATEST, anchor.span.unit)) if anchor and anchor.span else None
+    return (
+        _open(match, anchor, Span(anchor.span.end, LATEST, anchor.span.unit))
+        if anchor and anchor.span
+        else None
+    )
 
 
 def _before(match: re.Match[str], scope: Scope) -> Reading | None:
@@ -45,7 +49,11 @@ def _before(match: re.Match[str], scope: Scope) -> Reading | None:
 def _until(match: re.Match[str], scope: Scope) -> Reading | None:
     """Up to the end of the anchor: "until June" includes June."""
     anchor = scope.time_at(match.end(), Level.PART)
-    return _open(match, anchor, Span(EARLIEST, anchor.span.end, anchor.span.unit)) if anchor and anchor.span else None
+    return (
+        _open(match, anchor, Span(EARLIEST, anchor.span.end, anchor.span.unit))
+        if anchor and anchor.span
+        else None
+    )
 
 
 def _between(match: re.Match[str], scope: Scope) -> Reading | None:
@@ -85,7 +93,7 @@ def _earlier(first: Reading, scope: Scope, until: Span) -> Span | None:
 
 
 def _in_year(year: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
-    """ "Last year in May", "in 2023, during the summer"."""
+    """As in "Last year in May", "in 2023, during the summer"."""
     if year.span is None or year.span.unit is not Unit.YEAR or year.span.end.year - year.span.start.year != 1:
         return None
     part = scope.in_year(year.span.start.year).time_at(match.end(), Level.ATOM)

@@ -19,7 +19,7 @@ def _yearly(match: re.Match[str]) -> YearlyTime:
 
 
 def _season(match: re.Match[str], scope: Scope) -> Span | None:
-    """ "In Spring Boot" is no season."""
+    """As in "In Spring Boot" is no season."""
     if match["season"].istitle() and not match["tail"] and _NAME_GOES_ON.match(scope.text, match.end()):
         return None
     return of_tail(scope, _yearly(match), match["tail"])
@@ -39,7 +39,7 @@ def _before_last(match: re.Match[str], scope: Scope) -> Span:
 
 
 def _split_winter(match: re.Match[str], _scope: Scope) -> Span:
-    """ "Winter 2022/23": the year it begins in is said."""
+    """As in "Winter 2022/23": the year it begins in is said."""
     return _yearly(match)(int(match["year"]))
 
 

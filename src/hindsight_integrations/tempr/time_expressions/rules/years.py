@@ -32,7 +32,11 @@ def _named_year(match: re.Match[str], _scope: Scope) -> Span:
 
 def _years(match: re.Match[str], scope: Scope) -> Span | None:
     first, last = int(match["year"]), int(match["year2"])
-    if first > last or not (_near(first, scope) and _near(last, scope)) or _QUANTITY.match(scope.text, match.end()):
+    if (
+        first > last
+        or not (_near(first, scope) and _near(last, scope))
+        or _QUANTITY.match(scope.text, match.end())
+    ):
         return None
     return years_span(first, last - first + 1)
 
@@ -65,7 +69,9 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:in |during |for )?(?:the )?(?:calendar |fiscal )?year {year}", _named_year),
     rule(r"(?:in )?FY ?{year}", _named_year),
     rule(rf"(?:the|my|our|his|her|their|your) {{year}}(?= (?:\w+ )?{english.DATED_NOUNS}\b)", _year),
-    rule(r"(?:in|from|between|during|over|for|of) {year}(?: ?- ?| to | and | through | until ){year2}", _years),
+    rule(
+        r"(?:in|from|between|during|over|for|of) {year}(?: ?- ?| to | and | through | until ){year2}", _years
+    ),
     rule(r"{year}(?: ?- ?| to ){year2}", _years, weak=True),
     rule(r"'(?P<digits>[0-9]{2})", _short_year, weak=True),
     rule(r"(?:back in|in|during|throughout|of) '(?P<digits>[0-9]{2})", _short_year),

@@ -1,0 +1,234 @@
+"""What the engine itself costs: recall and retain apart from any model, on 1,000 to 100,000 synthetic facts.
+
+    python benchmarks/engine_speed.py [--sizes 1000,10000,100000] [--queries 60] [--out FILE] [--profile]
+
+Facts (about 42 words, Zipf vocabulary, names, dates) and vectors (384-d, clustered) are seeded, so every run asks the
+same. For each size, in one bank on real Chroma, Lucene, rustworkx and SQLite: recall without a reranker, in total
+and by stage, the embedding of the query left out; retain per fact, embedding left out; the time to open again; memory.
+Beside them, from the same run: one real query embedding, and one bare Chroma query (k = 100) on the same collection.
+
+Aim on 2 cores: everything but the query's embedding under 25 ms (p50) at 10,000 facts and under 60 ms at 100,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import gc
+import json
+import platform
+import pstats
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ParamSpec, TypeVar
+from unittest.mock import patch
+
+from speed.clocks import milliseconds, percentiles, resident_megabytes, retain_stages
+from speed.synthetic import END, SyntheticEmbedder, World
+
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.backends.onnx_models import OnnxEmbedder
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.offload import Workers
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+BATCH = 250  # facts a retain
+BANK = "speed"
+EMBEDDING = "embed query"  # the stage left out
+QUESTION = "What did Alice Example say about moving the weekly meeting to Lisbon in May 2024?"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure every size, print the tables and write the numbers."""
+    options = _parser().parse_args(arguments)
+    embedder = OnnxEmbedder()
+    embedding = percentiles(milliseconds(lambda: embedder.embed_query(QUESTION), 30))
+    print(f"one real query embedding ({embedder.identity.name}): {_spell(embedding)}")
+    sizes = [measure(size, options) for size in options.sizes]
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        report = {
+            "benchmark": "engine_speed",
+            "python": platform.python_version(),
+            "machine": platform.platform(),
+            "query_embedding_ms": embedding,
+            "sizes": sizes,
+        }
+        options.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--sizes", type=_numbers, default=[1_000, 10_000, 100_000], help="facts in the bank, comma-separated")
+    add("--queries", type=int, default=60, help="recalls measured at each size")
+    add("--out", type=Path, help="write the numbers here as JSON")
+    add("--profile", action="store_true", help="also print where recall spends its time")
+    return parser
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
+    """One bank of `size` facts: fill it, ask it, close it, open it again."""
+    with TemporaryDirectory(prefix="speed-", ignore_cleanup_errors=True) as folder:
+        world, embedder = World(size), SyntheticEmbedder()
+        memory_before = resident_megabytes()
+        with Hindsight.open(
+            folder, embeddings=embedder, reranker=None, config=HindsightConfig()
+        ) as hindsight:
+            bank = hindsight.bank(BANK)
+            retained = _retain(bank, world, embedder, size)
+            questions = world.questions(options.queries)
+            recalled = _recalls(bank, questions)
+            memory = resident_megabytes()
+            if options.profile:
+                _profile(hindsight, questions)
+        gc.collect()
+        found = {
+            "facts": size,
+            "retain": retained,
+            "recall": recalled,
+            "open": _open_again(folder, questions[0][1]),
+            "bare_chroma_query_ms": _bare_chroma(Path(folder), questions),
+            "rss_mb": {"before": round(memory_before), "after": round(memory)},
+        }
+    _print(found)
+    return found
+
+
+def _retain(bank: MemoryBank, world: World, embedder: SyntheticEmbedder, size: int) -> dict[str, Any]:
+    """Milliseconds a fact, embedding left out: on average, over the last tenth, and by stage."""
+    own: list[float] = []
+    with retain_stages() as seconds:
+        for batch in world.batches(BATCH):
+            started, embedding = time.perf_counter(), embedder.seconds
+            bank.retain(batch.messages, facts=batch.facts, thread="speed")
+            spent = time.perf_counter() - started - (embedder.seconds - embedding)
+            own.append(1000 * spent / len(batch.facts))
+            print(f"\r{size} facts: batch {len(own)}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    kept = bank.count()
+    assert kept == size, f"{kept} of {size} facts were kept"
+    last = own[-max(1, len(own) // 10) :]
+    return {
+        "batch": BATCH,
+        "ms_per_fact": round(sum(own) / len(own), 3),
+        "ms_per_fact_last_tenth": round(sum(last) / len(last), 3),
+        "stages_ms_per_fact": {name: round(1000 * spent / size, 3) for name, spent in seconds.items()},
+    }
+
+
+def _recalls(bank: MemoryBank, questions: list[tuple[str, str]]) -> dict[str, Any]:
+    """Percentiles in milliseconds without the query's embedding: of all, of each kind of question, of each stage."""
+    totals, stages = defaultdict(list), defaultdict(list)
+    for _, text in questions[:6]:
+        bank.recall(text, query_timestamp=END)
+    hits = []
+    for kind, text in questions:
+        started = time.perf_counter()
+        found = bank.recall(text, query_timestamp=END)
+        spent = (time.perf_counter() - started) * 1000 - found.trace.milliseconds(EMBEDDING)
+        totals["all"].append(spent)
+        totals[kind].append(spent)
+        hits.append(len(found.units))
+        for name, value in _stages(found):
+            stages[name].append(value)
+    return {
+        "total": {kind: percentiles(values) for kind, values in totals.items()},
+        "stages": {name: percentiles(values) for name, values in stages.items()},
+        "units_returned": round(sum(hits) / len(hits), 1),
+    }
+
+
+def _stages(found: RecallResult) -> Iterable[tuple[str, float]]:
+    names = dict.fromkeys(stage.name for stage in found.trace.stages)
+    return [(str(name), found.trace.milliseconds(name)) for name in names if name != EMBEDDING]
+
+
+def _open_again(folder: str, question: str) -> dict[str, float]:
+    """Seconds until an engine opened anew has its bank, and until it has answered once."""
+    started = time.perf_counter()
+    with Hindsight.open(
+        folder, embeddings=SyntheticEmbedder(), reranker=None, config=HindsightConfig()
+    ) as hindsight:
+        bank = hindsight.bank(BANK)
+        ready = time.perf_counter() - started
+        bank.recall(question, query_timestamp=END)
+        return {"bank_s": round(ready, 2), "first_recall_s": round(time.perf_counter() - started, 2)}
+
+
+def _bare_chroma(folder: Path, questions: list[tuple[str, str]]) -> dict[str, float]:
+    """One query for the nearest 100, straight from the collection the engine left behind."""
+    import chromadb
+
+    embedder = SyntheticEmbedder()
+    vectors = iter([embedder.embed_documents([text]) for _, text in questions] * 2)
+    client = chromadb.PersistentClient(
+        folder / "chroma", settings=chromadb.Settings(anonymized_telemetry=False)
+    )
+    (held,) = client.list_collections()
+    collection = client.get_collection(held.name, embedding_function=None)
+    ask = partial(collection.query, n_results=100, include=["distances"])
+    return percentiles(milliseconds(lambda: ask(query_embeddings=next(vectors)), len(questions)))
+
+
+async def _inline(_: Workers, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    return function(*args, **kwargs)
+
+
+def _profile(hindsight: Hindsight, questions: list[tuple[str, str]]) -> None:
+    """Where recall's time goes, its parts run one after the other in one thread (Java still in its own)."""
+
+    async def ask() -> None:
+        bank = await hindsight.asynchronous.bank(BANK)
+        for _, text in questions:
+            await bank.recall(text, query_timestamp=END)
+
+    with patch.object(Workers, "read", _inline), cProfile.Profile() as profile:
+        asyncio.run(ask())
+    print(f"profile of {len(questions)} recalls")
+    pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+
+
+def _spell(values: dict[str, float]) -> str:
+    return f"p50 {values['p50']:.1f} ms, p95 {values['p95']:.1f} ms"
+
+
+def _print(found: dict[str, Any]) -> None:
+    print(f"\n{found['facts']:,} facts")
+    print(f"  recall without embedding the query ({found['recall']['units_returned']} units returned)")
+    for kind, values in found["recall"]["total"].items():
+        print(f"    {kind:26} {_spell(values)}")
+    print("  by stage")
+    for name, values in found["recall"]["stages"].items():
+        print(f"    {name:26} {_spell(values)}")
+    print(f"  bare Chroma query, k = 100   {_spell(found['bare_chroma_query_ms'])}")
+    retained = found["retain"]
+    print(
+        f"  retain without embedding: {retained['ms_per_fact']:.2f} ms a fact, "
+        f"{retained['ms_per_fact_last_tenth']:.2f} over the last tenth"
+    )
+    for name, value in retained["stages_ms_per_fact"].items():
+        print(f"    {name:26} {value:.2f} ms a fact")
+    opened, memory = found["open"], found["rss_mb"]
+    print(
+        f"  opened again in {opened['bank_s']:.2f} s, first answer after {opened['first_recall_s']:.2f} s; "
+        f"memory {memory['before']} MB before, {memory['after']} MB with the bank"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""One conversation in one mode: retain it, ask every question of every system under every budget."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hindsight_integrations import Budget, Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.reranker import Reranker
+from locomo.baselines import Baselines, Corpus
+from locomo.coverage import Mode, Outcome, System, coverage
+from locomo.dataset import Conversation, Question
+
+BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
+
+Facts = Mapping[int, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every conversation of a run is measured with.
+
+    Attributes:
+        embedder: shared by all systems.
+        reranker: ours only; None for the fused order.
+        config: the engine's settings.
+        limit: at most this many questions a conversation; None for all.
+    """
+
+    embedder: Embedder
+    reranker: Reranker | None
+    config: HindsightConfig
+    limit: int | None = None
+    budgets: tuple[int, ...] = BUDGETS
+
+    @property
+    def depth(self) -> int:
+        """Candidates one channel of the engine gives at the default effort."""
+        return self.config.recall.candidates[list(Budget).index(Budget.MID)]
+
+
+def measure(conversation: Conversation, facts: Facts | None, setup: Setup) -> list[Outcome]:
+    """All outcomes of one conversation: verbatim turns, or the facts given for it."""
+    mode = Mode.TURNS if facts is None else Mode.FACTS
+    with (
+        TemporaryDirectory(prefix="locomo-", ignore_cleanup_errors=True) as folder,
+        Hindsight.open(
+            folder, embeddings=setup.embedder, reranker=setup.reranker, config=setup.config
+        ) as hindsight,
+    ):
+        bank = hindsight.bank(f"{conversation.name}/{mode}")
+        _retain(bank, conversation, facts)
+        baselines = Baselines(Corpus.read(Path(folder), bank.name), depth=setup.depth)
+        try:
+            asking = _Asking(conversation, mode, bank, baselines, setup)
+            return [outcome for number in range(asking.questions) for outcome in asking.outcomes(number)]
+        finally:
+            baselines.close()
+
+
+def _retain(bank: MemoryBank, conversation: Conversation, facts: Facts | None) -> None:
+    """Session by session, as they happened; causal indexes of facts count within a session."""
+    for session in conversation.sessions:
+        given = None if facts is None else facts.get(session.number, ())
+        result = bank.retain(session.messages, thread=conversation.name, facts=given)
+        for dropped in result.dropped:
+            place = f"{conversation.name} session {session.number}"
+            print(f"{place}: not kept: {dropped.what!r} ({dropped.reason})", file=sys.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Questions of one conversation, put to a bank and to the baselines over its units."""
+
+    conversation: Conversation
+    mode: Mode
+    bank: MemoryBank
+    baselines: Baselines
+    setup: Setup
+
+    @property
+    def questions(self) -> int:
+        total = len(self.conversation.questions)
+        return total if self.setup.limit is None else min(total, self.setup.limit)
+
+    def outcomes(self, number: int) -> Iterator[Outcome]:
+        """Every system under every budget, for one question."""
+        question = self.conversation.questions[number]
+        rankings = self.baselines.rank(question.text, self.setup.embedder.embed_query(question.text))
+        blank = Outcome(
+            self.mode, System.OURS, 0, self.conversation.name, number, question.category, share=0.0, tokens=0
+        )
+        for budget in self.setup.budgets:
+            yield self._ours(question, replace(blank, budget=budget))
+            for system, ranking in rankings.items():
+                units = self.baselines.packed(ranking, budget)
+                share = coverage(question.evidence, (unit.sources for unit in units))
+                tokens = sum(unit.tokens for unit in units)
+                yield replace(blank, system=system, budget=budget, share=share, tokens=tokens)
+
+    def _ours(self, question: Question, blank: Outcome) -> Outcome:
+        found = self.bank.recall(
+            question.text, max_tokens=blank.budget, query_timestamp=self.conversation.asked_at
+        )
+        share = coverage(question.evidence, (item.unit.sources for item in found.units))
+        return replace(blank, share=share, tokens=found.tokens)

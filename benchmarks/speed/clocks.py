@@ -1,0 +1,84 @@
+"""What things cost: stages timed from outside, percentiles, memory."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import ParamSpec, TypeVar
+from unittest.mock import patch
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+RETAIN = "hindsight_integrations.tempr.retain"
+BACKENDS = "hindsight_integrations.backends"
+STAGES = {
+    "draft": f"{RETAIN}.pipeline.draft_facts",
+    "count tokens": f"{BACKENDS}.tiktoken_counter.TiktokenCounter.count",
+    "decide": f"{RETAIN}.write_turn.decide",
+    "- resolve entities": f"{RETAIN}.write_turn.resolve",
+    "- temporal links": f"{RETAIN}.write_turn.temporal_links",
+    "- semantic links": f"{RETAIN}.write_turn.semantic_links",
+    "- neighbours from Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.search",
+    "commit": f"{BACKENDS}.sqlite.ledger.SqliteLedger.commit",
+    "project": "hindsight_integrations.projection.BankProjection.catch_up",
+    "- into Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.upsert",
+    "- into Lucene": f"{BACKENDS}.keyword_shelf.BankKeywords.upsert",
+    "- publish in Lucene": f"{BACKENDS}.keyword_shelf.BankKeywords.advance",
+    "- into the graph": f"{BACKENDS}.rustworkx.RustworkxMemoryGraph.add",
+}
+"""Steps of a retain and the functions they are; an indented one is part of the one above it."""
+
+
+@contextmanager
+def retain_stages() -> Iterator[dict[str, float]]:
+    """Seconds spent in each step of retain inside the block, filled as it runs."""
+    seconds = dict.fromkeys(STAGES, 0.0)
+    with ExitStack() as stack:
+        for name, target in STAGES.items():
+            stack.enter_context(patch(target, _timed(resolve_name(target), name, seconds)))
+        yield seconds
+
+
+def _timed(function: Callable[P, R], name: str, seconds: dict[str, float]) -> Callable[P, R]:
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        started = time.perf_counter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            seconds[name] += time.perf_counter() - started
+
+    return call
+
+
+def milliseconds(work: Callable[[], object], times: int, *, warm: int = 2) -> list[float]:
+    """How long `work` takes, each time."""
+    found = []
+    for turn in range(warm + times):
+        started = time.perf_counter()
+        work()
+        if turn >= warm:
+            found.append((time.perf_counter() - started) * 1000)
+    return found
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """p50 and p95, rounded to a hundredth."""
+    cuts = statistics.quantiles(values, n=20, method="inclusive")
+    return {"p50": round(statistics.median(values), 2), "p95": round(cuts[18], 2)}
+
+
+def resident_megabytes() -> float:
+    """Resident memory now; where the system does not tell, the most there was."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,0 +1,84 @@
+"""A LangGraph chatbot that remembers its users across conversations. Runs without a key and without a network.
+
+    pip install "hindsight-integrations[langgraph,offline]"
+    python examples/langgraph_chat.py
+
+To talk to a real model, replace `ScriptedModel(answer_from_memory)` below by `ChatOpenAI(model="gpt-4o-mini")` (from
+`langchain_openai`, with OPENAI_API_KEY set). Give it to `Hindsight.open(folder, model=...)` too, and memory will be
+narrative facts, extracted from the conversation, instead of the messages word for word.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, format_memories
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+PROMPT = "You are a helpful assistant. What you remember about the user, best first:\n"
+
+
+def answer_from_memory(messages: list[BaseMessage]) -> str:
+    """Stands in for a language model: it quotes the best memory of its system message."""
+    memories = messages[0].text.removeprefix(PROMPT).splitlines()
+    return (
+        f"I remember: {memories[0].removeprefix('- ')}"
+        if memories
+        else "Nice to meet you! I will remember that."
+    )
+
+
+class State(MessagesState):
+    """The messages of one conversation, and what is remembered about the last one."""
+
+    memories: list[Memory]
+
+
+def build(hindsight: Hindsight) -> CompiledStateGraph:
+    """recall -> answer -> retain. The bank is the user's: `user_id` of the config, as `talk` passes it."""
+    model = ScriptedModel(answer_from_memory)
+
+    def answer(state: State) -> dict[str, list[BaseMessage]]:
+        # Memories go into the prompt of this turn only; the conversation itself stays clean.
+        system = SystemMessage(PROMPT + format_memories(state["memories"]))
+        return {"messages": [model.invoke([system, *state["messages"]])]}
+
+    graph = StateGraph(State)
+    graph.add_node("recall", create_recall_node(hindsight))
+    graph.add_node("answer", answer)
+    # This stand-in for a model only repeats what users say, so its own words are not worth keeping; leave `roles` out
+    # with a real one.
+    graph.add_node("retain", create_retain_node(hindsight, roles=("user",)))
+    graph.add_edge(START, "recall")
+    graph.add_edge("recall", "answer")
+    graph.add_edge("answer", "retain")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def talk(graph: CompiledStateGraph, user: str, thread: str, text: str, day: str) -> None:
+    """One turn. Messages carry the day they were said; without it that is now."""
+    config = {"configurable": {"user_id": user, "thread_id": thread}}
+    message = HumanMessage(text, additional_kwargs={"timestamp": day})
+    state = graph.invoke({"messages": [message]}, config)
+    print(f"[{thread}, {day}] {user}: {text}")
+    print(f"[{thread}, {day}] agent: {state['messages'][-1].text}\n")
+
+
+def main() -> None:
+    """Alice talks in two conversations; Bob has memories of his own."""
+    with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
+        graph = build(hindsight)
+        talk(graph, "alice", "monday", "My sister Ana moved to Lisbon last month.", "2024-06-10T09:00")
+        talk(graph, "alice", "friday", "Where does my sister live?", "2024-06-14T18:00")
+        talk(graph, "bob", "saturday", "Where does my sister live?", "2024-06-15T12:00")
+        for user in hindsight.banks():
+            print(f"{user}: {hindsight.bank(user).count()} memories")
+
+
+if __name__ == "__main__":
+    main()

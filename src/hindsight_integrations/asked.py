@@ -1,0 +1,165 @@
+"""Requests: the options of the verbs, checked once and turned into the values the pipelines take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import StrEnum
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.limits import (
+    MAX_QUERY,
+    checked_count,
+    checked_metadata,
+    checked_moment,
+    checked_tags,
+    checked_text,
+    clean_text,
+)
+from hindsight_integrations.model.entities import EntityMention
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
+from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.tempr.retain.intake import Content, take_in
+from hindsight_integrations.tempr.retain.pipeline import RetainRequest
+
+Choice = TypeVar("Choice", bound=StrEnum)
+Moment: TypeAlias = datetime | str | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the caller says of what is to be retained; see `AsyncMemoryBank.retain`."""
+
+    timestamp: Moment
+    thread: str
+    document_id: str | None
+    context: str
+    entities: Sequence[str]
+    tags: Iterable[str]
+    metadata: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    """Options of a recall that are not times; see `AsyncMemoryBank.recall`."""
+
+    max_tokens: int
+    budget: Budget | str
+    types: Iterable[FactType | str]
+    tags: Iterable[str]
+    tags_match: TagsMatch | str
+    include_invalidated: bool
+    k: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTimes:
+    """Times of a recall; see `AsyncMemoryBank.recall`."""
+
+    window: tuple[datetime | str, datetime | str] | None
+    as_of: datetime | str | None
+    query_timestamp: Moment
+
+
+def retain_request(
+    content: Content,
+    source: Source,
+    facts: Iterable[ExtractedFact | Mapping[str, Any]] | None,
+    *,
+    bank: str,
+    clock: Clock,
+    zone: tzinfo,
+) -> RetainRequest:
+    """A retain, checked.
+
+    Raises:
+        InvalidRequest: the input is empty, over a limit or inconsistent.
+    """
+    now = as_utc(checked_moment(source.timestamp, "timestamp") or clock.now(), zone)
+    thread = clean_text(source.thread)
+    return RetainRequest(
+        intake=take_in(content, now=now, zone=zone, thread=thread, document_id=source.document_id),
+        bank=bank,
+        zone=zone,
+        now=now,
+        thread=thread,
+        context=clean_text(source.context),
+        tags=checked_tags(source.tags),
+        metadata=checked_metadata(source.metadata),
+        entities=tuple(EntityMention(checked_text(name, "entity", 512)) for name in source.entities),
+        facts=None if facts is None else tuple(checked_fact(fact, n) for n, fact in enumerate(facts)),
+    )
+
+
+def checked_fact(fact: ExtractedFact | Mapping[str, Any], position: int) -> ExtractedFact:
+    """A fact somebody else extracted, with cleaned text.
+
+    Raises:
+        InvalidRequest: it does not fit the schema.
+    """
+    try:
+        parsed = ExtractedFact.model_validate(fact)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(str(part) for part in problem["loc"]) or "fact"
+        raise InvalidRequest(
+            f"facts[{position}]", f"{where}: {problem['msg']}", "Use the ExtractedFact schema."
+        ) from error
+    texts = {name: clean_text(getattr(parsed, name)) for name in ("what", "when", "where", "who", "why")}
+    return parsed.model_copy(update=texts)
+
+
+def recall_query(
+    text: str, options: RecallOptions, times: AskedTimes, *, clock: Clock, zone: tzinfo
+) -> RecallQuery:
+    """A recall, checked.
+
+    Raises:
+        InvalidRequest: an option is out of range.
+    """
+    asked_at = checked_moment(times.query_timestamp, "query_timestamp") or clock.now()
+    state = checked_moment(times.as_of, "as_of")
+    return RecallQuery(
+        text=checked_text(text, "query", MAX_QUERY),
+        query_timestamp=as_utc(asked_at, zone),
+        max_tokens=checked_count(options.max_tokens, "max_tokens"),
+        budget=_choice(Budget, options.budget, "budget"),
+        types=tuple(_choice(FactType, kind, "types") for kind in _listed(options.types)),
+        tags=checked_tags(options.tags),
+        tags_match=_choice(TagsMatch, options.tags_match, "tags_match"),
+        window=_window(times.window, zone),
+        as_of=as_utc(state, zone) if state else None,
+        include_invalidated=options.include_invalidated,
+        k=None if options.k is None else checked_count(options.k, "k", most=10_000),
+    )
+
+
+def _listed(values: Iterable[FactType | str]) -> list[FactType | str]:
+    kinds = [values] if isinstance(values, str) else list(values)
+    if not kinds:
+        raise InvalidRequest("types", "it is empty", "Name at least one network, or leave it out.")
+    return kinds
+
+
+def _choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(kind)
+        raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
+
+
+def _window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
+    if bounds is None:
+        return None
+    start, end = (checked_moment(bound, "window") for bound in bounds)
+    if start is None or end is None:
+        raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
+    return Interval(as_utc(start, zone), as_utc(end, zone))

@@ -1,0 +1,41 @@
+"""Long-term memory for LangGraph graphs: a node that recalls and a node that retains.
+
+Importing this package does not import LangGraph; using a name does.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from hindsight_integrations.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from hindsight_integrations.langgraph.memories import Memory, format_memories
+    from hindsight_integrations.langgraph.nodes import create_recall_node, create_retain_node
+
+__all__ = ["Memory", "create_recall_node", "create_retain_node", "format_memories"]
+
+_HOME_OF = {
+    "Memory": "memories",
+    "create_recall_node": "nodes",
+    "create_retain_node": "nodes",
+    "format_memories": "memories",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "langgraph":
+            raise
+        raise MissingDependency(
+            "langgraph", 'Run: pip install "hindsight-integrations[langgraph]"'
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,124 @@
+"""The two nodes: recall before the agent answers, retain after it has."""
+
+# No `from __future__ import annotations`: see memories.py.
+
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+
+from hindsight_integrations import Budget, FactType, TagsMatch
+from hindsight_integrations.langgraph.banks import AnyMemory, BankName, BankOf
+from hindsight_integrations.langgraph.memories import as_memory
+from hindsight_integrations.langgraph.turns import checked_roles, question, said
+
+Node = Runnable[Any, dict[str, Any]]
+
+# Both nodes are a RunnableLambda with a function for `invoke` and a coroutine for `ainvoke`: a bare coroutine fails
+# under `invoke`. LangGraph injects no `runtime` into these, so the bank finder asks `get_runtime` (notes/interfaces 2.4).
+
+
+def create_retain_node(
+    memory: AnyMemory,
+    *,
+    bank: BankName | None = None,
+    roles: Iterable[str] = ("user", "assistant"),
+    context: str = "",
+    tags: Iterable[str] = (),
+    messages_key: str = "messages",
+) -> Node:
+    """A node that remembers the conversation. It changes no state.
+
+    Every message counts once, however often the node runs: on retry, resume and replay what was retained before is
+    recognised by thread and message id. A message's time is `additional_kwargs["timestamp"]` (a datetime, an ISO
+    string or Unix seconds), else now. Never give this node a cache policy.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; None takes `bank` or
+            `user_id` of the run's context, else of its configurable.
+        roles: whose messages to remember: "user", "assistant".
+        context: what the conversation is, for extraction ("support chat").
+        tags: visibility tags of what is retained.
+        messages_key: where the state holds its messages.
+
+    Raises:
+        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+    """
+    where, kinds = BankOf(memory, bank), checked_roles(roles)
+    options: dict[str, Any] = {"context": context, "tags": tuple(tags)}
+
+    def retain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        target = where.open(state, config)
+        if messages := said(state, messages_key, kinds):
+            target.retain(messages, thread=_thread(config), **options)
+        return {}
+
+    async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        target = await where.aopen(state, config)
+        if messages := said(state, messages_key, kinds):
+            await target.retain(messages, thread=_thread(config), **options)
+        return {}
+
+    return RunnableLambda(retain, afunc=aretain, name="retain")
+
+
+def create_recall_node(
+    memory: AnyMemory,
+    *,
+    bank: BankName | None = None,
+    max_tokens: int = 2048,
+    budget: Budget | str = Budget.LOW,
+    k: int | None = None,
+    types: Iterable[FactType | str] | None = None,
+    tags: Iterable[str] = (),
+    tags_match: TagsMatch | str = TagsMatch.ANY,
+    output_key: str = "memories",
+    messages_key: str = "messages",
+) -> Node:
+    """A node that looks up what is remembered about the user's last message.
+
+    It writes a list of `Memory` dicts under `output_key`, best first, and an empty list when nothing was found, so
+    that memories of an earlier turn never stay. The state's schema must have that key: LangGraph drops others without
+    a word. Messages are left alone; put `format_memories(state["memories"])` into the prompt instead.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; None takes `bank` or
+            `user_id` of the run's context, else of its configurable.
+        max_tokens: what the texts may cost together.
+        budget: effort: low, mid or high.
+        k: at most this many memories.
+        types: networks to search; None means all but observations.
+        tags: visibility tags asked for.
+        tags_match: any, all, any_strict, all_strict or exact.
+        output_key: where the state takes the memories.
+        messages_key: where the state holds its messages; the last one of the user is the query, cut at 8,000 characters.
+
+    Raises:
+        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+    """
+    where = BankOf(memory, bank)
+    options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
+    options |= {"tags": tuple(tags)} | ({} if types is None else {"types": tuple(types)})
+
+    def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        target = where.open(state, config)
+        if (asked := question(state, messages_key)) is None:
+            return {output_key: []}
+        found = target.recall(asked.text, query_timestamp=asked.timestamp, **options)
+        return {output_key: [as_memory(unit) for unit in found.units]}
+
+    async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        target = await where.aopen(state, config)
+        if (asked := question(state, messages_key)) is None:
+            return {output_key: []}
+        found = await target.recall(asked.text, query_timestamp=asked.timestamp, **options)
+        return {output_key: [as_memory(unit) for unit in found.units]}
+
+    return RunnableLambda(recall, afunc=arecall, name="recall")
+
+
+def _thread(config: RunnableConfig) -> str:
+    """The conversation the messages belong to, so that equal message ids of two threads stay two messages."""
+    return str(config.get("configurable", {}).get("thread_id", ""))

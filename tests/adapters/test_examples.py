@@ -1,0 +1,55 @@
+"""The examples run as they stand, offline and quickly; the adapter packages import without their frameworks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def output_of(*arguments: str) -> str:
+    """What a Python process prints; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() -> None:
+    """On Friday the chatbot still knows what Alice said on Monday, with its date; it knows nothing of Bob's sister."""
+    turns = [line for line in output_of(str(EXAMPLES / "langgraph_chat.py")).splitlines() if "agent:" in line]
+    assert [line.split("agent: ")[1] for line in turns] == [
+        "Nice to meet you! I will remember that.",
+        "I remember: user: My sister Ana moved to Lisbon last month. (happened in May 2024)",
+        "Nice to meet you! I will remember that.",
+    ]
+
+
+def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() -> None:
+    """The right memory comes first, and the prompt shows its date and none of the bookkeeping."""
+    printed = output_of(str(EXAMPLES / "llamaindex_query.py"))
+    sources, prompt = printed.split("what the model is asked:")
+    assert "retained 4 memories" in sources
+    best = sources.split("get her cat?")[1].splitlines()[1]
+    assert "I adopted a cat named Miso yesterday.  [happened on Sunday, June 9, 2024]" in best
+    assert "date: happened on Sunday, June 9, 2024" in prompt
+    assert "I adopted a cat named Miso yesterday." in prompt
+    assert not any(noise in prompt for noise in ("fact_type", "channels", "mentioned_at", "thread"))
+
+
+@pytest.mark.parametrize(("package", "vendor"), [("langgraph", "langgraph"), ("llamaindex", "llama_index")])
+def test_the_adapter_packages_import_without_their_framework(package: str, vendor: str) -> None:
+    """Importing the package loads no framework; without the framework, its names tell which extra to install."""
+    home = f"hindsight_integrations.{package}"
+    script = (
+        f"import sys, {home} as adapter; assert {vendor!r} not in sys.modules; sys.modules[{vendor!r}] = None\n"
+        f"from hindsight_integrations import MissingDependency\n"
+        f"name = next(n for n in adapter.__all__ if n != 'Memory' and n != 'format_memories')\n"
+        f"try:\n    getattr(adapter, name)\nexcept MissingDependency as error:\n    print(error)\n"
+    )
+    assert f'pip install "hindsight-integrations[{package}]"' in output_of("-c", script)

@@ -1,0 +1,144 @@
+"""The house rules that tools do not check: import cost, faces in step, sizes, prompts in their place."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hindsight_integrations
+from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, MemoryBank
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "hindsight_integrations"
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = ["numpy", "chromadb", "jnius", "onnxruntime", "torch", "langgraph", "llama_index", "langchain_core", "dateparser"]
+
+VENDOR_HOMES = {  # each vendor package is imported in exactly one place [design section 2]
+    "chromadb": {"backends/chroma.py", "backends/chroma_files.py"},
+    "jnius": {"backends/java.py"},
+    "jnius_config": {"backends/java.py"},
+    "rustworkx": {"backends/rustworkx.py"},
+    "onnxruntime": {"backends/onnx_models.py"},
+    "langchain_openai": {"backends/langchain_model.py"},
+}
+
+LONGEST_FUNCTION, P90_FUNCTION, LONGEST_MODULE = 50, 25, 400  # [design section 2, house numbers]
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                yield f"{path.relative_to(SOURCE)}:{node.name}", node.end_lineno - node.lineno + 1
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_import_loads_nothing_heavy() -> None:
+    """Importing the package costs the standard library and pydantic, nothing else."""
+    script = f"import hindsight_integrations, sys, json; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_public_names_resolve() -> None:
+    """Every name in __all__ can be had, and star-import users get what type checkers see."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        alias.name
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(hindsight_integrations.__all__) == typed
+    for name in hindsight_integrations.__all__:
+        assert getattr(hindsight_integrations, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = hindsight_integrations.nonsense  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("sync", "asynchronous"), [(Hindsight, AsyncHindsight), (MemoryBank, AsyncMemoryBank)])
+def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
+    """Verbs, parameters and docstrings of the sync and the async face are the same."""
+    verbs = {
+        name
+        for name, member in inspect.getmembers(asynchronous)
+        if not name.startswith("_") and (inspect.iscoroutinefunction(member) or name == "open")
+    }
+    assert verbs
+    for name in verbs:
+        ours, theirs = getattr(sync, name), getattr(asynchronous, name)
+        parameters = [
+            [(p.name, p.kind, p.default) for p in inspect.signature(verb).parameters.values() if p.name not in ("self", "cls")]
+            for verb in (ours, theirs)
+        ]
+        assert parameters[0] == parameters[1], name
+        assert inspect.getdoc(ours) == inspect.getdoc(theirs), name
+
+
+def test_functions_and_modules_stay_small() -> None:
+    """The house numbers of the design hold."""
+    sizes = sorted(functions(), key=lambda item: item[1])
+    assert [item for item in sizes if item[1] > LONGEST_FUNCTION] == []
+    assert sizes[int(len(sizes) * 0.9)][1] <= P90_FUNCTION
+    lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_each_vendor_package_has_one_home() -> None:
+    """A vendor package is imported by its backend and by nothing else."""
+    for path in MODULES:
+        home = path.relative_to(SOURCE).as_posix()
+        for vendor in imported(path) & VENDOR_HOMES.keys():
+            assert any(home.startswith(allowed) for allowed in VENDOR_HOMES[vendor]), f"{home} imports {vendor}"
+
+
+def test_no_exception_is_caught_broadly() -> None:
+    """`except Exception` hides bugs; nothing here does it."""
+    broad = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException"))
+    ]
+    assert broad == []
+
+
+def test_only_configuration_reads_the_environment() -> None:
+    """`HindsightConfig.from_env` is the only reader of the user's settings; backends may set what a vendor needs."""
+    readers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in MODULES
+        if re.search(r"os\.(environ|getenv)", path.read_text(encoding="utf-8"))
+    }
+    assert readers <= {"config.py", "backends/java.py", "backends/tiktoken_counter.py"}
+
+
+def test_prompt_text_lives_in_templates() -> None:
+    """Outside prompts/ no string addresses a model."""
+    for path in MODULES:
+        if path.is_relative_to(SOURCE / "prompts"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not re.match(r"(You are|Your task)", node.value), f"{path.name}:{node.lineno}"

@@ -1,0 +1,76 @@
+"""What all tests share: no network beyond this machine, and engines that clean up after themselves."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
+
+NOW = datetime(2024, 6, 12, 9, 0, tzinfo=UTC)  # a Wednesday
+LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
+
+Opener = Callable[..., Hindsight]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> Iterator[None]:
+    """Any connection that would leave this machine fails the test that makes it."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not _local(address[0]):
+            raise AssertionError(f"a test tried to reach {address}")
+        real(self, address)
+
+    socket.socket.connect = connect  # type: ignore[method-assign,assignment]
+    yield
+    socket.socket.connect = real  # type: ignore[method-assign]
+
+
+def _local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    """A clock that stands at Wednesday, 12 June 2024, 09:00 UTC."""
+    return FrozenClock(NOW)
+
+
+@pytest.fixture
+def opener(clock: FrozenClock) -> Iterator[Opener]:
+    """Opens engines with a quick deterministic embedder and no reranker; closes them at the end."""
+    opened: list[Hindsight] = []
+
+    def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
+        engine = Hindsight.open(path, **{"embeddings": HashEmbedder(), "reranker": None, "clock": clock, **options})
+        opened.append(engine)
+        return engine
+
+    yield open_engine
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def light(opener: Opener) -> Hindsight:
+    """An engine in memory on exact numpy and FTS5: for tests of what any backend would do."""
+    return opener(config=LIGHT)
+
+
+@pytest.fixture
+def real(opener: Opener, tmp_path: Path) -> Hindsight:
+    """An engine on disk on real Chroma, Lucene and rustworkx."""
+    return opener(tmp_path / "memory")

@@ -1,0 +1,107 @@
+"""The SQLite ledger and its double tell the same story, whatever is written to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.backends.memory import DictLedger
+from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.model.entities import EntityRole
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    BANK,
+    make_entity,
+    make_event,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
+
+UNITS = ["u1", "u2", "u3", "u4"]
+ENTITIES = ["e1", "e2", "e3"]
+NAMES = ["alice", "alice chen", "malice", "bob"]
+
+UNIT_IDS, ENTITY_IDS = st.sampled_from(UNITS), st.sampled_from(ENTITIES)
+HOURS = st.integers(0, 5)
+UNIT_WRITES = st.builds(lambda key, hours: with_vector(make_unit(key, hours=hours)), UNIT_IDS, HOURS)
+ENTITY_WRITES = st.builds(
+    lambda key, names, role: make_entity(key, *names, role=role),
+    ENTITY_IDS,
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=2),
+    st.sampled_from(EntityRole),
+)
+EVENTS = st.builds(make_event, UNIT_IDS, st.sampled_from(ValidityKind), HOURS, by_unit=st.none() | UNIT_IDS)
+LINKS = st.builds(
+    Link,
+    UNIT_IDS,
+    UNIT_IDS,
+    st.sampled_from([LinkType.SEMANTIC, LinkType.TEMPORAL]),
+    st.sampled_from([0.25, 0.5, 1.0]),
+)
+WRITE_SETS = st.builds(
+    lambda units, entities, mentions, events, links: replace(
+        make_write_set(units=units, entities=entities, mentions=mentions, events=events), links=tuple(links)
+    ),
+    st.lists(UNIT_WRITES, max_size=3),
+    st.lists(ENTITY_WRITES, max_size=3),
+    st.lists(st.tuples(UNIT_IDS, ENTITY_IDS), max_size=3),
+    st.lists(EVENTS, max_size=2),
+    st.lists(LINKS, max_size=3),
+)
+
+
+def outcome(ledger: Ledger, writes: WriteSet) -> object:
+    """What committing on the current revision gives: the receipt, or the kind of refusal."""
+    try:
+        return ledger.commit(replace(writes, expected_revision=ledger.revision(BANK)))
+    except HindsightError as error:
+        return type(error)
+
+
+def story(ledger: Ledger, since: int) -> object:
+    """Everything the ledger says, with row ids told as unit and entity ids."""
+    units = {row: key for key, row in ledger.row_ids(BANK, UNITS).items()}
+    entities = {row: key for key, row in ledger.entity_rows(BANK, ENTITIES).items()}
+
+    def told(rows: IntArray, names: dict[int, str]) -> list[str]:
+        return [names[row] for row in rows.tolist()]
+
+    columns, vectors, texts = (feed(BANK, since) for feed in (ledger.columns, ledger.vectors, ledger.texts))
+    added, edges, mentions = ledger.graph(BANK, since)
+    ends = zip(told(edges.sources, units), told(edges.targets, units), strict=True)
+    return (
+        (told(columns.ids, units), columns.closed.tolist(), columns.mentioned.tolist(), columns.tags),
+        (told(vectors[0], units), vectors[1].tolist(), told(texts[0], units), texts[1], told(added, units)),
+        sorted(zip(ends, edges.codes.tolist(), edges.weights.tolist(), strict=True)),
+        sorted(zip(told(mentions.units, units), told(mentions.entities, entities), strict=True)),
+        (told(ledger.roles(BANK), entities), [ledger.validity(BANK, key) for key in UNITS]),
+        (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
+        {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
+        {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(sequence=st.lists(WRITE_SETS, max_size=5))
+def test_both_ledgers_tell_the_same_story(sequence: list[WriteSet]) -> None:
+    """A test written against the double holds for the real ledger: same receipts, refusals, feeds and reads."""
+    makers: tuple[Callable[[], Ledger], ...] = (lambda: SqliteLedger.open(":memory:"), DictLedger)
+    real, double = (make() for make in makers)
+    for ledger in (real, double):
+        ledger.bank(BANK, create=True)
+    for writes in sequence:
+        assert outcome(real, writes) == outcome(double, writes)
+        assert outcome(real, writes) == outcome(double, writes)
+    for since in range(real.revision(BANK) + 1):
+        assert story(real, since) == story(double, since)
+    for ledger in (real, double):
+        ledger.close()

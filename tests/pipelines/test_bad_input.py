@@ -1,0 +1,267 @@
+"""Bad input: each kind gets its own clear error or a documented cleaning, and the ledger is unchanged."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import (
+    BankNotFound,
+    Document,
+    EmbedderMismatch,
+    EngineClosed,
+    Hindsight,
+    InvalidRequest,
+    LedgerBusy,
+    MalformedOutput,
+    SchemaMismatch,
+    StorageError,
+)
+from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "text: it is empty"),
+        ("  \n\t ", "text: it is empty"),
+        ("\x00\x07", "text: it is empty"),
+        ("x" * 1_000_001, "1,000,001 characters, over the limit of 1,000,000"),
+        ([], "there is nothing to retain"),
+        ([{"role": "user", "content": " "}], "there is nothing to retain"),
+        ([{"role": "system", "content": "be kind"}], "there is nothing to retain"),
+        ([{"role": "user"}], "has no content"),
+        ([42], "int is not a message"),
+        (42, "int cannot be retained"),
+        (b"bytes", "bytes cannot be retained"),
+        ({"role": "user", "content": "x"}, "dict cannot be retained"),
+        ([{"content": "a", "id": "1"}, {"content": "b", "id": "1"}], "id '1' stands for two different messages"),
+        ([{"content": "a", "timestamp": "yesterdayish"}], "cannot be read as a time"),
+        ([{"content": "a", "timestamp": 1e20}], "cannot be read as a time"),
+        ([{"content": "a", "timestamp": float("nan")}], "is not a time"),
+        ([{"content": "a", "timestamp": ["2024"]}], "is not a time"),
+        (Document("a", timestamp="0000-01-01"), "cannot be read as a time"),
+        (Document("a", timestamp=datetime.max), None),
+    ],
+)
+def test_what_cannot_be_retained_says_why(light: Hindsight, content: Any, message: str | None) -> None:
+    """Every unusable input raises InvalidRequest naming the field and the remedy, and stores nothing."""
+    bank = light.bank("alice")
+    if message is None:
+        assert bank.retain(content).created == 1
+        return
+    with pytest.raises(InvalidRequest, match=message):
+        bank.retain(content)
+    assert bank.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tags": "work"}, "is a single string"),
+        ({"tags": ["x"] * 2 + [f"t{n}" for n in range(65)]}, "over the limit of 64"),
+        ({"tags": [""]}, "tag: it is empty"),
+        ({"metadata": {"a": "x" * 17_000}}, "over the limit of 16,384"),
+        ({"timestamp": "soon"}, "timestamp: 'soon' cannot be read"),
+        ({"entities": [""]}, "entity: it is empty"),
+        ({"document_id": ""}, "document_id: it is empty"),
+    ],
+)
+def test_options_of_retain_are_checked(light: Hindsight, options: dict[str, Any], message: str) -> None:
+    """An option out of range is named, and nothing is stored."""
+    bank = light.bank("alice")
+    with pytest.raises(InvalidRequest, match=message):
+        bank.retain("Alice likes plums.", **options)
+    assert bank.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        ("", {}, "query: it is empty"),
+        ("   ", {}, "query: it is empty"),
+        ("x" * 8_001, {}, "over the limit of 8,000"),
+        ("q", {"max_tokens": 0}, "max_tokens: 0 is not a whole number from 1"),
+        ("q", {"max_tokens": -5}, "max_tokens"),
+        ("q", {"max_tokens": 1.5}, "max_tokens"),
+        ("q", {"k": 0}, "k: 0 is not"),
+        ("q", {"budget": "huge"}, "Use one of: low, mid, high"),
+        ("q", {"types": ["dream"]}, "Use one of: world, experience, opinion, observation"),
+        ("q", {"types": []}, "types: it is empty"),
+        ("q", {"tags_match": "most"}, "Use one of: any, all"),
+        ("q", {"window": ("2024-02-01", "2024-01-01")}, "before it starts"),
+        ("q", {"window": ("2024-02-01", None)}, "a bound is missing"),
+        ("q", {"as_of": "never"}, "as_of: 'never' cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(light: Hindsight, query: str, options: dict[str, Any], message: str) -> None:
+    """Every unusable query raises InvalidRequest naming the field and the remedy."""
+    bank = light.bank("alice")
+    bank.retain("Alice likes plums.")
+    with pytest.raises(InvalidRequest, match=message):
+        bank.recall(query, **options)
+
+
+@pytest.mark.parametrize("query", ["the of and", "🙂🙃", "?!", "\ud800 broken", "a\x00b", "AND (OR title: *", "東京"])
+def test_odd_questions_are_answered(real: Hindsight, query: str) -> None:
+    """Stop words, emoji, lone surrogates and query syntax give a result, not an error."""
+    bank = real.bank("alice")
+    bank.retain("Alice likes plums.")
+    assert bank.recall(query).tokens >= 0
+
+
+def test_lone_surrogates_and_control_characters_are_cleaned(real: Hindsight) -> None:
+    """They are replaced or removed as documented, and the memory is found."""
+    bank = real.bank("alice")
+    bank.retain("Alice \ud800likes\x00 plums\x07.\nAnd tea.", document_id="d\x00")
+    text = bank.recall("plums").units[0].unit.text
+    assert text == "Alice \ufffdlikes plums.\nAnd tea."
+
+
+class NanEmbedder(HashEmbedder):
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        vectors = super().embed_documents(texts)
+        vectors[0, 0] = np.nan
+        return vectors
+
+
+class ShortEmbedder(HashEmbedder):
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        return super().embed_documents(texts)[:, :7]
+
+
+@pytest.mark.parametrize(("embedder", "message"), [(NanEmbedder(), "NaN"), (ShortEmbedder(), r"vectors of shape \(1, 7\)")])
+def test_vectors_that_are_none_are_refused(opener: Any, embedder: HashEmbedder, message: str) -> None:
+    """NaN or vectors of another length raise MalformedOutput and store nothing."""
+    bank = opener(embeddings=embedder).bank("alice")
+    with pytest.raises(MalformedOutput, match=message):
+        bank.retain("Alice likes plums.")
+    assert bank.count() == 0
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 513, "a\x00b", "a\ud800", None, 7])
+def test_names_that_cannot_be_banks(light: Hindsight, name: Any) -> None:
+    """Empty, over-long and unprintable bank ids are refused."""
+    with pytest.raises(InvalidRequest, match="bank id"):
+        light.bank(name)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "team/alice", "ä漢字 🙂", "x" * 512, "CON", "."])
+def test_any_other_name_is_a_bank(opener: Any, tmp_path: Path, name: str) -> None:
+    """Slashes, dots, any script and 512 characters are fine, and nothing is written outside the directory."""
+    home = tmp_path / "home"
+    opener(home).bank(name).retain("Alice likes plums.")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["home"]
+
+
+def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
+    """create=False raises BankNotFound, a LookupError that lists what is there."""
+    light.bank("alice")
+    with pytest.raises(BankNotFound, match=r"'bob' \(banks here: 'alice'\)"):
+        light.bank("bob", create=False)
+    assert light.banks() == ["alice"]
+
+
+def test_a_locked_directory_names_the_owner(opener: Any, tmp_path: Path) -> None:
+    """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""
+    opener(tmp_path).bank("alice").retain("Alice likes plums.")
+    with pytest.raises(LedgerBusy, match=f"process {os.getpid()}"):
+        opener(tmp_path)
+    reader = opener(tmp_path, read_only=True)
+    assert reader.bank("alice").recall("plums").units[0].unit.text == "Alice likes plums."
+    with pytest.raises(InvalidRequest, match="read-only"):
+        reader.bank("alice").retain("Alice likes figs.")
+
+
+def test_a_reader_sees_what_the_writer_adds(opener: Any, tmp_path: Path) -> None:
+    """A read-only engine beside a writer finds memories retained after it was opened."""
+    writer = opener(tmp_path).bank("alice")
+    writer.retain("Alice likes plums.")
+    reader = opener(tmp_path, read_only=True).bank("alice")
+    assert reader.recall("figs").units == () or "figs" not in reader.recall("figs").units[0].unit.text
+    writer.retain("Bob likes figs.")
+    assert reader.recall("figs").units[0].unit.text == "Bob likes figs."
+
+
+def test_a_file_instead_of_a_directory(opener: Any, tmp_path: Path) -> None:
+    """Opening a file is a clear storage error."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StorageError, match="file"):
+        opener(tmp_path / "file")
+
+
+def test_a_newer_schema_is_refused(opener: Any, tmp_path: Path) -> None:
+    """A ledger written by a later version is not touched."""
+    opener(tmp_path).close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        connection.execute("PRAGMA user_version = 999")
+    with pytest.raises(SchemaMismatch, match="Upgrade"):
+        opener(tmp_path)
+
+
+def test_another_embedder_is_refused_until_reindexed(opener: Any, tmp_path: Path) -> None:
+    """A bank remembers its embedder; reindex embeds everything anew with the present one."""
+    with opener(tmp_path) as first:
+        first.bank("alice").retain("Alice likes plums.")
+    bank = opener(tmp_path, embeddings=HashEmbedder(128)).bank("alice")
+    with pytest.raises(EmbedderMismatch, match=r"hash-embedder \(256-d\), not hash-embedder \(128-d\)"):
+        bank.recall("plums")
+    with pytest.raises(EmbedderMismatch, match="reindex"):
+        bank.retain("Alice likes figs.")
+    assert bank.reindex() == 1
+    assert bank.retain("Alice likes figs.").created == 1
+    assert bank.recall("plums").units[0].unit.text == "Alice likes plums."
+
+
+def test_a_closed_engine_says_so(light: Hindsight) -> None:
+    """Every verb after close raises EngineClosed; closing twice is fine."""
+    bank = light.bank("alice")
+    light.close()
+    light.close()
+    for use in (lambda: bank.recall("x"), lambda: bank.retain("x"), lambda: light.bank("bob"), light.banks):
+        with pytest.raises(EngineClosed):
+            use()
+
+
+def test_a_forked_child_is_refused() -> None:
+    """After os.fork the child's engine raises EngineClosed instead of hanging; the parent's goes on."""
+    script = """
+import os
+from hindsight_integrations import Hindsight, EngineClosed
+from hindsight_integrations.testing.doubles import HashEmbedder
+engine = Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None)
+bank = engine.bank("alice")
+bank.retain("Alice likes plums.")
+pid = os.fork()
+if pid == 0:
+    try:
+        bank.recall("plums")
+    except EngineClosed as error:
+        os._exit(0 if "fork" in str(error) else 2)
+    os._exit(1)
+assert os.waitpid(pid, 0)[1] == 0
+assert bank.recall("plums").units
+engine.close()
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_sync_call_from_the_engine_own_loop_is_refused(light: Hindsight) -> None:
+    """Calling the sync face inside the engine's event loop raises at once instead of waiting for ever."""
+    bank = light.bank("alice")
+
+    async def inside() -> None:
+        bank.recall("x")
+
+    with pytest.raises(InvalidRequest, match="async face"):
+        light._loop.run(inside)

@@ -1,0 +1,285 @@
+"""Recall as a user meets it: four channels, filters before limits, budgets kept, failures said."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import (
+    Budget,
+    Channel,
+    FactType,
+    Hindsight,
+    HindsightConfig,
+    IndexOutOfStep,
+    Interval,
+    TagsMatch,
+)
+from hindsight_integrations.config import GraphStrategy, OnChannelFailure, RecallConfig
+from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
+
+
+def facts(*rows: tuple[str, str | None, str]) -> list[dict[str, Any]]:
+    """(what, occurred_start, comma-separated people) as extracted facts, each its own source."""
+    return [
+        {
+            "what": what,
+            "occurred_start": start,
+            "entities": [{"text": name, "type": "PERSON"} for name in people.split(",") if name],
+            "sources": [f"m{n}"],
+        }
+        for n, (what, start, people) in enumerate(rows)
+    ]
+
+
+def fill(bank: Any, rows: list[dict[str, Any]], **options: Any) -> None:
+    messages = [{"role": "user", "content": row["what"], "id": row["sources"][0]} for row in rows]
+    bank.retain(messages, facts=rows, **options)
+
+
+GARDEN = facts(
+    ("Alice Chen repairs old bicycles in her shed.", None, "Alice Chen"),
+    ("Bob Okafor asked Alice Chen to mend a tandem.", "2024-03-10", "Bob Okafor,Alice Chen"),
+    ("Bob Okafor's orchard flooded in the storm.", "2024-04-02", "Bob Okafor"),
+    ("The town library closes at six on Mondays.", None, ""),
+    ("A jazz festival filled the square.", "2024-04-20", ""),
+    ("Tea prices rose at the corner shop.", "2023-11-05", ""),
+    ("The choir practises every Thursday.", None, ""),
+    ("A new bridge opened near the mill.", "2022-06-01", ""),
+    ("Carla Diaz teaches pottery to beginners.", None, "Carla Diaz"),
+    ("The swimming pool was painted blue.", "2024-01-15", ""),
+)
+
+
+@pytest.fixture
+def garden(real: Hindsight) -> Any:
+    bank = real.bank("garden")
+    fill(bank, GARDEN)
+    return bank
+
+
+def texts(result: Any) -> list[str]:
+    return [item.unit.text for item in result.units]
+
+
+def channels_of(result: Any, start: str) -> set[Channel]:
+    return next(set(item.channels) for item in result.units if item.unit.text.startswith(start))
+
+
+def test_each_channel_finds_what_the_others_cannot(garden: Any) -> None:
+    """Meaning and words find the bicycle fact, time finds April's festival, the graph walks from Bob to his orchard."""
+    assert {Channel.SEMANTIC, Channel.KEYWORD} <= channels_of(garden.recall("who repairs bicycles?"), "Alice Chen repairs")
+    april = garden.recall("What happened in April 2024?")
+    assert april.window == Interval(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC))
+    assert channels_of(april, "A jazz festival") >= {Channel.TEMPORAL}
+    walked = garden.recall("What trouble did the man who wanted a tandem, Bob Okafor, have?")
+    assert Channel.GRAPH in channels_of(walked, "Bob Okafor's orchard")
+
+
+def test_multi_hop_reaches_units_two_entities_away(real: Hindsight) -> None:
+    """Asked about Alice's manager's team, recall brings the team although Alice is never named with it."""
+    bank = real.bank("work")
+    rows = facts(
+        ("Alice Chen reports to Dan Weiss.", None, "Alice Chen,Dan Weiss"),
+        ("Dan Weiss leads Team Falcon.", None, "Dan Weiss,Team Falcon"),
+        ("Team Falcon ships the billing rewrite.", None, "Team Falcon"),
+        *[(f"Noise number {n} about gravel and paint.", None, f"Person {n}") for n in range(40)],
+    )
+    fill(bank, rows)
+    found = bank.recall("What does Alice Chen's manager's team work on?", k=8)
+    assert Channel.GRAPH in channels_of(found, "Team Falcon ships")
+
+
+def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: Any) -> None:
+    """For every budget the texts fit, tokens used never fall as it grows, and the best unit that differs is a gain."""
+    results = [garden.recall("bicycles orchard festival tea", max_tokens=budget) for budget in (5, 12, 20, 33, 50, 400)]
+    for budget, result in zip((5, 12, 20, 33, 50, 400), results, strict=True):
+        assert result.tokens == sum(item.unit.tokens for item in result.units) <= budget
+    assert [r.tokens for r in results] == sorted(r.tokens for r in results)
+
+
+def test_k_is_a_hard_limit(garden: Any) -> None:
+    """k=1 gives the best memory alone, k=3 three."""
+    every = texts(garden.recall("bicycles festival"))
+    assert [texts(garden.recall("bicycles festival", k=k)) for k in (1, 3)] == [every[:1], every[:3]]
+
+
+def test_results_are_the_same_every_time(garden: Any) -> None:
+    """The order is total: ten recalls of one question are one list."""
+    assert len({tuple(texts(garden.recall("what happened in spring?"))) for _ in range(10)}) == 1
+
+
+@pytest.mark.parametrize("strategy", list(GraphStrategy))
+def test_both_graph_strategies_walk_from_a_named_entity(opener: Any, strategy: GraphStrategy) -> None:
+    """Spreading activation and link expansion both bring Bob's other facts."""
+    engine = opener(config=HindsightConfig(recall=RecallConfig(graph=strategy)))
+    bank = engine.bank("garden")
+    fill(bank, GARDEN)
+    found = bank.recall("Who asked for a tandem, Bob Okafor?")
+    assert any(Channel.GRAPH in item.channels for item in found.units)
+
+
+def test_a_question_without_names_or_causes_does_not_walk(garden: Any) -> None:
+    """Spreading from whatever was similar costs recall, so the graph keeps silent and the trace says so."""
+    found = garden.recall("when does the library close?")
+    assert all(Channel.GRAPH not in item.channels for item in found.units)
+    assert "graph: not asked for by this question" in found.trace.notes
+
+
+TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
+
+
+@pytest.mark.parametrize(
+    ("tags", "match", "expected"),
+    [
+        ([], TagsMatch.ANY, {"none", "a", "ab", "b"}),
+        (["a"], TagsMatch.ANY, {"none", "a", "ab"}),
+        (["a", "b"], TagsMatch.ALL, {"none", "ab"}),
+        (["a"], TagsMatch.ANY_STRICT, {"a", "ab"}),
+        (["a", "b"], TagsMatch.ANY_STRICT, {"a", "ab", "b"}),
+        (["a", "b"], TagsMatch.ALL_STRICT, {"ab"}),
+        (["a"], TagsMatch.EXACT, {"a"}),
+        (["b", "a"], TagsMatch.EXACT, {"ab"}),
+        ([], TagsMatch.EXACT, {"none"}),
+        (["zz"], TagsMatch.ALL_STRICT, set()),
+    ],
+)
+def test_tags_select_as_the_truth_table_says(light: Hindsight, tags: list[str], match: TagsMatch, expected: set[str]) -> None:
+    """Each mode of tag matching returns exactly the memories it promises."""
+    bank = light.bank("tags")
+    for name, own in TAGGED.items():
+        bank.retain(f"memory {name}", document_id=name, tags=own)
+    assert {text.split()[1] for text in texts(bank.recall("memory", tags=tags, tags_match=match))} == expected
+
+
+def test_filters_apply_before_limits(opener: Any) -> None:
+    """One tagged memory among 400 better matches is found: filtering happens inside the channels."""
+    bank = opener().bank("many")
+    rows = facts(*[(f"kayak kayak trip {n}", None, "") for n in range(400)])
+    fill(bank, rows)
+    bank.retain("a short note on a kayak and other matters entirely", tags=["rare"])
+    found = bank.recall("kayak trip", tags=["rare"], tags_match="all_strict", budget=Budget.LOW)
+    assert texts(found) == ["a short note on a kayak and other matters entirely"]
+
+
+def test_types_choose_networks(light: Hindsight) -> None:
+    """World facts and experiences can be asked for apart; "bank" is the earlier paper's name for the latter."""
+    bank = light.bank("types")
+    bank.retain([{"role": "user", "content": "I like tea."}, {"role": "assistant", "content": "I suggested green tea."}])
+    assert texts(bank.recall("tea", types=[FactType.WORLD])) == ["user: I like tea."]
+    assert texts(bank.recall("tea", types=["bank"])) == ["assistant: I suggested green tea."]
+
+
+def test_a_given_window_is_used_instead_of_the_text(garden: Any) -> None:
+    """A caller's window ranks what happened in it, whatever the question says."""
+    found = garden.recall("what happened?", window=("2022-05-30", "2022-06-03"))
+    assert found.units[0].unit.text.startswith("A new bridge")
+
+
+def test_as_of_serves_what_was_known_then(light: Hindsight) -> None:
+    """A memory mentioned later is not served for an earlier moment of conversation time."""
+    bank = light.bank("then")
+    bank.retain("Alice lives in Lisbon.", timestamp="2024-01-01")
+    bank.retain("Alice lives in Porto.", timestamp="2024-03-01")
+    assert texts(bank.recall("Where does Alice live?", as_of="2024-02-01")) == ["Alice lives in Lisbon."]
+
+
+EVERYTHING = "bicycles tandem orchard library festival tea choir bridge pottery pool"
+
+
+def test_a_reranker_decides_the_order(opener: Any) -> None:
+    """What the reranker puts first comes first; its small boosts do not overturn a clear judgement."""
+    bank = opener(reranker=FixedReranker(lambda _, passage: 50.0 * ("pottery" in passage))).bank("garden")
+    fill(bank, GARDEN)
+    found = bank.recall(EVERYTHING)
+    assert len(found.units) == len(GARDEN)
+    assert found.units[0].unit.text.startswith("Carla Diaz teaches pottery")
+
+
+def test_the_rerank_deadline_stops_between_batches(opener: Any) -> None:
+    """Past the deadline the candidates not yet read follow in fused order, and the trace says how many were read."""
+    read: list[int] = []
+    config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
+    bank = opener(reranker=FixedReranker(on_call=read.append), config=config).bank("garden")
+    fill(bank, GARDEN)
+    found = bank.recall(EVERYTHING)
+    assert read == [8]
+    assert "rerank: deadline after 8 of 10 candidates" in found.trace.notes
+    assert [u.score for u in found.units] == sorted((u.score for u in found.units), reverse=True)
+    plain = opener().bank("garden")
+    fill(plain, GARDEN)
+    assert set(texts(found)[8:]) == set(texts(plain.recall(EVERYTHING))[8:])
+
+
+def test_a_broken_index_heals_or_says_so(opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
+    from hindsight_integrations.backends.keyword_shelf import BankKeywords
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise IndexOutOfStep("keyword", "garden", "the disk is gone")
+
+    for mode in OnChannelFailure:
+        engine = opener(tmp_path / mode, config=HindsightConfig(recall=RecallConfig(on_channel_failure=mode)))
+        bank = engine.bank("garden")
+        fill(bank, GARDEN)
+        with monkeypatch.context() as patch:
+            patch.setattr(BankKeywords, "search", broken)
+            if mode == OnChannelFailure.RAISE:
+                with pytest.raises(IndexOutOfStep, match="the disk is gone"):
+                    bank.recall("bicycles")
+            else:
+                found = bank.recall("bicycles")
+                assert found.units
+                assert any("keyword: left out" in note for note in found.trace.notes)
+        assert bank.recall("bicycles").units[0].unit.text.startswith("Alice Chen repairs")
+
+
+def test_a_projection_that_fails_after_the_commit_is_healed(opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
+    from hindsight_integrations.backends.chroma import ChromaVectorIndex
+
+    bank = opener(tmp_path).bank("garden")
+    fill(bank, GARDEN[:3])
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise IndexOutOfStep("vector", "garden", "full disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ChromaVectorIndex, "upsert", broken)
+        assert bank.retain("Zanzibar cloves arrived.").created == 1
+    found = bank.recall("Zanzibar cloves").units[0]
+    assert found.unit.text == "Zanzibar cloves arrived."
+    assert Channel.SEMANTIC in found.channels
+
+
+def test_banks_never_answer_for_each_other(real: Hindsight) -> None:
+    """Two banks with the same words each find their own."""
+    for name in ("alice", "bob"):
+        real.bank(name).retain(f"{name}'s secret is under the plum tree", document_id="d")
+    assert texts(real.bank("bob").recall("secret plum tree")) == ["bob's secret is under the plum tree"]
+
+
+def test_reflect_without_a_model_quotes_and_says_so(garden: Any) -> None:
+    """The extractive answer is recalled memory, labelled, with the units it stands on."""
+    answer = garden.reflect("who repairs bicycles?")
+    assert answer.extractive
+    assert answer.units[0].unit.text == "Alice Chen repairs old bicycles in her shed."
+    assert answer.text.splitlines() == [item.unit.text for item in answer.units]
+
+
+def test_reflect_with_a_model_names_the_units_it_stands_on(clock: Any) -> None:
+    """The model's answer comes with the recalled units it cited; ids it made up are ignored."""
+    from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+    model = ScriptedModel([])
+    with Hindsight.open(":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock) as engine:
+        bank = engine.bank("garden")
+        fill(bank, GARDEN)
+        target = bank.recall("who repairs bicycles?").units[0].unit
+        model.script.append({"text": "Alice does.", "based_on": [target.id, "made-up"]})
+        answer = bank.reflect("who repairs bicycles?")
+    assert (answer.text, answer.extractive, [u.unit.id for u in answer.units]) == ("Alice does.", False, [target.id])
+    assert target.text in str(model.prompts[-1])
