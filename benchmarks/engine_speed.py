@@ -22,8 +22,10 @@ import pstats
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
@@ -52,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     embedder = OnnxEmbedder()
     embedding = percentiles(milliseconds(lambda: embedder.embed_query(QUESTION), 30))
     print(f"one real query embedding ({embedder.identity.name}): {_spell(embedding)}")
-    sizes = [measure(size, options) for size in options.sizes]
+    sizes = [_apart(size, options) for size in options.sizes]
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         report = {
@@ -79,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
+
+
+def _apart(size: int, options: argparse.Namespace) -> dict[str, Any]:
+    """`measure` in a process of its own, so that memory is that of one bank."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(measure, size, options).result()
 
 
 def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -133,29 +141,27 @@ def _retain(bank: MemoryBank, world: World, embedder: SyntheticEmbedder, size: i
 
 def _recalls(bank: MemoryBank, questions: list[tuple[str, str]]) -> dict[str, Any]:
     """Percentiles in milliseconds without the query's embedding: of all, of each kind of question, of each stage."""
-    totals, stages = defaultdict(list), defaultdict(list)
     for _, text in questions[:6]:
         bank.recall(text, query_timestamp=END)
-    hits = []
+    times: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    returned = []
     for kind, text in questions:
         started = time.perf_counter()
         found = bank.recall(text, query_timestamp=END)
         spent = (time.perf_counter() - started) * 1000 - found.trace.milliseconds(EMBEDDING)
-        totals["all"].append(spent)
-        totals[kind].append(spent)
-        hits.append(len(found.units))
-        for name, value in _stages(found):
-            stages[name].append(value)
-    return {
-        "total": {kind: percentiles(values) for kind, values in totals.items()},
-        "stages": {name: percentiles(values) for name, values in stages.items()},
-        "units_returned": round(sum(hits) / len(hits), 1),
+        returned.append(len(found.units))
+        for name, value in {"total": spent, **_stages(found)}.items():
+            times[name]["all"].append(value)
+            times[name][kind].append(value)
+    kept = {
+        name: {kind: percentiles(values) for kind, values in kinds.items()} for name, kinds in times.items()
     }
+    return {**kept, "units_returned": round(sum(returned) / len(returned), 1)}
 
 
-def _stages(found: RecallResult) -> Iterable[tuple[str, float]]:
+def _stages(found: RecallResult) -> dict[str, float]:
     names = dict.fromkeys(stage.name for stage in found.trace.stages)
-    return [(str(name), found.trace.milliseconds(name)) for name in names if name != EMBEDDING]
+    return {str(name): found.trace.milliseconds(name) for name in names if name != EMBEDDING}
 
 
 def _open_again(folder: str, question: str) -> dict[str, float]:
@@ -172,13 +178,12 @@ def _open_again(folder: str, question: str) -> dict[str, float]:
 
 def _bare_chroma(folder: Path, questions: list[tuple[str, str]]) -> dict[str, float]:
     """One query for the nearest 100, straight from the collection the engine left behind."""
-    import chromadb
+    from chromadb import PersistentClient
+    from chromadb.config import Settings
 
     embedder = SyntheticEmbedder()
     vectors = iter([embedder.embed_documents([text]) for _, text in questions] * 2)
-    client = chromadb.PersistentClient(
-        folder / "chroma", settings=chromadb.Settings(anonymized_telemetry=False)
-    )
+    client = PersistentClient(folder / "chroma", settings=Settings(anonymized_telemetry=False))
     (held,) = client.list_collections()
     collection = client.get_collection(held.name, embedding_function=None)
     ask = partial(collection.query, n_results=100, include=["distances"])
@@ -208,13 +213,14 @@ def _spell(values: dict[str, float]) -> str:
 
 
 def _print(found: dict[str, Any]) -> None:
-    print(f"\n{found['facts']:,} facts")
-    print(f"  recall without embedding the query ({found['recall']['units_returned']} units returned)")
-    for kind, values in found["recall"]["total"].items():
-        print(f"    {kind:26} {_spell(values)}")
-    print("  by stage")
-    for name, values in found["recall"]["stages"].items():
-        print(f"    {name:26} {_spell(values)}")
+    recalled = dict(found["recall"])
+    returned = recalled.pop("units_returned")
+    print(f"\n{found['facts']:,} facts; recall without embedding the query ({returned} units returned), ms")
+    kinds = list(recalled["total"])
+    print(" " * 22 + "".join(f"{kind + ' p50':>11}{'p95':>7}" for kind in kinds))
+    for name, by_kind in recalled.items():
+        cells = (f"{by_kind[kind]['p50']:11.1f}{by_kind[kind]['p95']:7.1f}" for kind in kinds)
+        print(f"  {name:20}" + "".join(cells))
     print(f"  bare Chroma query, k = 100   {_spell(found['bare_chroma_query_ms'])}")
     retained = found["retain"]
     print(

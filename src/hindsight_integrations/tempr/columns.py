@@ -89,7 +89,7 @@ def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Column
         if field.name not in ("tag_sets", "vocabulary")
     }
     merged["tag_sets"] = np.concatenate([columns.tag_sets[~stale], tag_sets[fresh]])
-    if stale.any():  # new rows have higher ids; only replaced ones break the order
+    if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones break the order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}
     return Columns(**merged, vocabulary=tuple(codes))

@@ -127,7 +127,7 @@ class _Resolver:
         found = self._exact(name, kind, mention.text, candidates) or self._inexact(
             name, kind, nearby - {name}, moment, candidates
         )
-        known = found or self._create(mention.text.strip(), name, kind)
+        known = found or self._create(mention.text.strip(), name, kind, moment)
         if name not in known.names:
             known.names.add(name)
             known.added.add(name)
@@ -189,16 +189,18 @@ class _Resolver:
             forms = [k for k in fitting if any(contains_name(name, known) for known in k.names)]
             if forms:  # together "while only one fits": two Alices make a bare "Alice" a third, not a guess
                 return forms[0] if len(forms) == 1 else None
+        # Two names in one breath are two things: Maria and Marie are no spellings of each other (earlier paper 2.4.2).
+        fitting = [k for k in fitting if not k.names & nearby]
         scored = [
             (merge_score(name, k.entity, nearby=nearby, moment=moment), k.entity.id, k) for k in fitting
         ]
         best = max(scored, default=None, key=lambda item: item[:2])
         return best[2] if best and best[0] >= MERGE_THRESHOLD else None
 
-    def _create(self, written: str, name: str, kind: EntityType) -> _Known:
+    def _create(self, written: str, name: str, kind: EntityType, moment: datetime) -> _Known:
         identity = str(uuid.uuid5(NAMESPACE, "\x1e".join(("entity", self._bank, kind, name))))
         known = self._by_id.setdefault(
-            identity, _Known(Entity(identity, written, kind, names=(name,)), {name})
+            identity, _Known(Entity(identity, written, kind, names=(name,), last_seen=moment), {name})
         )
         known.fresh = True
         self._file(name, known)

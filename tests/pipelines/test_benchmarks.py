@@ -1,0 +1,190 @@
+"""The benchmarks' own arithmetic, and one small run of each script as a reader of the repository would start it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+PAINTING = {"what": "Ann painted a lake in Porto", "sources": ["D1:1"], "occurred_start": "2023-05-07"}
+GUITAR = {"what": "Ben sold his guitar to buy a violin", "sources": ["D2:1", "D2:2"]}
+CONVERSATION = {
+    "conversation": {
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {
+                "speaker": "Ann",
+                "dia_id": "D1:1",
+                "text": "I painted a lake yesterday.",
+                "blip_caption": "a blue lake",
+            },
+            {"speaker": "Ben", "dia_id": "D1:2", "text": "Lovely! I baked bread."},
+        ],
+        "session_2_date_time": "9:05 am on 1 June, 2023",
+        "session_2": [
+            {"speaker": "Ben", "dia_id": "D2:1", "text": "I sold my guitar."},
+            {"speaker": "Ben", "dia_id": "D2:2", "text": "Now I can afford the violin."},
+        ],
+        "session_3_date_time": "9:05 am on 3 June, 2023",
+    },
+    "qa": [
+        {"question": "What did Ann paint?", "answer": "a lake", "evidence": ["D1:1"], "category": 4},
+        {
+            "question": "What did Ben sell for a violin?",
+            "answer": "guitar",
+            "evidence": ["D2:1; D2:2"],
+            "category": 1,
+        },
+        {"question": "Who flew to Mars?", "answer": "", "evidence": ["D9:9"], "category": 5},
+        {"question": "What did Ben bake?", "answer": "bread", "evidence": ["D1:02"], "category": 4},
+    ],
+}
+
+
+@pytest.fixture
+def helpers(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
+    """The benchmark's helper modules, imported as the script imports them."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return {name: import_module(f"locomo.{name}") for name in ("dataset", "coverage", "table", "cache")}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with one tiny conversation and its extracted facts."""
+    (tmp_path / "conv-1.json").write_text(json.dumps(CONVERSATION))
+    lines = [{"session": 1, "facts": [PAINTING]}, {"session": 2, "facts": [GUITAR]}]
+    (tmp_path / "conv-1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["D1:3"], {"D1:3"}),
+        (["D8:6; D9:17"], {"D8:6", "D9:17"}),
+        (["D30:05", "D:11:26"], {"D30:5", "D11:26"}),
+        (["D1:3", "D1:3", "D99:1", "D"], {"D1:3"}),
+        ([], set()),
+    ],
+)
+def test_evidence_is_read_however_it_is_spelt(
+    helpers: dict[str, ModuleType], written: list[str], expected: set[str]
+) -> None:
+    """A misspelt evidence id must still count, and one of a turn that does not exist must not."""
+    known = frozenset({"D1:3", "D8:6", "D9:17", "D30:5", "D11:26"})
+    assert helpers["dataset"].evidence_ids(written, known) == expected
+
+
+@pytest.mark.parametrize(
+    ("returned", "share"),
+    [([], 0.0), ([("D1:1",)], 0.5), ([("D1:1", "D7:7"), ("D1:1",)], 0.5), ([("D1:2", "D1:1")], 1.0)],
+)
+def test_coverage_is_the_share_of_evidence_turns_returned(
+    helpers: dict[str, ModuleType], returned: list[tuple[str, ...]], share: float
+) -> None:
+    """Returning one of two evidence turns twice is still half of the answer."""
+    assert helpers["coverage"].coverage(frozenset({"D1:1", "D1:2"}), returned) == share
+
+
+def test_a_conversation_is_read_with_its_times_and_photos(helpers: dict[str, ModuleType], data: Path) -> None:
+    """Turns must come in order at their session's time, with what a photo shows, or nothing can find them."""
+    conversation = helpers["dataset"].load_conversation(data / "conv-1.json")
+    first, second = conversation.sessions[0].messages
+    assert first.text == "I painted a lake yesterday. [shares a photo: a blue lake]"
+    assert (first.id, first.speaker, first.timestamp) == (
+        "D1:1",
+        "Ann",
+        datetime(2023, 5, 8, 13, 56, tzinfo=UTC),
+    )
+    assert first.timestamp < second.timestamp
+    assert conversation.asked_at == datetime(2023, 6, 1, 9, 5, tzinfo=UTC)
+
+
+def test_questions_without_evidence_are_left_out(helpers: dict[str, ModuleType], data: Path) -> None:
+    """A question whose only evidence is a turn that does not exist cannot be scored."""
+    questions = helpers["dataset"].load_conversation(data / "conv-1.json").questions
+    assert [sorted(question.evidence) for question in questions] == [["D1:1"], ["D2:1", "D2:2"], ["D1:2"]]
+
+
+def test_tables_average_over_questions_and_leave_adversarial_ones_out(helpers: dict[str, ModuleType]) -> None:
+    """Each question weighs the same, and category 5 does not count in the summary of categories 1 to 4."""
+    coverage, dataset = helpers["coverage"], helpers["dataset"]
+    outcomes = [
+        coverage.Outcome("turns", system, 256, "conv-1", number, dataset.Category(category), share, 10)
+        for system, shares in (("ours", (1.0, 0.5, 0.0)), ("rrf", (0.5, 0.5, 1.0)))
+        for number, (category, share) in enumerate(zip((1, 4, 5), shares, strict=True))
+    ]
+    part = coverage.Slice(coverage.Mode.TURNS)
+    assert part.mean(outcomes, coverage.System.OURS, 256) == 75.0
+    assert helpers["table"].gap(outcomes, part, 256) == 25.0
+    assert part.mean(outcomes, coverage.System.OURS, 512) is None
+
+
+def test_cached_vectors_are_the_embedders_own(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
+    """A second run must neither embed again nor see another text's vector, repeated texts included."""
+    from hindsight_integrations.testing.doubles import HashEmbedder
+
+    class Counting(HashEmbedder):
+        asked: list[str] = []  # noqa: RUF012 - a plain log of this test
+
+        def embed_documents(self, texts: Any) -> Any:
+            self.asked.extend(texts)
+            return super().embed_documents(texts)
+
+    cache = helpers["cache"].DiskCache(tmp_path / "vectors.sqlite")
+    texts = ["a lake", "a guitar", "a lake"]
+    for _ in range(2):
+        vectors = helpers["cache"].CachedEmbedder(Counting(), cache).embed_documents(texts)
+        assert (vectors == HashEmbedder().embed_documents(texts)).all()
+    cache.close()
+    assert sorted(Counting.asked) == ["a guitar", "a lake"]
+
+
+def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
+    """A reader who runs the script gets both tables, and numbers that agree with what must be found."""
+    out = data / "out.json"
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "locomo_retrieval.py"),
+        "--data",
+        str(data),
+        "--facts",
+        str(data),
+    ]
+    command += ["--embedder", "hash", "--cache", str(data / "cache"), "--out", str(out)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "turns | categories 1-4 | 3 questions" in run.stdout
+    results = {
+        (row["mode"], row["categories"], row["system"], row["budget"]): row["percent"]
+        for row in json.loads(out.read_text())["results"]
+    }
+    for system in ("ours", "vector", "bm25", "rrf"):
+        assert results["turns", "1-4", system, 4096] == 100.0, system
+        # two of the three questions have their turns among a fact's sources; nobody extracted the bread
+        assert results["facts", "1-4", system, 4096] == pytest.approx(200 / 3), system
+
+
+def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
+    """A reader who runs the script gets the costs of recall, retain and opening, apart from any model's."""
+    out = tmp_path / "out.json"
+    command = [sys.executable, str(BENCHMARKS / "engine_speed.py"), "--sizes", "60", "--queries", "6"]
+    run = subprocess.run(
+        [*command, "--out", str(out)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    (found,) = json.loads(out.read_text())["sizes"]
+    assert found["facts"] == 60
+    assert found["recall"]["total"]["all"]["p50"] >= found["recall"]["keyword"]["all"]["p50"] > 0
+    assert found["recall"]["units_returned"] > 0
+    assert found["retain"]["ms_per_fact"] > 0
+    assert "embed query" not in found["recall"]

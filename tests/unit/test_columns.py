@@ -1,0 +1,102 @@
+"""Columns: snapshots follow the ledger's changes, and masks select what filters promise."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.ledger import UnitColumns
+from hindsight_integrations.tempr.columns import (
+    empty_columns,
+    of_types,
+    points_in_time,
+    tagged,
+    tags_select,
+    updated,
+    valid_at,
+)
+
+DAY = datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = ()) -> UnitColumns:
+    size = len(ids)
+    full = lambda value: np.full(size, value, np.int64)  # noqa: E731 - seven columns of one value each
+    return UnitColumns(
+        ids=np.array(ids, np.int64),
+        types=full(kind),
+        starts=full(UNDATED),
+        ends=full(UNDATED),
+        mentioned=full(to_micros(DAY)),
+        closed=full(closed),
+        tokens=full(3),
+        tags=[tags] * size,
+    )
+
+
+NONE = np.empty(0, np.int64)
+
+
+def test_changes_replace_add_and_remove_rows() -> None:
+    """A later snapshot has new rows, new values for old rows, and no removed ones, always in order of id."""
+    first = updated(empty_columns(), rows(1, 2, 5), NONE)
+    second = updated(first, rows(2, 9, closed=7), np.array([5], np.int64))
+    assert second.ids.tolist() == [1, 2, 9]
+    assert second.closed.tolist() == [NEVER, 7, 7]
+    assert first.ids.tolist() == [1, 2, 5]
+    assert updated(second, rows(), NONE) is second
+
+
+@given(st.lists(st.lists(st.integers(1, 30), unique=True).map(sorted), max_size=6))
+def test_positions_point_at_their_ids(batches: list[list[int]]) -> None:
+    """Whatever order rows arrive in, an id's position is where it stands, and -1 for one that is not there."""
+    columns = empty_columns()
+    for batch in batches:
+        columns = updated(columns, rows(*batch), NONE)
+    asked = np.arange(0, 35, dtype=np.int64)
+    at = columns.positions(asked)
+    there = {number for batch in batches for number in batch}
+    assert {int(i) for i in asked[at >= 0]} == there
+    assert (columns.ids[at[at >= 0]] == asked[at >= 0]).all()
+
+
+def test_validity_is_half_open() -> None:
+    """A unit is valid from its mention until, and not at, the moment it is closed."""
+    closing = datetime(2024, 1, 5, tzinfo=UTC)
+    columns = updated(empty_columns(), rows(1, closed=to_micros(closing)), NONE)
+    moments = [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 4, 5)]
+    assert [bool(valid_at(columns, moment)[0]) for moment in moments] == [False, True, True, False]
+    assert not valid_at(columns, None)[0]
+
+
+def test_masks_by_type_and_tag() -> None:
+    """Networks and tags select rows; an unknown tag selects none strictly."""
+    columns = updated(empty_columns(), rows(1, kind=0, tags=("a",)), NONE)
+    columns = updated(columns, rows(2, kind=1), NONE)
+    assert of_types(columns, [FactType.EXPERIENCE]).tolist() == [False, True]
+    assert tagged(columns, ["a"], TagsMatch.ANY_STRICT).tolist() == [True, False]
+    assert tagged(columns, [], TagsMatch.EXACT).tolist() == [False, True]
+
+
+@given(st.frozensets(st.sampled_from("abc")), st.frozensets(st.sampled_from("abc"), min_size=1))
+def test_tag_modes_imply_each_other(own: frozenset[str], wanted: frozenset[str]) -> None:
+    """exact implies all_strict implies any_strict implies any, for any tags."""
+    exact, strict, some, loose = (
+        tags_select(own, wanted, mode)
+        for mode in (TagsMatch.EXACT, TagsMatch.ALL_STRICT, TagsMatch.ANY_STRICT, TagsMatch.ANY)
+    )
+    assert exact <= strict <= some <= loose
+    assert tags_select(own, wanted, TagsMatch.ALL) == (strict or not own)
+
+
+def test_a_point_in_time_is_the_middle_or_the_mention() -> None:
+    """An interval stands at its midpoint, an undated unit where it was mentioned."""
+    points = points_in_time(np.array([10, UNDATED]), np.array([20, UNDATED]), np.array([1, 2]))
+    assert points.tolist() == [15, 2]

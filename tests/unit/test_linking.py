@@ -1,0 +1,92 @@
+"""Link construction by the papers' numbers (paper section 4.1.4; design section 6)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.links import CausalRelation, LinkType
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.tempr.retain.drafts import CausalClaim, Draft
+from hindsight_integrations.tempr.retain.linking import (
+    HOUR,
+    SEMANTIC_LINKS,
+    TEMPORAL_FLOOR,
+    TEMPORAL_LINKS,
+    causal_links,
+    semantic_links,
+    temporal_links,
+    temporal_weight,
+)
+
+
+def hours(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array([int(value * HOUR) for value in values], np.int64)
+
+
+def test_equation_4_by_hand() -> None:
+    """exp(-dt/sigma) with sigma 24 hours: 1 at once, 1/e after a day."""
+    assert temporal_weight(hours(0, 24, -24, 48)) == pytest.approx([1.0, np.exp(-1), np.exp(-1), np.exp(-2)])
+
+
+def test_temporal_links_reach_29_hours() -> None:
+    """Units up to about 29 hours apart are linked, none below weight 0.3."""
+    pairs = temporal_links(hours(100), hours(100, 80, 71.2, 71, 130))
+    assert sorted(pair.other - 1 for pair in pairs) == [0, 1, 2]
+    assert min(pair.weight for pair in pairs) >= TEMPORAL_FLOOR
+
+
+@given(
+    st.lists(st.integers(0, 10**12), min_size=1, max_size=40), st.lists(st.integers(0, 10**12), max_size=40)
+)
+def test_temporal_degree_is_bounded(new: list[int], old: list[int]) -> None:
+    """However many units share a moment, a new one links to at most ten others and never to itself."""
+    pairs = temporal_links(np.array(new, np.int64), np.array(old, np.int64))
+    for index in range(len(new)):
+        mine = [pair for pair in pairs if pair.new == index]
+        assert len(mine) <= TEMPORAL_LINKS
+        assert index not in [pair.other for pair in mine]
+    assert all(TEMPORAL_FLOOR <= pair.weight <= 1.0 for pair in pairs)
+
+
+def test_semantic_links_take_the_five_best_above_the_threshold() -> None:
+    """Known and new units compete; what is below the embedder's threshold is not linked."""
+    vectors = np.eye(8, dtype=np.float32)[:2]
+    vectors = np.concatenate([vectors, vectors[:1]])
+    near = [
+        no_hits(),
+        no_hits(),
+        Hits(np.arange(6, dtype=np.int64), np.linspace(0.95, 0.7, 6).astype(np.float32)),
+    ]
+    pairs = semantic_links(vectors, near, 0.78)
+    assert [(p.new, p.other) for p in pairs] == [(2, 0), (2, 3), (2, 4), (2, 5), (2, 6)][: 1 + 4]
+    assert len(pairs) == SEMANTIC_LINKS
+    assert [round(p.weight, 2) for p in pairs] == [1.0, 0.95, 0.9, 0.85, 0.8]
+
+
+def test_causal_links_follow_the_claims() -> None:
+    """A claim becomes a link with its relation and strength."""
+    units = [
+        MemoryUnit(
+            id=f"u{n}",
+            bank="b",
+            text="t",
+            fact_type=FactType.WORLD,
+            mentioned_at=datetime(2024, 1, 1, tzinfo=UTC),
+        )
+        for n in range(2)
+    ]
+    drafts = [Draft(units[0]), Draft(units[1], causes=(CausalClaim(0, CausalRelation.CAUSED_BY, 0.7),))]
+    (link,) = causal_links(drafts)
+    assert (link.source, link.target, link.type, link.weight, link.relation) == (
+        "u1",
+        "u0",
+        LinkType.CAUSAL,
+        0.7,
+        CausalRelation.CAUSED_BY,
+    )

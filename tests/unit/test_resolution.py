@@ -1,0 +1,184 @@
+"""Entity resolution: which names are one, and which stay apart (paper eq. 2; design section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.tempr.retain.drafts import Draft
+from hindsight_integrations.tempr.retain.names import (
+    contains_name,
+    name_similarity,
+    normalise_name,
+    one_edit_apart,
+    possible_names,
+)
+from hindsight_integrations.tempr.retain.resolution import (
+    Resolution,
+    cooccurrence,
+    merge_score,
+    recency,
+    resolve,
+)
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+PERSON, ORG, PLACE, OTHER, CONCEPT, PRODUCT = (
+    EntityType.PERSON,
+    EntityType.ORGANIZATION,
+    EntityType.LOCATION,
+    EntityType.OTHER,
+    EntityType.CONCEPT,
+    EntityType.PRODUCT,
+)
+
+
+def draft(number: int, *mentions: tuple[str, EntityType], at: datetime = NOW) -> Draft:
+    unit = MemoryUnit(id=f"u{number}", bank="b", text="t", fact_type=FactType.WORLD, mentioned_at=at)
+    return Draft(unit, tuple(EntityMention(text, kind) for text, kind in mentions))
+
+
+def resolved(
+    *mentions: tuple[str, EntityType], known: Sequence[Entity] = (), speakers: frozenset[str] = frozenset()
+) -> Resolution:
+    """Each mention in a unit of its own, against everything the bank knows."""
+
+    def lookup(names: Sequence[str]) -> Mapping[str, list[Entity]]:
+        return {name: list(known) for name in names}
+
+    return resolve(
+        [draft(n, mention) for n, mention in enumerate(mentions)], lookup, bank="b", speakers=speakers
+    )
+
+
+def groups(*mentions: tuple[str, EntityType]) -> int:
+    return len({mention.entity_id for mention in resolved(*mentions).mentions})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("Room 101", PLACE), ("Room 102", PLACE)),
+        (("UA123", OTHER), ("UA124", OTHER)),
+        (("2023 tax return", OTHER), ("2024 tax return", OTHER)),
+        (("Tigran", PERSON), ("Iran", PLACE)),
+        (("Tigran", OTHER), ("Iran", OTHER)),
+        (("Apple", ORG), ("apple", PRODUCT)),
+        (("Apple", ORG), ("apple", CONCEPT)),
+        (("Bob", PERSON), ("Robert", PERSON)),
+        (("Melanie", PERSON), ("Melanie's kids", PERSON)),
+        (("Mark", PERSON), ("Mary", PERSON)),
+        (("painting", CONCEPT), ("lake sunrise painting", OTHER)),
+        (("Paris", PLACE), ("Paris", PERSON)),
+        (("Alice Chen", PERSON), ("Alice Wong", PERSON)),
+        (("Jonas", PERSON), ("Monas", PERSON)),
+    ],
+)
+def test_apart(first: tuple[str, EntityType], second: tuple[str, EntityType]) -> None:
+    """Names that only look alike stay two entities, in either order."""
+    assert groups(first, second) == groups(second, first) == 2
+
+
+@pytest.mark.parametrize(
+    "mentions",
+    [
+        [("Alice", PERSON), ("Alice Chen", PERSON)],
+        [("Alice Chen", PERSON), ("Alice", PERSON), ("Alice C.", PERSON)],
+        [("Alice C.", PERSON), ("Alice Chen", PERSON)],
+        [("alice", PERSON), ("Alice", PERSON), ("ALICE", PERSON), ("Alice's", PERSON)],
+        [("LGBTQ support group", ORG), ("LGBTQ support group", OTHER)],
+        [("Katarina", PERSON), ("Katerina", PERSON)],
+        [("Jose\u0301 Garcia", PERSON), ("José Garcia", PERSON)],
+    ],
+)
+def test_together(mentions: list[tuple[str, EntityType]]) -> None:
+    """Forms of one name are one entity."""
+    assert groups(*mentions) == 1
+
+
+def test_a_short_form_that_fits_two_people_is_neither() -> None:
+    """With Alice Chen and Alice Wong known, a bare Alice is a third person rather than a guess."""
+    assert groups(("Alice Chen", PERSON), ("Alice Wong", PERSON), ("Alice", PERSON)) == 3
+
+
+def test_known_entities_are_found_and_learn_new_names() -> None:
+    """A mention of a known person under a longer name adds that name and makes no entity."""
+    alice = Entity("e1", "Alice", PERSON, names=("alice",), mentions=3, last_seen=NOW)
+    result = resolved(("Alice Chen", PERSON), known=[alice])
+    assert [(write.id, write.names) for write in result.entities] == [("e1", ("alice chen",))]
+    assert result.mentions[0].entity_id == "e1"
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("User", EntityRole.USER),
+        ("I", EntityRole.USER),
+        ("assistant", EntityRole.AGENT),
+        ("Caroline", EntityRole.SPEAKER),
+    ],
+)
+def test_speakers_user_and_agent_have_roles(name: str, role: EntityRole) -> None:
+    """Who is in every unit is marked, so that the graph does not walk through them."""
+    result = resolved((name, OTHER), speakers=frozenset({"Caroline"}))
+    assert (result.entities[0].role, result.entities[0].type) == (role, PERSON)
+
+
+def test_a_unit_mentions_an_entity_once() -> None:
+    """Two forms of a name in one fact are one mention."""
+    result = resolve(
+        [draft(1, ("Alice", PERSON), ("Alice Chen", PERSON))], lambda _: {}, bank="b", speakers=frozenset()
+    )
+    assert (len(result.entities), len(result.mentions)) == (1, 1)
+
+
+def test_names_of_one_fact_are_not_spellings_of_each_other() -> None:
+    """Maria and Marie in one fact are two people, whatever their letters."""
+    result = resolve(
+        [draft(1, ("Maria", PERSON), ("Marie", PERSON))], lambda _: {}, bank="b", speakers=frozenset()
+    )
+    assert len(result.entities) == 2
+
+
+def test_equation_2_by_hand() -> None:
+    """0.5 name + 0.3 co-occurrence + 0.2 recency, worked on numbers."""
+    entity = Entity(
+        "e",
+        "Katarina",
+        PERSON,
+        names=("katarina",),
+        last_seen=NOW - timedelta(days=3.5),
+        neighbours=frozenset({"bob"}),
+    )
+    assert name_similarity("katerina", "katarina") == pytest.approx(7 / 8)
+    assert cooccurrence(entity, frozenset({"bob", "eve"})) == 0.5
+    assert recency(entity, NOW) == pytest.approx(0.5)
+    assert merge_score("katerina", entity, nearby=frozenset({"bob", "eve"}), moment=NOW) == pytest.approx(
+        0.5 * 7 / 8 + 0.3 * 0.5 + 0.2 * 0.5
+    )
+
+
+@given(st.text(max_size=40))
+def test_normalising_is_idempotent(name: str) -> None:
+    """A normalised name stays as it is."""
+    assert normalise_name(normalise_name(name)) == normalise_name(name)
+
+
+@given(st.text(min_size=1, max_size=12), st.text(min_size=1, max_size=12))
+def test_name_relations_are_symmetric(first: str, second: str) -> None:
+    """Which name came first does not matter."""
+    assert one_edit_apart(first, second) == one_edit_apart(second, first)
+    assert contains_name(first, second) == contains_name(second, first)
+    assert 0.0 <= name_similarity(first, second) <= 1.0
+
+
+def test_possible_names_of_a_question() -> None:
+    """Every run of up to four words may be a name; punctuation around words is not part of it."""
+    names = possible_names("Does Alice's manager, Dan Weiss, know?")
+    assert {"Alice's", "Dan Weiss", "manager Dan Weiss know"} <= set(names)
+    assert len(names) == len(set(names))
