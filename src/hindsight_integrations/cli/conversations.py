@@ -60,14 +60,10 @@ def sample_conversation() -> Conversation:
         )
         for s in data["sessions"]
     ]
-    questions = _read(folder / "questions.json")["questions"]
-    asked_at = _stamp(data["sessions"][-1]["date"])
-    return Conversation(
-        "garden club (sample, facts extracted by hand)",
-        sessions,
-        [q["question"] for q in questions],
-        asked_at,
-    )
+    asked = _read(folder / "questions.json")
+    questions = [item["question"] for item in asked["questions"]]
+    name = "garden club (sample, facts extracted by hand)"
+    return Conversation(name, sessions, questions, _stamp(asked["asked_at"]))
 
 
 def load_conversation(path: Path) -> Conversation:

@@ -7,7 +7,7 @@ where a mistake would become a false memory (fact type, relation, strengths).
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -23,6 +23,17 @@ def _empty_if_none(value: object) -> object:
 
 def _list_if_none(value: object) -> object:
     return [] if value is None else value
+
+
+def _number_if_numeric(value: object) -> object:
+    """Numbers written as text can be added up too; Decimal keeps 3.41 exactly 3.41."""
+    if not isinstance(value, str):
+        return value
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return value
+    return number if number.is_finite() else value
 
 
 Text = Annotated[str, BeforeValidator(_empty_if_none)]
@@ -54,7 +65,7 @@ class ExtractedRecord(_Schema):
 
     kind: str
     category: Text = ""
-    value: Decimal | str
+    value: Annotated[Decimal | str, BeforeValidator(_number_if_numeric)]
     unit: Text = ""
 
 

@@ -1,0 +1,90 @@
+"""Drafts and ids: what makes a memory the same memory (design section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts, normalised_text, unit_text
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+ORIGIN = Origin("b", UTC, NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, thread="t")
+
+
+def ids(*facts: dict[str, object], origin: Origin = ORIGIN) -> list[str]:
+    drafts, _ = draft_facts([[ExtractedFact.model_validate(fact) for fact in facts]], origin)
+    return [draft.unit.id for draft in drafts]
+
+
+def test_the_same_fact_of_the_same_message_is_the_same_unit() -> None:
+    """White space, case and compatible characters do not make a new memory."""
+    assert ids({"what": "I paid 5 €", "sources": ["m1"]}) == ids({"what": "i  paid 5 €", "sources": ["m1"]})
+
+
+def test_the_same_words_said_again_are_another_unit() -> None:
+    """Two equal expenses are two: by message, by place within a message, by thread and by bank."""
+    paid: dict[str, object] = {"what": "I paid 5 euros", "sources": ["m1"]}
+    variants = {
+        *ids(paid, paid),
+        *ids({**paid, "sources": ["m2"]}),
+        *ids(paid, origin=replace(ORIGIN, thread="u")),
+        *ids(paid, origin=replace(ORIGIN, bank="c")),
+    }
+    assert len(variants) == 5
+
+
+def test_a_fact_is_mentioned_when_its_last_source_was_said() -> None:
+    """A fact told over two messages is known from the second on."""
+    drafts, _ = draft_facts([[ExtractedFact(what="x", sources=["m1", "m2"])]], ORIGIN)
+    assert drafts[0].unit.mentioned_at == NOW + timedelta(minutes=1)
+
+
+def test_text_is_what_when_and_why() -> None:
+    """The stored text carries the three dimensions that `what` does not already tell."""
+    fact = ExtractedFact(what="Bob moved.", when="May 2024", where="Lisbon", who="Bob", why="A new job.")
+    assert unit_text(fact) == "Bob moved. | When: May 2024 | A new job."
+    assert unit_text(ExtractedFact(what="Bob moved.")) == "Bob moved."
+
+
+def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> None:
+    """A claim about a dropped fact vanishes; others still point at the right unit."""
+    chunk = [
+        ExtractedFact(what="bad", sources=["nowhere"]),
+        ExtractedFact(what="storm", sources=["m1"]),
+        ExtractedFact.model_validate(
+            {
+                "what": "flood",
+                "sources": ["m2"],
+                "causal_relations": [
+                    {"target_fact_index": 0, "relation_type": "causes"},
+                    {"target_fact_index": 1, "relation_type": "caused_by", "strength": 0.5},
+                    {"target_fact_index": 2, "relation_type": "causes"},
+                    {"target_fact_index": 99, "relation_type": "causes"},
+                ],
+            }
+        ),
+    ]
+    drafts, dropped = draft_facts([[ExtractedFact(what="earlier")], chunk], ORIGIN)
+    assert [(c.target, c.relation.value, c.strength) for c in drafts[2].causes] == [(1, "caused_by", 0.5)]
+    assert [d.what for d in dropped] == ["bad"]
+
+
+def test_records_keep_their_decimals() -> None:
+    """An amount is kept exactly, so that sums are exact."""
+    fact = ExtractedFact.model_validate(
+        {"what": "coffee", "record": {"kind": "expense", "category": None, "value": "3.41", "unit": "USD"}}
+    )
+    drafts, _ = draft_facts([[fact]], ORIGIN)
+    assert drafts[0].unit.record is not None
+    assert drafts[0].unit.record.value == Decimal("3.41")
+
+
+@given(st.text(max_size=60))
+def test_normalising_text_is_idempotent(text: str) -> None:
+    """What counts for identity is stable."""
+    assert normalised_text(normalised_text(text)) == normalised_text(text)
