@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from concurrent.futures import Future
 from functools import partial, wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+import anyio
+from anyio.from_thread import BlockingPortal
 
 from hindsight_integrations.assembly import AsyncHindsight
 from hindsight_integrations.bank import AsyncMemoryBank
@@ -24,13 +25,18 @@ Face = TypeVar("Face")
 
 
 class _Loop:
-    """One event loop on a thread; runs coroutines for callers on any other thread."""
+    """One event loop on a thread; runs coroutines for callers on any other thread.
+
+    Not anyio's `start_blocking_portal`: dropped without being closed (at exit, or in a forked child, where its thread
+    does not exist) it waits for that thread for ever. This one just ends with the process.
+    """
 
     def __init__(self, check_open: Callable[[], object]) -> None:
         self._check_open = check_open
-        self._context: AbstractContextManager[BlockingPortal] = start_blocking_portal()
-        self._portal = self._context.__enter__()
-        self._thread = self._portal.call(threading.get_ident)
+        ready: Future[BlockingPortal] = Future()
+        self._thread = threading.Thread(target=anyio.run, args=(_serve, ready), name="hindsight-loop", daemon=True)
+        self._thread.start()
+        self._portal = ready.result()
 
     def run(self, call: Callable[[], Awaitable[R]]) -> R:
         """Wait for a coroutine.
@@ -40,7 +46,7 @@ class _Loop:
             InvalidRequest: called from the loop's own thread, where waiting would never end.
         """
         self._check_open()
-        if threading.get_ident() == self._thread:
+        if threading.current_thread() is self._thread:
             raise InvalidRequest(
                 "sync call",
                 "it was made inside the engine's own event loop",
@@ -50,7 +56,14 @@ class _Loop:
 
     def stop(self) -> None:
         """Stop the loop and its thread."""
-        self._context.__exit__(None, None, None)
+        self._portal.call(self._portal.stop)
+        self._thread.join()
+
+
+async def _serve(ready: Future[BlockingPortal]) -> None:
+    async with BlockingPortal() as portal:
+        ready.set_result(portal)
+        await portal.sleep_until_stopped()
 
 
 class _SharedLoop:
