@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -34,7 +35,9 @@ class _Loop:
     def __init__(self, check_open: Callable[[], object]) -> None:
         self._check_open = check_open
         ready: Future[BlockingPortal] = Future()
-        self._thread = threading.Thread(target=anyio.run, args=(_serve, ready), name="hindsight-loop", daemon=True)
+        self._thread = threading.Thread(
+            target=anyio.run, args=(_serve, ready), name="hindsight-loop", daemon=True
+        )
         self._thread.start()
         self._portal = ready.result()
 
@@ -149,6 +152,10 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
         engine = opener(*args, **kwargs)
         return cls(engine, _Loop(engine.check_open))
 
+    # `opener` is a bound method, whose signature has no cls; classmethod will take one off again.
+    shown = inspect.signature(opener)
+    own = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_ONLY)
+    open_sync.__signature__ = shown.replace(parameters=[own, *shown.parameters.values()])  # type: ignore[attr-defined] # inspect reads it
     return open_sync
 
 

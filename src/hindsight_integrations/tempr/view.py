@@ -13,6 +13,15 @@ from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
 from hindsight_integrations.tempr.columns import Columns
 
 
+EXACT_LIMIT = (
+    20_000  # up to so many units exact search in memory beats an index [design section 3; notes/stack.md 0.7]
+)
+
+
+class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
+    """An exact vector index that can also score chosen units."""
+
+
 @dataclass(frozen=True, slots=True)
 class BankView:
     """One bank as of one revision. Every unit in `columns` is in every index; indexes may already hold newer ones.
@@ -35,15 +44,11 @@ class BankView:
     ledger: Ledger
     columns: Columns
     vectors: VectorIndex
-    scorer: VectorScorer
+    scorer: ScoringVectorIndex
     keywords: KeywordIndex
     graph: MemoryGraph
     hubs: IntArray
     failures: dict[str, str]
-
-
-class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
-    """An exact vector index that can also score chosen units."""
 
 
 class Projector(Protocol):

@@ -18,9 +18,8 @@ from hindsight_integrations.tempr.recall.activation import (
     spread,
 )
 from hindsight_integrations.tempr.recall.temporal import temporal_hits
-from hindsight_integrations.tempr.view import BankView
+from hindsight_integrations.tempr.view import EXACT_LIMIT, BankView
 
-EXACT_LIMIT = 20_000  # a mask leaving at most this many units is scored exactly [design section 3]
 AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
 
 _CAUSAL_QUESTION = re.compile(

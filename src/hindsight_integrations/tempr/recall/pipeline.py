@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
@@ -14,7 +12,7 @@ import numpy as np
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.requests import RecallQuery
-from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult, Stage, Trace
+from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
@@ -34,6 +32,7 @@ from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, selection
 from hindsight_integrations.tempr.recall.ranking import final_scores
 from hindsight_integrations.tempr.recall.rerank import score_until
 from hindsight_integrations.tempr.recall.scoring import Float64Array
+from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.retain.names import normalise_name, possible_names
 from hindsight_integrations.tempr.view import BankView
 
@@ -51,27 +50,13 @@ class RecallTools:
     zone: tzinfo
 
 
-class _Timer:
-    """Appends stages to a trace as they end."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[dict[str, str | int | float]]:
-        started = time.perf_counter()
-        detail: dict[str, str | int | float] = {}
-        yield detail
-        self.trace.stages.append(Stage(name, (time.perf_counter() - started) * 1000, detail))
-
-
 async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallResult:
     """Find the memories that answer a query and fit its token budget. Changes nothing.
 
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    timer = _Timer(Trace())
+    timer = Timer()
     recalled = await tools.workers.read(_plan, query, tools, timer)
     mask = selection(view.columns, query)
     selected = Selection(mask, int(mask.sum()))
@@ -79,7 +64,7 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     return await tools.workers.read(_finish, recalled, view, lists, tools, timer)
 
 
-def _plan(query: RecallQuery, tools: RecallTools, timer: _Timer) -> RecallPlan:
+def _plan(query: RecallQuery, tools: RecallTools, timer: Timer) -> RecallPlan:
     with timer.stage("embed query"):
         vector = tools.embedder.embed_query(query.text)
     with timer.stage("plan"):
@@ -87,7 +72,7 @@ def _plan(query: RecallQuery, tools: RecallTools, timer: _Timer) -> RecallPlan:
 
 
 async def _channels(
-    recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: _Timer
+    recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: Timer
 ) -> dict[Channel, Hits]:
     """Semantic, keyword and window match together; then the graph from the semantic seeds and the entities named."""
     run = _ChannelRunner(recalled, view, selected, tools, timer)
@@ -108,7 +93,7 @@ class _ChannelRunner:
     """The channels of one recall, each timed and each failing as configured."""
 
     def __init__(
-        self, recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: _Timer
+        self, recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: Timer
     ) -> None:
         self._plan, self._view, self._selected, self._tools, self._timer = (
             recalled,
@@ -187,7 +172,7 @@ def named_entities(text: str, view: BankView) -> IntArray:
 
 
 def _finish(
-    recalled: RecallPlan, view: BankView, lists: Mapping[Channel, Hits], tools: RecallTools, timer: _Timer
+    recalled: RecallPlan, view: BankView, lists: Mapping[Channel, Hits], tools: RecallTools, timer: Timer
 ) -> RecallResult:
     with timer.stage("fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in lists.items()})
@@ -204,7 +189,7 @@ def _finish(
 class _Reranking:
     """The reranked head of one recall; units the reranker did not read stay behind it in fused order."""
 
-    def __init__(self, recalled: RecallPlan, view: BankView, tools: RecallTools, timer: _Timer) -> None:
+    def __init__(self, recalled: RecallPlan, view: BankView, tools: RecallTools, timer: Timer) -> None:
         self._plan, self._view, self._tools, self._timer = recalled, view, tools, timer
 
     def order(self, ids: IntArray, fused: Float64Array) -> tuple[IntArray, Float64Array]:

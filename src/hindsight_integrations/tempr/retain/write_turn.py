@@ -26,7 +26,7 @@ from hindsight_integrations.tempr.retain.linking import (
     temporal_links,
 )
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
-from hindsight_integrations.tempr.view import BankView, Projector
+from hindsight_integrations.tempr.view import EXACT_LIMIT, BankView, Projector
 
 ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process there is no conflict at all
 LONG_SPAN = LONG_SPAN_DAYS * 86_400_000_000  # microseconds
@@ -117,7 +117,9 @@ def _links(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold: 
     if not drafts:
         return []
     temporal = _temporal([draft.unit for draft in drafts], view)
-    semantic = semantic_links(vectors, view.vectors.search(vectors, SEMANTIC_LINKS), threshold)
+    # A small bank is searched exactly: quicker than HNSW for a batch, and it misses no neighbour.
+    index = view.scorer if len(view.columns) <= EXACT_LIMIT else view.vectors
+    semantic = semantic_links(vectors, index.search(vectors, SEMANTIC_LINKS), threshold)
     fresh = len(drafts)
     rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
     names = dict(enumerate(draft.unit.id for draft in drafts))
