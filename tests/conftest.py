@@ -55,7 +55,9 @@ def opener(clock: FrozenClock) -> Iterator[Opener]:
     opened: list[Hindsight] = []
 
     def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
-        engine = Hindsight.open(path, **{"embeddings": HashEmbedder(), "reranker": None, "clock": clock, **options})
+        engine = Hindsight.open(
+            path, **{"embeddings": HashEmbedder(), "reranker": None, "clock": clock, **options}
+        )
         opened.append(engine)
         return engine
 

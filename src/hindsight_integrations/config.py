@@ -59,6 +59,11 @@ class StorageConfig:
     keywords: KeywordBackend = KeywordBackend.AUTO
     reader_threads: int = 4
 
+    def __post_init__(self) -> None:
+        """Plain strings become the choices they name; unknown ones are refused."""
+        object.__setattr__(self, "vectors", _known(VectorBackend, self.vectors, "vectors"))
+        object.__setattr__(self, "keywords", _known(KeywordBackend, self.keywords, "keywords"))
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
@@ -77,6 +82,10 @@ class RetainConfig:
     chunk_characters: int = 3000
     concurrent_extractions: int = 4
 
+    def __post_init__(self) -> None:
+        """A plain string becomes the mode it names; an unknown one is refused."""
+        object.__setattr__(self, "extraction", _known(ExtractionMode, self.extraction, "extraction"))
+
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:
@@ -87,6 +96,12 @@ class RecallConfig:
     rerank_deadline_ms: float = 1000.0
     graph: GraphStrategy = GraphStrategy.SPREADING_ACTIVATION
     on_channel_failure: OnChannelFailure = OnChannelFailure.RAISE
+
+    def __post_init__(self) -> None:
+        """Plain strings become the choices they name; unknown ones are refused."""
+        object.__setattr__(self, "graph", _known(GraphStrategy, self.graph, "graph"))
+        failing = _known(OnChannelFailure, self.on_channel_failure, "on_channel_failure")
+        object.__setattr__(self, "on_channel_failure", failing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +157,18 @@ def _path(values: Mapping[str, str], name: str) -> Path | None:
 
 
 def _choice(values: Mapping[str, str], name: str, default: Choice) -> Choice:
-    if not (given := values.get(name)):
-        return default
+    given = values.get(name)
+    return _known(type(default), given.lower(), name) if given else default
+
+
+def _known(kind: type[Choice], value: Choice | str, name: str) -> Choice:
+    """The choice a value names.
+
+    Raises:
+        InvalidRequest: it names none.
+    """
     try:
-        return type(default)(given.lower())
+        return kind(value)
     except ValueError:
-        known = ", ".join(type(default))
-        raise InvalidRequest(name, f"{given!r} is not a known choice", f"Use one of: {known}.") from None
+        known = ", ".join(kind)
+        raise InvalidRequest(name, f"{value!r} is not a known choice", f"Use one of: {known}.") from None

@@ -102,7 +102,9 @@ class BankProjection:
         for name, step in self._steps().items():
             try:
                 step(revision)
-            except LedgerBusy:  # another process writes this index: nothing is broken, and nothing may be dropped
+            except (
+                LedgerBusy
+            ):  # another process writes this index: nothing is broken, and nothing may be dropped
                 raise
             except StorageError as error:
                 if problem := self._rebuilt(name, error, revision):

@@ -19,7 +19,17 @@ from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, M
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "hindsight_integrations"
 MODULES = sorted(SOURCE.rglob("*.py"))
-HEAVY = ["numpy", "chromadb", "jnius", "onnxruntime", "torch", "langgraph", "llama_index", "langchain_core", "dateparser"]
+HEAVY = [
+    "numpy",
+    "chromadb",
+    "jnius",
+    "onnxruntime",
+    "torch",
+    "langgraph",
+    "llama_index",
+    "langchain_core",
+    "dateparser",
+]
 
 VENDOR_HOMES = {  # each vendor package is imported in exactly one place [design section 2]
     "chromadb": {"backends/chroma.py", "backends/chroma_files.py"},
@@ -76,7 +86,9 @@ def test_public_names_resolve() -> None:
         _ = hindsight_integrations.nonsense  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("sync", "asynchronous"), [(Hindsight, AsyncHindsight), (MemoryBank, AsyncMemoryBank)])
+@pytest.mark.parametrize(
+    ("sync", "asynchronous"), [(Hindsight, AsyncHindsight), (MemoryBank, AsyncMemoryBank)]
+)
 def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
     """Verbs, parameters and docstrings of the sync and the async face are the same."""
     verbs = {
@@ -88,7 +100,11 @@ def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
     for name in verbs:
         ours, theirs = getattr(sync, name), getattr(asynchronous, name)
         parameters = [
-            [(p.name, p.kind, p.default) for p in inspect.signature(verb).parameters.values() if p.name not in ("self", "cls")]
+            [
+                (p.name, p.kind, p.default)
+                for p in inspect.signature(verb).parameters.values()
+                if p.name not in ("self", "cls")
+            ]
             for verb in (ours, theirs)
         ]
         assert parameters[0] == parameters[1], name
@@ -100,7 +116,9 @@ def test_functions_and_modules_stay_small() -> None:
     sizes = sorted(functions(), key=lambda item: item[1])
     assert [item for item in sizes if item[1] > LONGEST_FUNCTION] == []
     assert sizes[int(len(sizes) * 0.9)][1] <= P90_FUNCTION
-    lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    lengths = {
+        str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES
+    }
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
 
 
@@ -109,7 +127,9 @@ def test_each_vendor_package_has_one_home() -> None:
     for path in MODULES:
         home = path.relative_to(SOURCE).as_posix()
         for vendor in imported(path) & VENDOR_HOMES.keys():
-            assert any(home.startswith(allowed) for allowed in VENDOR_HOMES[vendor]), f"{home} imports {vendor}"
+            assert any(home.startswith(allowed) for allowed in VENDOR_HOMES[vendor]), (
+                f"{home} imports {vendor}"
+            )
 
 
 def test_no_exception_is_caught_broadly() -> None:

@@ -45,7 +45,10 @@ from hindsight_integrations.testing.doubles import HashEmbedder
         (42, "int cannot be retained"),
         (b"bytes", "bytes cannot be retained"),
         ({"role": "user", "content": "x"}, "dict cannot be retained"),
-        ([{"content": "a", "id": "1"}, {"content": "b", "id": "1"}], "id '1' stands for two different messages"),
+        (
+            [{"content": "a", "id": "1"}, {"content": "b", "id": "1"}],
+            "id '1' stands for two different messages",
+        ),
         ([{"content": "a", "timestamp": "yesterdayish"}], "cannot be read as a time"),
         ([{"content": "a", "timestamp": 1e20}], "cannot be read as a time"),
         ([{"content": "a", "timestamp": float("nan")}], "is not a time"),
@@ -104,7 +107,9 @@ def test_options_of_retain_are_checked(light: Hindsight, options: dict[str, Any]
         ("q", {"as_of": "never"}, "as_of: 'never' cannot be read"),
     ],
 )
-def test_what_cannot_be_asked_says_why(light: Hindsight, query: str, options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_asked_says_why(
+    light: Hindsight, query: str, options: dict[str, Any], message: str
+) -> None:
     """Every unusable query raises InvalidRequest naming the field and the remedy."""
     bank = light.bank("alice")
     bank.retain("Alice likes plums.")
@@ -112,7 +117,9 @@ def test_what_cannot_be_asked_says_why(light: Hindsight, query: str, options: di
         bank.recall(query, **options)
 
 
-@pytest.mark.parametrize("query", ["the of and", "🙂🙃", "?!", "\ud800 broken", "a\x00b", "AND (OR title: *", "東京"])
+@pytest.mark.parametrize(
+    "query", ["the of and", "🙂🙃", "?!", "\ud800 broken", "a\x00b", "AND (OR title: *", "東京"]
+)
 def test_odd_questions_are_answered(real: Hindsight, query: str) -> None:
     """Stop words, emoji, lone surrogates and query syntax give a result, not an error."""
     bank = real.bank("alice")
@@ -140,7 +147,9 @@ class ShortEmbedder(HashEmbedder):
         return super().embed_documents(texts)[:, :7]
 
 
-@pytest.mark.parametrize(("embedder", "message"), [(NanEmbedder(), "NaN"), (ShortEmbedder(), r"vectors of shape \(1, 7\)")])
+@pytest.mark.parametrize(
+    ("embedder", "message"), [(NanEmbedder(), "NaN"), (ShortEmbedder(), r"vectors of shape \(1, 7\)")]
+)
 def test_vectors_that_are_none_are_refused(opener: Any, embedder: HashEmbedder, message: str) -> None:
     """NaN or vectors of another length raise MalformedOutput and store nothing."""
     bank = opener(embeddings=embedder).bank("alice")

@@ -13,7 +13,11 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 def run(script: str, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / script), *arguments], capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, str(BENCHMARKS / script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -35,11 +39,13 @@ def test_two_engines_in_memory_see_nothing_of_each_other(opener: Any) -> None:
     first.bank("alice").retain("Alice likes plums.")
     second.bank("alice").retain("Alice likes figs.")
     first.close()
-    assert [item.unit.text for item in second.bank("alice").recall("Alice likes").units] == ["Alice likes figs."]
+    assert [item.unit.text for item in second.bank("alice").recall("Alice likes").units] == [
+        "Alice likes figs."
+    ]
 
 
 def test_memory_only_engines_write_nothing(opener: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """":memory:" keeps nothing on disk, not even in the working directory."""
+    """ ":memory:" keeps nothing on disk, not even in the working directory."""
     monkeypatch.chdir(tmp_path)
     opener().bank("alice").retain("Alice likes plums.")
     assert list(tmp_path.iterdir()) == []
@@ -82,4 +88,6 @@ def test_an_index_of_another_ledger_is_not_believed(opener: Any, tmp_path: Path)
         leftover.unlink()
     shutil.copy(backup, tmp_path / "ledger.sqlite")
     with opener(tmp_path) as third:
-        assert [item.unit.text for item in third.bank("alice").recall("Alice likes").units] == ["Alice likes plums."]
+        assert [item.unit.text for item in third.bank("alice").recall("Alice likes").units] == [
+            "Alice likes plums."
+        ]

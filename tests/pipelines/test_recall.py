@@ -71,7 +71,9 @@ def channels_of(result: Any, start: str) -> set[Channel]:
 
 def test_each_channel_finds_what_the_others_cannot(garden: Any) -> None:
     """Meaning and words find the bicycle fact, time finds April's festival, the graph walks from Bob to his orchard."""
-    assert {Channel.SEMANTIC, Channel.KEYWORD} <= channels_of(garden.recall("who repairs bicycles?"), "Alice Chen repairs")
+    assert {Channel.SEMANTIC, Channel.KEYWORD} <= channels_of(
+        garden.recall("who repairs bicycles?"), "Alice Chen repairs"
+    )
     april = garden.recall("What happened in April 2024?")
     assert april.window == Interval(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 5, 1, tzinfo=UTC))
     assert channels_of(april, "A jazz festival") >= {Channel.TEMPORAL}
@@ -95,7 +97,10 @@ def test_multi_hop_reaches_units_two_entities_away(real: Hindsight) -> None:
 
 def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: Any) -> None:
     """For every budget the texts fit, tokens used never fall as it grows, and the best unit that differs is a gain."""
-    results = [garden.recall("bicycles orchard festival tea", max_tokens=budget) for budget in (5, 12, 20, 33, 50, 400)]
+    results = [
+        garden.recall("bicycles orchard festival tea", max_tokens=budget)
+        for budget in (5, 12, 20, 33, 50, 400)
+    ]
     for budget, result in zip((5, 12, 20, 33, 50, 400), results, strict=True):
         assert result.tokens == sum(item.unit.tokens for item in result.units) <= budget
     assert [r.tokens for r in results] == sorted(r.tokens for r in results)
@@ -147,7 +152,9 @@ TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
         (["zz"], TagsMatch.ALL_STRICT, set()),
     ],
 )
-def test_tags_select_as_the_truth_table_says(light: Hindsight, tags: list[str], match: TagsMatch, expected: set[str]) -> None:
+def test_tags_select_as_the_truth_table_says(
+    light: Hindsight, tags: list[str], match: TagsMatch, expected: set[str]
+) -> None:
     """Each mode of tag matching returns exactly the memories it promises."""
     bank = light.bank("tags")
     for name, own in TAGGED.items():
@@ -168,7 +175,12 @@ def test_filters_apply_before_limits(opener: Any) -> None:
 def test_types_choose_networks(light: Hindsight) -> None:
     """World facts and experiences can be asked for apart; "bank" is the earlier paper's name for the latter."""
     bank = light.bank("types")
-    bank.retain([{"role": "user", "content": "I like tea."}, {"role": "assistant", "content": "I suggested green tea."}])
+    bank.retain(
+        [
+            {"role": "user", "content": "I like tea."},
+            {"role": "assistant", "content": "I suggested green tea."},
+        ]
+    )
     assert texts(bank.recall("tea", types=[FactType.WORLD])) == ["user: I like tea."]
     assert texts(bank.recall("tea", types=["bank"])) == ["assistant: I suggested green tea."]
 
@@ -214,7 +226,9 @@ def test_the_rerank_deadline_stops_between_batches(opener: Any) -> None:
     assert set(texts(found)[8:]) == set(texts(plain.recall(EVERYTHING))[8:])
 
 
-def test_a_broken_index_heals_or_says_so(opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_index_heals_or_says_so(
+    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
     from hindsight_integrations.backends.keyword_shelf import BankKeywords
 
@@ -237,7 +251,9 @@ def test_a_broken_index_heals_or_says_so(opener: Any, tmp_path: Path, monkeypatc
         assert bank.recall("bicycles").units[0].unit.text.startswith("Alice Chen repairs")
 
 
-def test_a_projection_that_fails_after_the_commit_is_healed(opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_projection_that_fails_after_the_commit_is_healed(
+    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
     from hindsight_integrations.backends.chroma import ChromaVectorIndex
 
@@ -275,11 +291,17 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: Any) -> None:
     from hindsight_integrations.testing.scripted_model import ScriptedModel
 
     model = ScriptedModel([])
-    with Hindsight.open(":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock) as engine:
+    with Hindsight.open(
+        ":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock
+    ) as engine:
         bank = engine.bank("garden")
         fill(bank, GARDEN)
         target = bank.recall("who repairs bicycles?").units[0].unit
         model.script.append({"text": "Alice does.", "based_on": [target.id, "made-up"]})
         answer = bank.reflect("who repairs bicycles?")
-    assert (answer.text, answer.extractive, [u.unit.id for u in answer.units]) == ("Alice does.", False, [target.id])
+    assert (answer.text, answer.extractive, [u.unit.id for u in answer.units]) == (
+        "Alice does.",
+        False,
+        [target.id],
+    )
     assert target.text in str(model.prompts[-1])

@@ -26,9 +26,21 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TALK = [
-    {"role": "user", "name": "Alice", "content": "Yesterday I bought a red kayak.", "id": "m1", "timestamp": "2024-05-03T10:00"},
+    {
+        "role": "user",
+        "name": "Alice",
+        "content": "Yesterday I bought a red kayak.",
+        "id": "m1",
+        "timestamp": "2024-05-03T10:00",
+    },
     {"role": "assistant", "content": "Will you give it a name?", "id": "m2", "timestamp": "2024-05-03T10:01"},
-    {"role": "user", "name": "Alice", "content": "Thunder, after the storm in 2023.", "id": "m3", "timestamp": "2024-05-03T10:02"},
+    {
+        "role": "user",
+        "name": "Alice",
+        "content": "Thunder, after the storm in 2023.",
+        "id": "m3",
+        "timestamp": "2024-05-03T10:02",
+    },
 ]
 
 
@@ -68,7 +80,9 @@ def test_messages_without_ids_are_known_again(light: Hindsight) -> None:
     assert bank.retain([{**talk[0], "timestamp": "2024-05-04"}]).created == 1
 
 
-@pytest.mark.parametrize("content", ["Alice lives in Lisbon.", Document("Alice lives in Lisbon.", id="note-1")])
+@pytest.mark.parametrize(
+    "content", ["Alice lives in Lisbon.", Document("Alice lives in Lisbon.", id="note-1")]
+)
 def test_a_text_is_known_again(light: Hindsight, content: str | Document) -> None:
     """A text or document retained twice is one memory, whatever the time."""
     bank = light.bank("alice")
@@ -80,7 +94,9 @@ def test_langchain_messages_are_understood(light: Hindsight) -> None:
     bank = light.bank("alice")
     messages = [
         SystemMessage("Be kind.", id="s"),
-        HumanMessage([{"type": "text", "text": "I like plums."}, {"type": "image_url", "image_url": "x"}], id="h"),
+        HumanMessage(
+            [{"type": "text", "text": "I like plums."}, {"type": "image_url", "image_url": "x"}], id="h"
+        ),
         AIMessage("", id="tool-call"),
         AIMessage("Plums it is.", id="a"),
     ]
@@ -94,7 +110,11 @@ def test_extracted_facts_keep_time_entities_and_causes(real: Hindsight) -> None:
     """Facts somebody else extracted become units with intervals, canonical entities and causal links."""
     bank = real.bank("alice")
     facts = [
-        fact("Alice's boat shed flooded.", occurred_start="2024-04", entities=[{"text": "Alice", "type": "PERSON"}]),
+        fact(
+            "Alice's boat shed flooded.",
+            occurred_start="2024-04",
+            entities=[{"text": "Alice", "type": "PERSON"}],
+        ),
         fact(
             "Alice Chen bought a kayak rack.",
             when="Thursday, May 2, 2024",
@@ -117,22 +137,36 @@ def test_a_fact_citing_unknown_messages_is_dropped_with_its_reason(light: Hindsi
     """A made-up source does not become a memory, and the result says why."""
     result = light.bank("alice").retain(TALK[:1], facts=[fact("x"), {"what": "y", "sources": ["m77"]}])
     assert result.created == 1
-    assert [(d.what, d.reason) for d in result.dropped] == [("y", "it cites messages that were not given: m77")]
+    assert [(d.what, d.reason) for d in result.dropped] == [
+        ("y", "it cites messages that were not given: m77")
+    ]
 
 
 def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
     """With a model, its facts are stored; messages retained before go along as context only."""
     model = ScriptedModel(
         [
-            {"facts": [{"what": "Alice bought a red kayak on May 2, 2024.", "occurred_start": "2024-05-02", "sources": ["m1"]}]},
+            {
+                "facts": [
+                    {
+                        "what": "Alice bought a red kayak on May 2, 2024.",
+                        "occurred_start": "2024-05-02",
+                        "sources": ["m1"],
+                    }
+                ]
+            },
             {"facts": [{"what": "Alice named the kayak Thunder.", "sources": ["m3"]}]},
         ]
     )
-    with Hindsight.open(":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock) as engine:
+    with Hindsight.open(
+        ":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock
+    ) as engine:
         bank = engine.bank("alice")
         bank.retain(TALK[:2])
         bank.retain(TALK)
-        assert [i.unit.text for i in bank.recall("kayak Thunder").units][0] == "Alice named the kayak Thunder."
+        assert [i.unit.text for i in bank.recall("kayak Thunder").units][
+            0
+        ] == "Alice named the kayak Thunder."
     second = str(model.prompts[1])
     passage = second[second.index("<<<PASSAGE") :]
     assert "[m3]" in passage
@@ -145,7 +179,9 @@ def test_a_failed_model_call_leaves_memory_untouched(failure: Any, clock: Any) -
     """When extraction fails nothing is written, and the same retain succeeds later."""
     good = {"facts": [{"what": "Alice bought a kayak.", "sources": ["m1"]}]}
     model = ScriptedModel([failure, good])
-    with Hindsight.open(":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock) as engine:
+    with Hindsight.open(
+        ":memory:", model=model, embeddings=HashEmbedder(), reranker=None, clock=clock
+    ) as engine:
         bank = engine.bank("alice")
         with pytest.raises((ModelUnavailable, MalformedOutput)):
             bank.retain(TALK[:1])
@@ -157,7 +193,9 @@ def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
     """A model given for reflect does not have to read everything retained."""
     model = ScriptedModel([])
     config = HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.VERBATIM))
-    with Hindsight.open(":memory:", model=model, embeddings=HashEmbedder(), reranker=None, config=config) as engine:
+    with Hindsight.open(
+        ":memory:", model=model, embeddings=HashEmbedder(), reranker=None, config=config
+    ) as engine:
         assert engine.bank("alice").retain(TALK).created == 3
     assert model.prompts == []
 
@@ -165,7 +203,9 @@ def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
 def test_narrative_without_a_model_says_what_to_do() -> None:
     """Asking for extraction by a model without naming one fails at open, before anything is touched."""
     with pytest.raises(InvalidRequest, match="Pass model="):
-        Hindsight.open(":memory:", config=HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.NARRATIVE)))
+        Hindsight.open(
+            ":memory:", config=HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.NARRATIVE))
+        )
 
 
 def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
@@ -174,7 +214,10 @@ def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
     with ThreadPoolExecutor(16) as pool:
         results = list(pool.map(lambda _: bank.retain(TALK, thread="t"), range(16)))
     assert (sum(r.created for r in results), bank.count()) == (3, 3)
-    assert sorted(name for i in bank.recall("kayak thunder name").units for name in i.entities).count("Alice") == 2
+    assert (
+        sorted(name for i in bank.recall("kayak thunder name").units for name in i.entities).count("Alice")
+        == 2
+    )
 
 
 def test_memory_survives_reopening(opener: Any, tmp_path: Path) -> None:
@@ -191,7 +234,9 @@ def test_sync_and_async_do_the_same(tmp_path: Path, clock: Any) -> None:
     """Both faces create the same units with the same ids and recall them in the same order."""
 
     async def asynchronously() -> tuple[Any, Any]:
-        async with AsyncHindsight.open(tmp_path / "a", embeddings=HashEmbedder(), reranker=None, clock=clock) as engine:
+        async with AsyncHindsight.open(
+            tmp_path / "a", embeddings=HashEmbedder(), reranker=None, clock=clock
+        ) as engine:
             bank = await engine.bank("alice")
             return (await bank.retain(TALK)).unit_ids, [u.unit.id for u in (await bank.recall("kayak")).units]
 
@@ -205,7 +250,11 @@ def test_tags_metadata_context_and_entities_reach_every_unit(light: Hindsight) -
     """What the caller says of a retain is kept with each memory made from it."""
     bank = light.bank("alice")
     bank.retain(
-        TALK[:1], tags=["work", "boats"], metadata={"source": "chat", "n": 3, "none": None}, context="c", entities=["Boat Club"]
+        TALK[:1],
+        tags=["work", "boats"],
+        metadata={"source": "chat", "n": 3, "none": None},
+        context="c",
+        entities=["Boat Club"],
     )
     item = bank.recall("kayak").units[0]
     assert (item.unit.tags, dict(item.unit.metadata)) == (("boats", "work"), {"source": "chat", "n": "3"})

@@ -103,18 +103,14 @@ def create_recall_node(
     options |= {"tags": tuple(tags)} | ({} if types is None else {"types": tuple(types)})
 
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target = where.open(state, config)
-        if (asked := question(state, messages_key)) is None:
-            return {output_key: []}
-        found = target.recall(asked.text, query_timestamp=asked.timestamp, **options)
-        return {output_key: [as_memory(unit) for unit in found.units]}
+        target, asked = where.open(state, config), question(state, messages_key)
+        units = target.recall(asked.text, query_timestamp=asked.timestamp, **options).units if asked else ()
+        return {output_key: [as_memory(unit) for unit in units]}
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target = await where.aopen(state, config)
-        if (asked := question(state, messages_key)) is None:
-            return {output_key: []}
-        found = await target.recall(asked.text, query_timestamp=asked.timestamp, **options)
-        return {output_key: [as_memory(unit) for unit in found.units]}
+        target, asked = await where.aopen(state, config), question(state, messages_key)
+        found = await target.recall(asked.text, query_timestamp=asked.timestamp, **options) if asked else None
+        return {output_key: [as_memory(unit) for unit in found.units] if found else []}
 
     return RunnableLambda(recall, afunc=arecall, name="recall")
 

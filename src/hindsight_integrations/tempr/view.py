@@ -12,7 +12,6 @@ from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
 from hindsight_integrations.tempr.columns import Columns
 
-
 EXACT_LIMIT = (
     20_000  # up to so many units exact search in memory beats an index [design section 3; notes/stack.md 0.7]
 )

@@ -1,0 +1,67 @@
+"""Settings: read from the environment in one place, checked where they are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import HindsightConfig, InvalidRequest
+from hindsight_integrations.config import (
+    KeywordBackend,
+    RecallConfig,
+    RetainConfig,
+    StorageConfig,
+    VectorBackend,
+)
+
+
+def test_the_environment_overrides_defaults() -> None:
+    """Each HINDSIGHT_ variable sets what it names; an API key alone selects no model."""
+    config = HindsightConfig.from_env(
+        {
+            "HINDSIGHT_MODEL": "openai:gpt-5-mini",
+            "HINDSIGHT_VECTORS": "Exact",
+            "HINDSIGHT_KEYWORDS": "fts5",
+            "HINDSIGHT_TIME_ZONE": "Europe/Lisbon",
+            "HINDSIGHT_OFFLINE": "1",
+            "HINDSIGHT_EMBEDDER_PATH": "/models/bge",
+        }
+    )
+    assert (config.model, config.storage.vectors, config.storage.keywords) == (
+        "openai:gpt-5-mini",
+        VectorBackend.EXACT,
+        KeywordBackend.FTS5,
+    )
+    assert (config.time_zone, config.models.offline, config.models.embedder_path) == (
+        "Europe/Lisbon",
+        True,
+        Path("/models/bge"),
+    )
+    assert HindsightConfig.from_env({"OPENAI_API_KEY": "sk-x"}) == HindsightConfig()
+
+
+def test_an_unknown_choice_in_the_environment_is_named() -> None:
+    """The error names the variable and the known choices."""
+    with pytest.raises(
+        InvalidRequest, match=r"HINDSIGHT_VECTORS: 'faiss' is not a known choice. Use one of: chroma, exact"
+    ):
+        HindsightConfig.from_env({"HINDSIGHT_VECTORS": "faiss"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "good"),
+    [
+        (StorageConfig, "vectors", "exact"),
+        (StorageConfig, "keywords", "lucene"),
+        (RetainConfig, "extraction", "verbatim"),
+        (RecallConfig, "graph", "link_expansion"),
+        (RecallConfig, "on_channel_failure", "degrade"),
+    ],
+)
+def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
+    """A string is as good as the enum member; a misspelt one is refused instead of silently meaning the default."""
+    assert getattr(kind(**{field: good}), field) is type(getattr(kind(), field))(good)
+    with pytest.raises(InvalidRequest, match=f"{field}: 'exakt' is not a known choice"):
+        kind(**{field: "exakt"})
