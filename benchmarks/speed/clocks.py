@@ -25,7 +25,7 @@ STAGES = {
     "- resolve entities": f"{RETAIN}.write_turn.resolve",
     "- temporal links": f"{RETAIN}.write_turn.temporal_links",
     "- semantic links": f"{RETAIN}.write_turn.semantic_links",
-    "- neighbours from Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.search",
+    "- nearest neighbours": f"{BACKENDS}.exact.ExactVectorIndex.search",
     "commit": f"{BACKENDS}.sqlite.ledger.SqliteLedger.commit",
     "project": "hindsight_integrations.projection.BankProjection.catch_up",
     "- into Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.upsert",

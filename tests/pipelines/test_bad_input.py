@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
         ([{"content": "a", "timestamp": float("nan")}], "is not a time"),
         ([{"content": "a", "timestamp": ["2024"]}], "is not a time"),
         (Document("a", timestamp="0000-01-01"), "cannot be read as a time"),
-        (Document("a", timestamp=datetime.max), None),
+        (Document("a", timestamp="9999-12-31T23:59:59.999999"), None),
     ],
 )
 def test_what_cannot_be_retained_says_why(light: Hindsight, content: Any, message: str | None) -> None:

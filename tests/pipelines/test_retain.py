@@ -164,9 +164,7 @@ def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
         bank = engine.bank("alice")
         bank.retain(TALK[:2])
         bank.retain(TALK)
-        assert [i.unit.text for i in bank.recall("kayak Thunder").units][
-            0
-        ] == "Alice named the kayak Thunder."
+        assert bank.recall("kayak Thunder").units[0].unit.text == "Alice named the kayak Thunder."
     second = str(model.prompts[1])
     passage = second[second.index("<<<PASSAGE") :]
     assert "[m3]" in passage

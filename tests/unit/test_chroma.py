@@ -152,13 +152,15 @@ def test_damage_stays_within_its_bank(open_store: OpenStore, tmp_path: Path) -> 
     assert other.count() == 5
 
 
-def test_unreadable_database_is_one_clear_error(open_store: OpenStore, tmp_path: Path) -> None:
-    """A Chroma folder that cannot be opened at all raises our error, with Chroma's as its cause."""
-    (tmp_path / "chroma").mkdir()
+def test_unreadable_database_is_made_anew(
+    open_store: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A Chroma folder that cannot be opened at all is replaced by an empty one, watermarks included, and the log says so."""
+    (tmp_path / "chroma" / "watermarks").mkdir(parents=True)
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 500)
-    with pytest.raises(IndexOutOfStep, match="delete the index folder") as raised:
-        open_store().open("abc")
-    assert type(raised.value.__cause__).__module__.startswith("chromadb")
+    index = open_store().open("abc")
+    assert (index.count(), index.watermark) == (0, 0)
+    assert "is made anew" in caplog.text
 
 
 def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path) -> None:
