@@ -107,6 +107,9 @@ def graph_channel(
 ) -> Hits:
     """Units connected to the best semantic hits and to the entities the question names (paper eq. 12).
 
+    Activation says how strongly a unit is connected, not what to: all units of a named entity are lit alike. The
+    channel's score is therefore activation times cosine (decision 004).
+
     `seeds` are the semantic hits, of which the first 20 are entry points; `named` are row ids of entities named in the
     question.
     """
@@ -121,7 +124,8 @@ def graph_channel(
         np.concatenate([seeds.scores[:SEMANTIC_SEEDS], direct.scores]),
     )
     walk = spread if strategy == GraphStrategy.SPREADING_ACTIVATION else link_expansion
-    return walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=similarity)
+    hits = walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=similarity)
+    return ranked(hits.ids, hits.scores * np.maximum(cosines(view, vector, hits.ids), 0.0), limit)
 
 
 def cosines(view: BankView, vector: Vector, ids: IntArray) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult
 from hindsight_integrations.model.units import MemoryUnit
@@ -164,10 +165,14 @@ class _ChannelRunner:
 
 
 def named_entities(text: str, view: BankView) -> IntArray:
-    """Row ids of the bank's entities a question names, ascending."""
+    """Row ids of the bank's entities a question names, ascending; topics (CONCEPT) are words, not names.
+
+    "painting" or "camping" in a question is what the keyword channel is for (measured: decision 004).
+    """
     names = sorted({normalise_name(name) for name in possible_names(text)} - {""})
-    entities = view.ledger.entities_named(view.bank, names)
-    rows = view.ledger.entity_rows(view.bank, [entity.id for entity in entities.values()])
+    found = view.ledger.entities_named(view.bank, names).values()
+    named = [entity.id for entity in found if entity.type != EntityType.CONCEPT]
+    rows = view.ledger.entity_rows(view.bank, named)
     return np.unique(np.fromiter(rows.values(), np.int64, len(rows)))
 
 
@@ -223,7 +228,7 @@ def _hydrate(
     """The units themselves, with their entities and where each channel put them: one read of each."""
     stored = view.ledger.units(view.bank, ids)
     entities = view.ledger.entities_of(view.bank, ids)
-    places = {channel: _places(hits) for channel, hits in lists.items()}
+    places = {channel: _places(hits, ids) for channel, hits in lists.items()}
     return tuple(
         RecalledUnit(
             unit=stored[row],
@@ -237,10 +242,12 @@ def _hydrate(
     )
 
 
-def _places(hits: Hits) -> dict[int, ChannelHit]:
+def _places(hits: Hits, kept: IntArray) -> dict[int, ChannelHit]:
+    """Where a channel put the units kept; most of its hits are not among them."""
+    at = np.flatnonzero(np.isin(hits.ids, kept))
+    rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()
     return {
-        row: ChannelHit(rank, score)
-        for rank, (row, score) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True), 1)
+        row: ChannelHit(rank + 1, score) for rank, row, score in zip(at.tolist(), rows, scores, strict=True)
     }
 
 

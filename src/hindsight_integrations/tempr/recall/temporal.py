@@ -46,7 +46,10 @@ def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.ND
 def temporal_hits(
     ids: IntArray, starts: IntArray, ends: IntArray, mentioned: IntArray, *, window: Interval
 ) -> Hits:
-    """Units that happened in the window, then those without a time of their own that were mentioned in it.
+    """Units that happened in the window, then those that were only mentioned in it.
+
+    "What did she tell me on 8 May?" asks for the day something was said, whenever it happened; so a unit whose own time
+    lies elsewhere still matches by its mention, behind what happened then.
 
     Args:
         ids: unit ids, (n,).
@@ -56,12 +59,12 @@ def temporal_hits(
         window: the time asked about.
 
     Returns:
-        Best first, ties by id: occurrence matches with scores in [0.5, 1], then undated units in [0.25, 0.5].
+        Best first, ties by id: occurrence matches with scores in [0.5, 1], then mentions in [0.25, 0.5].
     """
-    undated = starts == UNDATED
-    starts, ends = np.where(undated, mentioned, starts), np.where(undated, mentioned + 1, ends)
-    score = temporal_score(starts, ends, window) * np.where(undated, MENTIONED_SCALE, 1.0)
+    happened = overlaps(starts, ends, window)
+    starts, ends = np.where(happened, starts, mentioned), np.where(happened, ends, mentioned + 1)
+    score = temporal_score(starts, ends, window) * np.where(happened, 1.0, MENTIONED_SCALE)
     match = np.flatnonzero(overlaps(starts, ends, window))
     scores = score[match].astype(np.float32)
-    order = np.lexsort((ids[match], -scores, undated[match]))
+    order = np.lexsort((ids[match], -scores, ~happened[match]))
     return Hits(ids[match][order], scores[order])
