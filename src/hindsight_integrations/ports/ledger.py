@@ -127,10 +127,10 @@ class LedgerReader(Protocol):
         ...
 
     def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """For each normalised name, known entities sharing a whole token or a character trigram with it.
+        """For each normalised name, known entities of that name, sharing a whole token with it, or one edit away.
 
-        At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. Never scans
-        all entities.
+        At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. A token that
+        very many entities share is not followed. Never scans all entities.
         """
         ...
 

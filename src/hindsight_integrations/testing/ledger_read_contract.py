@@ -68,9 +68,9 @@ class LedgerReadContract(LedgerFixtures):
         assert ledger.entities_named(bank, ["apple"])["apple"].id == "e2"
         assert [entity.id for entity in ledger.entity_candidates(bank, ["apple"], 9)["apple"]] == ["e2", "e1"]
 
-    def test_candidates_share_a_token_or_a_trigram(self, ledger: Ledger, bank: str) -> None:
+    def test_candidates_share_a_token_or_are_one_edit_away(self, ledger: Ledger, bank: str) -> None:
         """Resolution sees near names, the exact one first, and nothing that merely exists."""
-        names = ["alice", "alice chen", "malice", "bob", "li", "li wei"]
+        names = ["alice", "alice chen", "malice", "office", "bob", "li", "li wei"]
         ledger.commit(make_write_set(entities=[make_entity(f"e-{name}", name) for name in names]))
         found = ledger.entity_candidates(bank, ["alice", "li", "zoe"], 10)
         assert [entity.names[0] for entity in found["alice"]] == ["alice", "alice chen", "malice"]
@@ -78,6 +78,15 @@ class LedgerReadContract(LedgerFixtures):
         assert found["zoe"] == []
         assert len(ledger.entity_candidates(bank, ["alice"], 2)["alice"]) == 2
         assert ledger.entity_candidates(bank, ["alice"], 0) == {"alice": []}
+
+    def test_a_token_everybody_shares_is_not_followed(self, ledger: Ledger, bank: str) -> None:
+        """Among very many "person ..." entities only names near the one asked for are candidates, itself first."""
+        many = [make_entity(f"e{n}", f"person {n * 1000:07}") for n in range(600)]
+        ledger.commit(make_write_set(entities=many))
+        found = ledger.entity_candidates(bank, ["person", "person 0007000"], 5)
+        assert found["person"] == []
+        assert found["person 0007000"][0].id == "e7"
+        assert len(found["person 0007000"]) == 5
 
     def test_entities_of_units_come_by_name(self, ledger: Ledger, bank: str) -> None:
         """Each unit's entities are listed in order of their names; units without any are left out."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hindsight_integrations.backends.ledger_rules import (
+    COMMON_BLOCK,
     NEIGHBOUR_LIMIT,
     NEIGHBOUR_UNITS,
     blocks,
@@ -162,14 +163,16 @@ def _column_row(held: StoredUnit) -> tuple[int, int, int, int, int, int]:
 
 
 def _blocked(state: BankState, name: str, limit: int) -> list[int]:
-    """Rows of the entities sharing a block with `name`, best first."""
-    shared = Counter(row for block in blocks(name) for row in state.blocks.get(block, ()))
+    """Rows of the entities named `name` or sharing a key with it, best first."""
+    found = [state.blocks.get(key, set()) for key in blocks(name)]
+    shared = Counter(row for rows in found if len(rows) <= COMMON_BLOCK for row in rows)
+    named = {row for rows in found for row in rows if name in state.entities[row].names}
 
     def order(row: int) -> tuple[bool, int, int, str]:
         entity = state.entities[row]
         return name not in entity.names, -shared[row], -entity.mentions, entity.id
 
-    return sorted(shared, key=order)[:limit]
+    return sorted(named | shared.keys(), key=order)[:limit]
 
 
 def _with_neighbours(state: BankState, row: int) -> Entity:

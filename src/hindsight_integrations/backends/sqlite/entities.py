@@ -9,7 +9,12 @@ from sqlite3 import Connection
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger_rules import NEIGHBOUR_LIMIT, NEIGHBOUR_UNITS, blocks
+from hindsight_integrations.backends.ledger_rules import (
+    COMMON_BLOCK,
+    NEIGHBOUR_LIMIT,
+    NEIGHBOUR_UNITS,
+    blocks,
+)
 from hindsight_integrations.backends.sqlite.reading import batches, marks
 from hindsight_integrations.backends.sqlite.rows import ENTITY_COLUMNS, entity_from
 from hindsight_integrations.model.entities import Entity
@@ -36,7 +41,8 @@ def candidates(
     connection: Connection, bank: int, names: Sequence[str], limit: int
 ) -> dict[str, list[Entity]]:
     """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
-    rows = {name: _blocked(connection, bank, name, limit) for name in names}
+    rare = _rare(connection, bank, {block for name in names for block in blocks(name)})
+    rows = {name: _blocked(connection, bank, name, blocks(name) & rare, limit) for name in names}
     found = _with_neighbours(connection, {row for some in rows.values() for row in some})
     return {name: [found[row] for row in some] for name, some in rows.items()}
 
@@ -71,26 +77,34 @@ def with_roles(connection: Connection, bank: int) -> IntArray:
     return np.array([row[0] for row in rows], np.int64)
 
 
-def _blocked(connection: Connection, bank: int, name: str, limit: int) -> list[int]:
-    """Rows of the entities sharing a block with `name`, best first."""
+def _rare(connection: Connection, bank: int, keys: set[str]) -> frozenset[str]:
+    """The keys that some entity has, and not too many; counting stops at the limit."""
+    rows = connection.execute(
+        "SELECT given.value, (SELECT count(*) FROM (SELECT 1 FROM entity_blocks WHERE bank = ? AND block = given.value "
+        "LIMIT ?)) AS size FROM json_each(?) AS given",
+        (bank, COMMON_BLOCK + 1, json.dumps(sorted(keys))),
+    )
+    return frozenset(key for key, size in rows if 0 < size <= COMMON_BLOCK)
+
+
+def _blocked(connection: Connection, bank: int, name: str, keys: frozenset[str], limit: int) -> list[int]:
+    """Rows of the entities named `name` or sharing a key with it, best first."""
+    if limit <= 0:
+        return []
     shared: Counter[int] = Counter()
-    for some in batches(sorted(blocks(name))):
+    for some in batches(sorted(keys)):
         query = (
             f"SELECT entity, count(*) FROM entity_blocks WHERE bank = ? AND block IN ({marks(len(some))}) "
             "GROUP BY entity"
         )
         shared.update(dict(connection.execute(query, (bank, *some)).fetchall()))
-    if not shared or limit <= 0:
-        return []
-    # Every block of an exact name is shared, so those below the limit-th count cannot be among the best.
-    cut = sorted(shared.values(), reverse=True)[:limit][-1]
-    near = [row for row, count in shared.items() if count >= cut]
+    query = "SELECT entity FROM entity_names WHERE bank = ? AND name = ?"
+    exact = {row[0] for row in connection.execute(query, (bank, name))}
+    near = json.dumps(sorted(exact | shared.keys()))
     rows = connection.execute(
-        "SELECT id, mentions, entity_id, EXISTS (SELECT 1 FROM entity_names WHERE bank = ? AND name = ? "
-        "AND entity = entities.id) FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-        (bank, name, json.dumps(near)),
+        "SELECT id, mentions, entity_id FROM entities WHERE id IN (SELECT value FROM json_each(?))", (near,)
     ).fetchall()
-    rows.sort(key=lambda row: (not row[3], -shared[row[0]], -row[1], row[2]))
+    rows.sort(key=lambda row: (row[0] not in exact, -shared[row[0]], -row[1], row[2]))
     return [row[0] for row in rows[:limit]]
 
 
