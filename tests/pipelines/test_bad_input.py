@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from hindsight_integrations import (
     Hindsight,
     InvalidRequest,
     LedgerBusy,
+    LedgerReadOnly,
     MalformedOutput,
     SchemaMismatch,
     StorageError,
@@ -273,3 +275,38 @@ def test_a_sync_call_from_the_engine_own_loop_is_refused(light: Hindsight) -> No
 
     with pytest.raises(InvalidRequest, match="async face"):
         light._loop.run(inside)
+
+
+@pytest.fixture
+def ordinary_user() -> Any:
+    """Tests may run as root, whom no permission stops; these run as nobody."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    yield
+    os.seteuid(0)
+
+
+@pytest.mark.parametrize("below", ["", "new/folder"])
+def test_a_directory_that_cannot_be_written(ordinary_user: None, opener: Any, below: str) -> None:
+    """An unwritable directory, or one that cannot be made, is a clear error that names it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        with pytest.raises(LedgerReadOnly, match=f"{folder}.* cannot be written"):
+            opener(Path(folder, below))
+        Path(folder).chmod(0o755)
+
+
+def test_a_directory_that_became_unwritable_is_left_as_it_was(opener: Any) -> None:
+    """A memory whose files may only be read can still be opened read-only and recalled."""
+    with tempfile.TemporaryDirectory() as folder:
+        with opener(folder) as engine:
+            engine.bank("alice").retain("Alice likes plums.")
+        before = sorted(path.name for path in Path(folder).rglob("*"))
+        reader = opener(folder, read_only=True)
+        assert reader.bank("alice").recall("plums").units[0].unit.text == "Alice likes plums."
+        reader.close()
+        assert sorted(
+            path.name for path in Path(folder).rglob("*") if not path.name.endswith(("-shm", "-wal"))
+        ) == [name for name in before if not name.endswith(("-shm", "-wal"))]
