@@ -3,68 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from hindsight_integrations.asked import AskedTimes, RecallOptions, Source, recall_query, retain_request
+from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.cara.reflect import reflect
-from hindsight_integrations.config import HindsightConfig
-from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, TagsMatch
 from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.offload import Workers
-from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.projection import BankProjection
 from hindsight_integrations.tempr.recall.pipeline import RecallTools, recall
-from hindsight_integrations.tempr.retain.extraction import LLMExtractor
 from hindsight_integrations.tempr.retain.intake import Content
 from hindsight_integrations.tempr.retain.pipeline import RetainTools, retain
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
-from hindsight_integrations.tempr.view import BankView
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What an engine lends its banks.
-
-    Attributes:
-        read_only: no verb that writes is allowed.
-    """
-
-    ledger: Ledger
-    embedder: Embedder
-    reranker: Reranker | None
-    model: LanguageModel | None
-    llm: LLMExtractor | None
-    tokens: TokenCounter
-    clock: Clock
-    workers: Workers
-    config: HindsightConfig
-    zone: tzinfo
-    read_only: bool
-
-
-class AsyncMemoryBank:
+class AsyncMemoryBank(BankCore):
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
-
-    def __init__(self, name: str, projection: BankProjection, tools: Tools) -> None:
-        self._name, self._projection, self._tools = name, projection, tools
-
-    @property
-    def name(self) -> str:
-        """The bank's id."""
-        return self._name
 
     async def retain(
         self,
@@ -186,37 +143,6 @@ class AsyncMemoryBank:
     def _retain_tools(self) -> RetainTools:
         tools = self._tools
         return RetainTools(self._projection, tools.embedder, tools.tokens, tools.llm, tools.workers)
-
-    async def _current_view(self) -> BankView:
-        """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first."""
-        self._tools.workers.check_open()
-        view = self._projection.view()
-        if view.failures or (self._tools.read_only and self._projection.behind()):
-            await self._tools.workers.write(self._projection.catch_up)
-            view = self._projection.view()
-        if len(view.columns):
-            await self._tools.workers.read(self._check_embedder)
-        return view
-
-    def _check_writable(self, verb: str) -> None:
-        if self._tools.read_only:
-            raise InvalidRequest(verb, "the engine was opened read-only", "Open it without read_only=True.")
-
-    def _check_embedder(self) -> None:
-        stored = self._tools.ledger.bank(self._name, create=False).embedder
-        given = self._tools.embedder.identity
-        if stored is not None and not stored.matches(given):
-            raise EmbedderMismatch(self._name, str(stored), str(given))
-
-    def _claim_embedder(self) -> None:
-        """On the first retain the bank remembers who makes its vectors; later ones must be the same."""
-        self._check_embedder()
-        if self._tools.ledger.bank(self._name, create=False).embedder is None:
-            nothing = np.empty(0, np.int64)
-            self._tools.ledger.set_embedder(
-                self._name, self._tools.embedder.identity, nothing, np.empty((0, 0), np.float32)
-            )
-            self._projection.catch_up()
 
     def _reembed(self) -> int:
         self._check_writable("reindex")
