@@ -20,6 +20,7 @@ from hindsight_integrations.tempr.recall.activation import (
 from hindsight_integrations.tempr.recall.temporal import temporal_hits
 from hindsight_integrations.tempr.view import EXACT_LIMIT, BankView
 
+ASKED_TOO_OFTEN = 10  # once a tenth of the bank has been asked about, all of it is scored in one pass
 AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
 
 _CAUSAL_QUESTION = re.compile(
@@ -78,7 +79,7 @@ def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Sele
 
 
 def temporal_channel(
-    view: BankView, selected: Selection, window: Interval | None, vector: Vector, *, limit: int
+    view: BankView, selected: Selection, window: Interval | None, relevance: Relevance, *, limit: int
 ) -> Hits:
     """Units of the time asked about (paper eq. 13, 14), weighted by how relevant they are.
 
@@ -91,8 +92,7 @@ def temporal_channel(
     hits = temporal_hits(
         columns.ids[mask], columns.starts[mask], columns.ends[mask], columns.mentioned[mask], window=window
     )
-    relevance = (1.0 + cosines(view, vector, hits.ids)) / 2.0
-    return ranked(hits.ids, hits.scores * relevance, limit)
+    return ranked(hits.ids, (hits.scores * (1.0 + relevance(hits.ids)) / 2.0).astype(np.float32), limit)
 
 
 def graph_channel(
@@ -101,7 +101,7 @@ def graph_channel(
     *,
     seeds: Hits,
     named: IntArray,
-    vector: Vector,
+    relevance: Relevance,
     strategy: GraphStrategy,
     limit: int,
 ) -> Hits:
@@ -115,22 +115,41 @@ def graph_channel(
     """
     allowed = None if selected.all else view.columns.ids[selected.mask]
 
-    def similarity(ids: IntArray) -> FloatArray:
-        return cosines(view, vector, ids)
-
-    direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=similarity)
+    direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=relevance)
     entry = Hits(
         np.concatenate([seeds.ids[:SEMANTIC_SEEDS], direct.ids]),
         np.concatenate([seeds.scores[:SEMANTIC_SEEDS], direct.scores]),
     )
     walk = spread if strategy == GraphStrategy.SPREADING_ACTIVATION else link_expansion
-    hits = walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=similarity)
-    return ranked(hits.ids, hits.scores * np.maximum(cosines(view, vector, hits.ids), 0.0), limit)
+    hits = walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance)
+    return ranked(hits.ids, hits.scores * np.maximum(relevance(hits.ids), 0.0), limit)
 
 
-def cosines(view: BankView, vector: Vector, ids: IntArray) -> FloatArray:
-    """Cosine of each unit with the question, (n,); 0 where the vector is not known."""
-    return np.nan_to_num(view.scorer.similarities(vector, ids), nan=0.0)
+class Relevance:
+    """Cosine of units with one question, remembered for the length of a recall; 0 where a vector is not known.
+
+    A walk through hubs asks for most of the bank several times over; then one pass over all vectors is cheaper
+    (100k units: 5 ms) than looking them up again and again (58 ms).
+    """
+
+    def __init__(self, view: BankView, vector: Vector) -> None:
+        self._view, self._vector = view, vector
+        self._asked = 0
+        self._all: FloatArray | None = None
+
+    def __call__(self, ids: IntArray) -> FloatArray:
+        """The cosines, (n,)."""
+        columns = self._view.columns
+        self._asked += len(ids)
+        if self._all is None and self._asked * ASKED_TOO_OFTEN < len(columns):
+            return self._computed(ids)
+        if self._all is None:
+            self._all = self._computed(columns.ids)
+        at = columns.positions(ids)
+        return np.where(at >= 0, self._all[at], np.float32(0.0)) if len(self._all) else self._computed(ids)
+
+    def _computed(self, ids: IntArray) -> FloatArray:
+        return np.nan_to_num(self._view.scorer.similarities(self._vector, ids), nan=0.0)
 
 
 def graph_is_asked_for(text: str, named: IntArray, hubs: IntArray) -> bool:

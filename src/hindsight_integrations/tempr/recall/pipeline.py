@@ -20,6 +20,7 @@ from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_h
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.tempr.recall.channels import (
+    Relevance,
     Selection,
     graph_channel,
     graph_is_asked_for,
@@ -96,13 +97,9 @@ class _ChannelRunner:
     def __init__(
         self, recalled: RecallPlan, view: BankView, selected: Selection, tools: RecallTools, timer: Timer
     ) -> None:
-        self._plan, self._view, self._selected, self._tools, self._timer = (
-            recalled,
-            view,
-            selected,
-            tools,
-            timer,
-        )
+        self._plan, self._view, self._selected = recalled, view, selected
+        self._tools, self._timer = tools, timer
+        self._relevance = Relevance(view, recalled.vector)
 
     def semantic(self) -> Hits:
         floor = self._tools.embedder.identity.thresholds.channel_floor
@@ -120,10 +117,10 @@ class _ChannelRunner:
         )
 
     def temporal(self) -> Hits:
-        window, vector, limit = self._plan.window, self._plan.vector, self._plan.limit
+        window, limit = self._plan.window, self._plan.limit
         return self._guarded(
             Channel.TEMPORAL,
-            lambda: temporal_channel(self._view, self._selected, window, vector, limit=limit),
+            lambda: temporal_channel(self._view, self._selected, window, self._relevance, limit=limit),
         )
 
     def graph(self, seeds: Hits) -> Hits:
@@ -139,7 +136,7 @@ class _ChannelRunner:
             self._selected,
             seeds=seeds,
             named=named,
-            vector=self._plan.vector,
+            relevance=self._relevance,
             strategy=self._tools.config.graph,
             limit=self._plan.limit,
         )
