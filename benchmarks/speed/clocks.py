@@ -19,12 +19,12 @@ R = TypeVar("R")
 RETAIN = "hindsight_integrations.tempr.retain"
 BACKENDS = "hindsight_integrations.backends"
 STAGES = {
-    "draft": f"{RETAIN}.pipeline.draft_facts",
+    "draft": f"{RETAIN}.preparation.draft_facts",
     "count tokens": f"{BACKENDS}.tiktoken_counter.TiktokenCounter.count",
     "decide": f"{RETAIN}.write_turn.decide",
     "- resolve entities": f"{RETAIN}.write_turn.resolve",
-    "- temporal links": f"{RETAIN}.write_turn.temporal_links",
-    "- semantic links": f"{RETAIN}.write_turn.semantic_links",
+    "- temporal links": f"{RETAIN}.link_turn.temporal_links",
+    "- semantic links": f"{RETAIN}.link_turn.semantic_links",
     "- neighbours, exact": f"{BACKENDS}.exact.ExactVectorIndex.search",
     "- neighbours, Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.search",
     "commit": f"{BACKENDS}.sqlite.ledger.SqliteLedger.commit",

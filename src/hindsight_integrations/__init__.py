@@ -29,11 +29,14 @@ if TYPE_CHECKING:
         SchemaMismatch,
         StorageError,
     )
+    from hindsight_integrations.model.bulk import BulkResult
+    from hindsight_integrations.model.care import EntityChange, ForgetReceipt
     from hindsight_integrations.model.entities import Entity, EntityType
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.profile import BankProfile, Disposition
-    from hindsight_integrations.model.requests import Budget, Document, Message, TagsMatch
+    from hindsight_integrations.model.records import Aggregate, Aggregation
+    from hindsight_integrations.model.requests import Budget, Document, Message, RetainItem, TagsMatch
     from hindsight_integrations.model.results import (
         Channel,
         RecalledUnit,
@@ -66,11 +69,14 @@ _HOMES = {
         "SchemaMismatch",
         "StorageError",
     ),
+    "model.care": ("EntityChange", "ForgetReceipt"),
     "model.entities": ("Entity", "EntityType"),
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.profile": ("BankProfile", "Disposition"),
-    "model.requests": ("Budget", "Document", "Message", "TagsMatch"),
+    "model.records": ("Aggregate", "Aggregation"),
+    "model.bulk": ("BulkResult",),
+    "model.requests": ("Budget", "Document", "Message", "RetainItem", "TagsMatch"),
     "model.results": ("Channel", "RecallResult", "RecalledUnit", "Reflection", "RetainResult"),
     "model.time": ("Interval",),
     "model.units": ("FactType", "MemoryUnit"),
@@ -79,11 +85,14 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Aggregate",
+    "Aggregation",
     "AsyncHindsight",
     "AsyncMemoryBank",
     "BankNotFound",
     "BankProfile",
     "Budget",
+    "BulkResult",
     "CausalRelation",
     "Channel",
     "Disposition",
@@ -91,9 +100,11 @@ __all__ = [
     "EmbedderMismatch",
     "EngineClosed",
     "Entity",
+    "EntityChange",
     "EntityType",
     "ExtractedFact",
     "FactType",
+    "ForgetReceipt",
     "Hindsight",
     "HindsightConfig",
     "HindsightError",
@@ -113,6 +124,7 @@ __all__ = [
     "RecallResult",
     "RecalledUnit",
     "Reflection",
+    "RetainItem",
     "RetainResult",
     "RevisionConflict",
     "SchemaMismatch",

@@ -27,7 +27,7 @@ from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.tempr.retain.intake import Content, take_in
-from hindsight_integrations.tempr.retain.pipeline import RetainRequest
+from hindsight_integrations.tempr.retain.preparation import RetainRequest
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Moment: TypeAlias = datetime | str | float | None
@@ -44,6 +44,7 @@ class Source:
     entities: Sequence[str]
     tags: Iterable[str]
     metadata: Mapping[str, object]
+    append: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,15 @@ def retain_request(
     now = as_utc(checked_moment(source.timestamp, "timestamp") or clock.now(), zone)
     thread = clean_text(source.thread)
     return RetainRequest(
-        intake=take_in(content, now=now, zone=zone, thread=thread, document_id=source.document_id),
+        intake=take_in(
+            content,
+            now=now,
+            zone=zone,
+            thread=thread,
+            document_id=source.document_id,
+            append=source.append,
+        ),
+        append=source.append,
         bank=bank,
         zone=zone,
         now=now,
@@ -130,11 +139,11 @@ def recall_query(
         text=checked_text(text, "query", MAX_QUERY),
         query_timestamp=as_utc(asked_at, zone),
         max_tokens=checked_count(options.max_tokens, "max_tokens"),
-        budget=_choice(Budget, options.budget, "budget"),
-        types=tuple(_choice(FactType, kind, "types") for kind in _listed(options.types)),
+        budget=as_choice(Budget, options.budget, "budget"),
+        types=tuple(as_choice(FactType, kind, "types") for kind in _listed(options.types)),
         tags=checked_tags(options.tags),
-        tags_match=_choice(TagsMatch, options.tags_match, "tags_match"),
-        window=_window(times.window, zone),
+        tags_match=as_choice(TagsMatch, options.tags_match, "tags_match"),
+        window=as_window(times.window, zone),
         as_of=as_utc(state, zone) if state else None,
         include_invalidated=options.include_invalidated,
         k=None if options.k is None else checked_count(options.k, "k", most=10_000),
@@ -148,7 +157,12 @@ def _listed(values: Iterable[FactType | str]) -> list[FactType | str]:
     return kinds
 
 
-def _choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
+def as_choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
+    """The member of a closed set that a value names.
+
+    Raises:
+        InvalidRequest: it names none; the error lists them.
+    """
     try:
         return kind(value)
     except ValueError:
@@ -156,7 +170,12 @@ def _choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
         raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
 
 
-def _window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
+def as_window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
+    """The caller's (start, end) as an interval; naive times are read in `zone`.
+
+    Raises:
+        InvalidRequest: a bound is missing or unreadable, or it ends before it starts.
+    """
     if bounds is None:
         return None
     start, end = (checked_moment(bound, "window") for bound in bounds)

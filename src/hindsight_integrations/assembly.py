@@ -22,6 +22,7 @@ from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.projection import Indexes
+from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.tempr.retain.extraction import LLMExtractor
 from hindsight_integrations.tempr.view import ScoringVectorIndex
 
@@ -192,15 +193,19 @@ def _language_model(model: BaseChatModel | LanguageModel | str | None) -> Langua
 
 def _llm(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
     mode = config.retain.extraction
-    if mode == ExtractionMode.NARRATIVE and model is None:
+    if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
         raise InvalidRequest(
-            "extraction", "narrative extraction needs a model", "Pass model=, or use verbatim extraction."
+            "extraction", f"{mode} extraction needs a model", "Pass model=, or use verbatim extraction."
         )
     if model is None or mode == ExtractionMode.VERBATIM:
         return None
     settings = config.retain
     return LLMExtractor(
-        model, chunk_characters=settings.chunk_characters, concurrent=settings.concurrent_extractions
+        model,
+        chunk_characters=settings.chunk_characters,
+        concurrent=settings.concurrent_extractions,
+        instructions=Instructions(mode, settings.guidelines),
+        on_failure=settings.on_model_failure,
     )
 
 

@@ -30,11 +30,23 @@ class KeywordBackend(StrEnum):
 
 
 class ExtractionMode(StrEnum):
-    """How retain turns text into facts; AUTO is narrative with a model and verbatim without."""
+    """How retain turns text into facts; AUTO is narrative with a model and verbatim without.
+
+    CONCISE asks the model for one short sentence a fact; CUSTOM is narrative with the user's guidelines appended.
+    """
 
     AUTO = "auto"
     NARRATIVE = "narrative"
+    CONCISE = "concise"
+    CUSTOM = "custom"
     VERBATIM = "verbatim"
+
+
+class OnModelFailure(StrEnum):
+    """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task."""
+
+    RAISE = "raise"
+    QUEUE = "queue"
 
 
 class GraphStrategy(StrEnum):
@@ -76,15 +88,30 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetainConfig:
-    """Numbers of the retain pipeline (design section 6)."""
+    """Choices and numbers of the retain pipeline (design sections 5 and 6).
+
+    Attributes:
+        guidelines: what CUSTOM extraction tells the model besides; only with that mode.
+        on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
+    """
 
     extraction: ExtractionMode = ExtractionMode.AUTO
+    guidelines: str = ""
+    on_model_failure: OnModelFailure = OnModelFailure.RAISE
     chunk_characters: int = 3000
     concurrent_extractions: int = 4
 
     def __post_init__(self) -> None:
-        """A plain string becomes the mode it names; an unknown one is refused."""
+        """Plain strings become the choices they name; unknown ones, and guidelines nobody would read, are refused."""
         object.__setattr__(self, "extraction", _known(ExtractionMode, self.extraction, "extraction"))
+        failing = _known(OnModelFailure, self.on_model_failure, "on_model_failure")
+        object.__setattr__(self, "on_model_failure", failing)
+        if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
+            raise InvalidRequest(
+                "guidelines",
+                f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} do not go together",
+                "Give guidelines with extraction='custom', and with no other.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +152,7 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, OFFLINE, EMBEDDER_PATH, RERANKER_PATH.
+        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
             InvalidRequest: a variable names no known choice.
@@ -142,7 +169,11 @@ class HindsightConfig:
                 keywords=_choice(values, "HINDSIGHT_KEYWORDS", base.storage.keywords),
             ),
             retain=replace(
-                base.retain, extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction)
+                base.retain,
+                extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction),
+                on_model_failure=_choice(
+                    values, "HINDSIGHT_ON_MODEL_FAILURE", base.retain.on_model_failure
+                ),
             ),
             models=ModelConfig(
                 embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),

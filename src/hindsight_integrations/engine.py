@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, Tools
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.limits import checked_bank_id
 from hindsight_integrations.ports.ledger import BankHeader
 from hindsight_integrations.projection import BankProjection, Indexes
@@ -83,6 +84,27 @@ class Engine:
     async def doctor(self) -> Health:
         """What the engine runs on, what its banks hold, and what is broken."""
         return await self._tools.workers.read(self._examine)
+
+    async def forget_bank(self, name: str) -> int:
+        """Erase a whole bank: its memories, its profile, its indexes and their files; returns how many memories it held.
+
+        Objects made for the bank before are of no use afterwards; `bank(name)` starts a new one.
+
+        Raises:
+            BankNotFound: there is no bank of that name.
+            InvalidRequest: the engine was opened read-only.
+        """
+        return await self._tools.workers.write(self._forget_bank, checked_bank_id(name))
+
+    def _forget_bank(self, name: str) -> int:
+        if self._tools.read_only:
+            raise InvalidRequest("forget_bank", "the engine was opened read-only", "Open it for writing.")
+        # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
+        self._open(name, create=False).discard()
+        del self._projections[name]
+        held = self._tools.ledger.drop_bank(name)
+        self._tools.ledger.scrub()
+        return held
 
     @property
     def closed(self) -> bool:

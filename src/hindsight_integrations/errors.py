@@ -10,6 +10,7 @@
     │   ├── RevisionConflict                 the bank moved on since the decision was made
     │   ├── SchemaMismatch                   written by a newer version
     │   ├── EmbedderMismatch                 the bank was embedded with another model
+    │   ├── TaskClosed                       a task was finished by somebody else meanwhile
     │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
     ├── ModelError
     │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
@@ -133,6 +134,14 @@ class IndexOutOfStep(StorageError):
         )
 
 
+class TaskClosed(StorageError):
+    """A background task was finished (or given up) by somebody else meanwhile; nothing was written."""
+
+    def __init__(self, task: int) -> None:
+        self.task = task
+        super().__init__(f"task {task} is not to be done any more; nothing was written. Look at tasks().")
+
+
 class ModelError(HindsightError):
     """A language model did not give a usable answer; memory was left as it was."""
 
@@ -154,10 +163,18 @@ class ModelRefused(ModelError, ValueError):
 
 
 class MalformedOutput(ModelError):
-    """The model answered, but not in the schema asked for. Carries the output so that a repair can be asked for."""
+    """The model answered, but not in the schema asked for. Carries the output so that a repair can be asked for.
 
-    def __init__(self, model: str, output: str, problem: str) -> None:
+    Attributes:
+        tokens_in: what the answer cost all the same, where the model says.
+        tokens_out: likewise.
+    """
+
+    def __init__(
+        self, model: str, output: str, problem: str, *, tokens_in: int = 0, tokens_out: int = 0
+    ) -> None:
         self.model, self.output, self.problem = model, output, problem
+        self.tokens_in, self.tokens_out = tokens_in, tokens_out
         super().__init__(
             f"model {model} answered outside its schema: {problem}. Use a model with structured output, or retry."
         )

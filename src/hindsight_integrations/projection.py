@@ -121,6 +121,14 @@ class BankProjection:
         """Close the indexes."""
         self._indexes.close()
 
+    def discard(self) -> None:
+        """The bank is gone: drop what the indexes hold, and show nothing any more."""
+        self._indexes.vectors.discard()
+        for index in (self._indexes.scorer, self._indexes.keywords, self._indexes.graph):
+            index.clear()
+        self._indexes.close()
+        self._view = replace(self._view, columns=empty_columns(), hubs=np.empty(0, np.int64))
+
     def _steps(self) -> dict[str, Callable[[int], None]]:
         return {
             "scorer": lambda revision: self._follow_vectors(self._indexes.scorer, revision),
@@ -133,8 +141,12 @@ class BankProjection:
         since = self._since(index, revision)
         if since == revision:
             return
+        removed = self._ledger.removed(self._bank, since)
+        if since and len(removed) and index.keeps_removed:  # erased means gone from its files too
+            index.clear()
+            since = 0
         ids, vectors = self._ledger.vectors(self._bank, since)
-        index.remove(self._ledger.removed(self._bank, since))
+        index.remove(removed)
         if len(ids):
             index.upsert(ids, vectors)
         index.advance(revision)
@@ -155,6 +167,10 @@ class BankProjection:
         since = self._since(graph, revision)
         if since == revision:
             return
+        if since and since < self._ledger.graph_epoch(self._bank):  # links or mentions were changed in place
+            graph.clear()
+            self._counts = np.zeros(0, np.int64)
+            since = 0
         removed = self._ledger.removed(self._bank, since)
         units, edges, mentions = self._ledger.graph(self._bank, since)
         graph.add(units, edges, mentions)
@@ -231,4 +247,11 @@ class BankProjection:
             hubs = hub_entities(
                 entities, self._counts[entities], len(columns), self._ledger.roles(self._bank)
             )
-            self._view = replace(self._view, revision=revision, columns=columns, hubs=hubs, failures=failures)
+            self._view = replace(
+                self._view,
+                revision=revision,
+                columns=columns,
+                hubs=hubs,
+                failures=failures,
+                amended=self._ledger.amended(self._bank),
+            )

@@ -136,12 +136,32 @@ class MemoryBank(_SyncFace):
         return self._target
 
     retain = _awaited(AsyncMemoryBank.retain)
+    retain_many = _awaited(AsyncMemoryBank.retain_many)
     recall = _awaited(AsyncMemoryBank.recall)
     reflect = _awaited(AsyncMemoryBank.reflect)
     profile = _awaited(AsyncMemoryBank.profile)
     set_profile = _awaited(AsyncMemoryBank.set_profile)
     count = _awaited(AsyncMemoryBank.count)
     reindex = _awaited(AsyncMemoryBank.reindex)
+    forget = _awaited(AsyncMemoryBank.forget)
+    export_archive = _awaited(AsyncMemoryBank.export_archive)
+    import_archive = _awaited(AsyncMemoryBank.import_archive)
+    entities = _awaited(AsyncMemoryBank.entities)
+    merge_entities = _awaited(AsyncMemoryBank.merge_entities)
+    split_entity = _awaited(AsyncMemoryBank.split_entity)
+    alias = _awaited(AsyncMemoryBank.alias)
+    undo_entity_change = _awaited(AsyncMemoryBank.undo_entity_change)
+    entity_changes = _awaited(AsyncMemoryBank.entity_changes)
+    get = _awaited(AsyncMemoryBank.get)
+    edit = _awaited(AsyncMemoryBank.edit)
+    edits = _awaited(AsyncMemoryBank.edits)
+    settle = _awaited(AsyncMemoryBank.settle)
+    tasks = _awaited(AsyncMemoryBank.tasks)
+    retry_parked = _awaited(AsyncMemoryBank.retry_parked)
+    history = _awaited(AsyncMemoryBank.history)
+    restore = _awaited(AsyncMemoryBank.restore)
+    records = _awaited(AsyncMemoryBank.records)
+    aggregate = _awaited(AsyncMemoryBank.aggregate)
 
 
 def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:
@@ -173,6 +193,7 @@ class Hindsight(_SyncFace):
     open = classmethod(_opened(AsyncHindsight.open))
     banks = _awaited(AsyncHindsight.banks)
     doctor = _awaited(AsyncHindsight.doctor)
+    forget_bank = _awaited(AsyncHindsight.forget_bank)
 
     def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
         return MemoryBank(self._loop.run(partial(self._engine.bank, name, create=create)), self._loop)

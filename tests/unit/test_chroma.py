@@ -324,3 +324,17 @@ def test_importing_the_module_does_not_import_chromadb() -> None:
     code = "import sys, hindsight_integrations.backends.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_unused_parts_of_new_segment_files_are_blank(open_store: OpenStore, tmp_path: Path) -> None:
+    """hnswlib writes heap memory it never cleared; after the first commit nothing of it is on disk."""
+    from hindsight_integrations.testing.vectors import unit_vectors
+
+    index = open_store(tmp_path).open("abc")
+    index.upsert(np.arange(3), unit_vectors(3, 8))
+    index.advance(1)
+    (data,) = (tmp_path / "chroma").rglob("data_level0.bin")
+    assert data.stat().st_size > 0
+    assert not any(data.read_bytes())
+    assert not any((data.parent / "length.bin").read_bytes())
+    assert index.count() == 3

@@ -52,6 +52,12 @@ def test_dates_keep_the_coarseness_they_were_written_in(
     assert parsed[1] is granule
 
 
+def test_a_date_before_time_began_is_no_date() -> None:
+    """The first of January of year 1, in a zone where UTC is still in year 0, is left out instead of failing the retain."""
+    assert occurrence("0001-01-01", None, ZoneInfo("Asia/Tokyo")) is None
+    assert occurrence("0001-01-01", None, UTC) is not None
+
+
 @pytest.mark.parametrize("text", ["2023-05-07T13:56Z", "2023-05-07T15:56+02:00", "2023-05-07T09:56-0400"])
 def test_offsets_are_honoured(text: str) -> None:
     """The same instant written in three zones is one instant."""

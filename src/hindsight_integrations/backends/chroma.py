@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hindsight_integrations.backends.chroma_files import WatermarkFile, damage, erase, segment_folders
+from hindsight_integrations.backends.chroma_files import (
+    WatermarkFile,
+    blank_unused,
+    damage,
+    erase,
+    segment_folders,
+    vacuum,
+)
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
 
@@ -54,7 +61,7 @@ class ChromaVectors:
         with self._lock:
             if self._closed:
                 raise EngineClosed
-            if bank_key not in self._indexes:
+            if bank_key not in self._indexes or self._indexes[bank_key].discarded:
                 self._indexes[bank_key] = self._opened(bank_key, bank or bank_key)
             return self._indexes[bank_key]
 
@@ -100,13 +107,21 @@ class ChromaVectorIndex:
         self._bank = bank
         self._mark = client.watermark_file(bank_key)
         self._collection = client.collection(self._name)
+        self.discarded = self._blanked = False
         self._damage = client.damage(self._collection)
         self._watermark = self._mark.read(str(self._collection.id)) if self._mark else 0
+        # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
+        self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
 
     @property
     def watermark(self) -> int:
         """The bank revision this collection has reached; 0 when new, or made anew behind the watermark's back."""
         return self._watermark
+
+    @property
+    def keeps_removed(self) -> bool:
+        """On disk, yes: Chroma leaves deleted vectors in its files (1.5.9, measured)."""
+        return self._mark is not None
 
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store vectors under ids; an id already there is replaced, the last of a double one stays."""
@@ -125,8 +140,15 @@ class ChromaVectorIndex:
                 self._collection.delete(ids=names[start : start + self._client.max_batch])
 
     def advance(self, revision: int) -> None:
-        """Record durably that everything up to `revision` has been applied."""
+        """Record durably that everything up to `revision` has been applied.
+
+        After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
+        """
         with self._converting():
+            if self._unclean:
+                self._client.vacuum()
+                self._unclean = False
+            self._blank()
             if self._mark:
                 self._mark.write(str(self._collection.id), revision)
         self._watermark = revision
@@ -148,12 +170,26 @@ class ChromaVectorIndex:
     def clear(self) -> None:
         """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too."""
         with _Converting(self._bank, self._client):
+            # The mark stays: bound to the old collection it reads 0, and tells that a vacuum is due.
             self._watermark = 0
-            if self._mark:
-                self._mark.drop()
+            self._unclean, self._blanked = self._mark is not None, False
             self._client.drop(self._name, self._collection)
             self._collection = self._client.collection(self._name)
             self._damage = None
+
+    def _blank(self) -> None:
+        """Clear what lies in new segment files by accident; later ones hold nothing but elements."""
+        if not self._blanked and self._client.blank(self._collection):
+            self._blanked = True
+
+    def discard(self) -> None:
+        """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
+        with _Converting(self._bank, self._client):
+            self.discarded = True
+            self._client.drop(self._name, self._collection)
+            self._client.vacuum()
+            if self._mark:
+                self._mark.drop()
 
     def close(self) -> None:
         """Nothing to release here: the client belongs to `ChromaVectors`, and Chroma cannot unload one collection."""
@@ -223,6 +259,18 @@ class _Client:
         with suppress(NotFoundError):
             self._api.delete_collection(name)
         erase(segments)
+
+    def blank(self, collection: Collection) -> bool:
+        """Blank the unused parts of a collection's files; False while it has none."""
+        segments = self._segments(collection)
+        for segment in segments:
+            blank_unused(segment)
+        return bool(segments)
+
+    def vacuum(self) -> None:
+        """Overwrite what was deleted from Chroma's own database."""
+        if self._folder:
+            vacuum(self._folder)
 
     def _segments(self, collection: Collection) -> list[Path]:
         return segment_folders(self._folder, str(collection.id)) if self._folder else []

@@ -16,6 +16,7 @@ _HEADER = struct.Struct("<iQQQQ")
 """Start of hnswlib's header.bin: format, offset, capacity, elements, bytes per element (chromadb 1.5.9, measured)."""
 
 _HEADER_BYTES = 100
+_LENGTH_BYTES = 4  # of one element in length.bin
 _HEADER_FORMAT = 1
 
 
@@ -35,6 +36,10 @@ class WatermarkFile:
             return int(kept["revision"]) if kept["collection"] == collection else 0
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return 0
+
+    def exists(self) -> bool:
+        """Whether any record was written, for this collection or another."""
+        return self._path.is_file()
 
     def write(self, collection: str, revision: int) -> None:
         """Replace the record; a kill or power cut leaves either the old one or the new one."""
@@ -63,6 +68,19 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def vacuum(folder: Path) -> None:
+    """Rewrite Chroma's database, so that its free pages keep nothing of what was deleted; Chroma may have it open.
+
+    Raises:
+        OSError: it cannot be rewritten now.
+    """
+    try:
+        with closing(sqlite3.connect(folder / DATABASE, isolation_level=None)) as database:
+            database.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise OSError(f"{DATABASE} cannot be vacuumed: {error}") from error
+
+
 def segment_folders(folder: Path, collection: str) -> list[Path]:
     """Where the vectors of this collection lie; nothing if Chroma's own database cannot say."""
     uri = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro"
@@ -78,6 +96,30 @@ def erase(folders: list[Path]) -> None:
     """Delete segment folders: `delete_collection` leaves them, vectors and all (chromadb 1.5.9, measured)."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def blank_unused(segment: Path) -> None:
+    """Overwrite the part of a segment's files that no element uses yet.
+
+    hnswlib writes whole buffers it never cleared: whatever the process had in that memory before, another bank's text
+    included, is then on disk (chromadb 1.5.9, measured). Elements that come later overwrite it.
+    """
+    header = segment / "header.bin"
+    start = header.read_bytes() if header.exists() else b""
+    if len(start) != _HEADER_BYTES:
+        return
+    form, _, _, elements, width = _HEADER.unpack_from(start)
+    if form == _HEADER_FORMAT:
+        _blank_from(segment / "data_level0.bin", elements * width)
+        _blank_from(segment / "length.bin", elements * _LENGTH_BYTES)
+
+
+def _blank_from(path: Path, used: int) -> None:
+    size = path.stat().st_size if path.exists() else 0
+    if size > used:
+        with path.open("r+b") as file:
+            file.seek(used)
+            file.write(bytes(size - used))
 
 
 def damage(segment: Path) -> str | None:

@@ -55,6 +55,11 @@ class ExactVectorIndex:
         """The bank revision this index has reached; 0 when new."""
         return self._watermark
 
+    @property
+    def keeps_removed(self) -> bool:
+        """Never: it has no files."""
+        return False
+
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store vectors (n, dimension) under ids (n,); an id already there is replaced, the last of a double one stays.
 
@@ -123,6 +128,10 @@ class ExactVectorIndex:
         """Drop everything, watermark included."""
         self._watermark = 0
         self._publish(_no_rows())
+
+    def discard(self) -> None:
+        """As `clear`."""
+        self.clear()
 
     def close(self) -> None:
         """Release the matrix; nothing is kept."""

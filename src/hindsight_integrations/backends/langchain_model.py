@@ -77,15 +77,26 @@ class LangChainModel:
         raw, parsed = answer.get("raw"), answer.get("parsed")
         error = answer.get("parsing_error")
         if isinstance(error, Exception):
-            raise MalformedOutput(self._name, _text_of(raw), _problem(error)) from error
+            raise self._malformed(raw, _problem(error)) from error
         if parsed is None:
-            raise MalformedOutput(self._name, _text_of(raw), "it gave no structured answer")
+            raise self._malformed(raw, "it gave no structured answer")
         try:
             output = prompt.schema.model_validate(parsed)
         except ValidationError as invalid:
-            raise MalformedOutput(self._name, _text_of(raw), _problem(invalid)) from invalid
-        usage = getattr(raw, "usage_metadata", None) or {}
-        return Completion(output, usage.get("input_tokens", 0), usage.get("output_tokens", 0))
+            raise self._malformed(raw, _problem(invalid)) from invalid
+        return Completion(output, *_usage(raw))
+
+    def _malformed(self, raw: object, problem: str) -> MalformedOutput:
+        tokens_in, tokens_out = _usage(raw)
+        return MalformedOutput(
+            self._name, _text_of(raw), problem, tokens_in=tokens_in, tokens_out=tokens_out
+        )
+
+
+def _usage(raw: object) -> tuple[int, int]:
+    """Prompt and completion tokens of an answer, 0 where it does not say."""
+    usage = getattr(raw, "usage_metadata", None) or {}
+    return usage.get("input_tokens", 0), usage.get("output_tokens", 0)
 
 
 def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:

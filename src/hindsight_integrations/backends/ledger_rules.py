@@ -48,6 +48,11 @@ def blocks(name: str) -> frozenset[str]:
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}
 
 
+def record_key(text: str) -> str:
+    """A record's kind or category as it is compared."""
+    return text.strip().casefold()
+
+
 def link_code(link: Link) -> int:
     """The link's LINK_CODES value.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 
 import numpy as np
 
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.in_flight import InFlight
 from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
@@ -18,6 +19,7 @@ from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.projection import BankProjection
 from hindsight_integrations.tempr.retain.extraction import LLMExtractor
+from hindsight_integrations.tempr.retain.preparation import RetainTools
 from hindsight_integrations.tempr.view import BankView
 
 
@@ -40,6 +42,7 @@ class Tools:
     config: HindsightConfig
     zone: tzinfo
     read_only: bool
+    in_flight: InFlight = field(default_factory=InFlight)
 
 
 class BankCore:
@@ -63,6 +66,18 @@ class BankCore:
         if len(view.columns):
             await self._tools.workers.read(self._check_embedder)
         return view
+
+    def _retain_tools(self) -> RetainTools:
+        tools = self._tools
+        return RetainTools(
+            projector=self._projection,
+            embedder=tools.embedder,
+            tokens=tools.tokens,
+            llm=tools.llm,
+            workers=tools.workers,
+            clock=tools.clock,
+            in_flight=tools.in_flight,
+        )
 
     def _check_writable(self, verb: str) -> None:
         if self._tools.read_only:

@@ -7,7 +7,15 @@ from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.asked import AskedTimes, RecallOptions, Source, recall_query, retain_request
+from hindsight_integrations.bank.archives import ArchiveVerbs
+from hindsight_integrations.bank.background import BackgroundVerbs
+from hindsight_integrations.bank.bulk import BulkVerbs
 from hindsight_integrations.bank.core import BankCore
+from hindsight_integrations.bank.editing import EditVerbs
+from hindsight_integrations.bank.entities import EntityVerbs
+from hindsight_integrations.bank.forgetting import ForgetVerbs
+from hindsight_integrations.bank.records import RecordVerbs
+from hindsight_integrations.bank.validity import ValidityVerbs
 from hindsight_integrations.cara.reflect import reflect
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
@@ -16,11 +24,21 @@ from hindsight_integrations.model.results import RecallResult, Reflection, Retai
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.recall.pipeline import RecallTools, recall
 from hindsight_integrations.tempr.retain.intake import Content
-from hindsight_integrations.tempr.retain.pipeline import RetainTools, retain
+from hindsight_integrations.tempr.retain.pipeline import retain
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 
 
-class AsyncMemoryBank(BankCore):
+class AsyncMemoryBank(
+    BackgroundVerbs,
+    RecordVerbs,
+    BulkVerbs,
+    ForgetVerbs,
+    ArchiveVerbs,
+    EntityVerbs,
+    EditVerbs,
+    ValidityVerbs,
+    BankCore,
+):
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
 
     async def retain(
@@ -35,10 +53,15 @@ class AsyncMemoryBank(BankCore):
         tags: Iterable[str] = (),
         metadata: Mapping[str, object] | None = None,
         facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None,
+        append: bool = False,
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
-        Returns once every index has what was retained. The same input twice is one memory.
+        Returns once every index has what was retained. The same input twice is one memory. A document retained again
+        with other text is brought up to date: passages that are still there are not read again, and what only the
+        removed ones said is closed. A message retained again with other text supersedes its earlier version.
+
+        A passage for which the model gives no usable answer waits as a task, named in the result; `settle` tries again.
 
         Args:
             content: text, a Document, or messages: Message, dicts with role and content, or LangChain messages.
@@ -50,6 +73,8 @@ class AsyncMemoryBank(BankCore):
             tags: visibility tags.
             metadata: strings to keep with every memory.
             facts: facts somebody else extracted from the content; None means extract them here.
+            append: add the text to the document of that id instead of replacing it; the same text with the same
+                timestamp is added once.
 
         Raises:
             InvalidRequest: the input is empty, over a limit or inconsistent.
@@ -57,7 +82,7 @@ class AsyncMemoryBank(BankCore):
         """
         self._check_writable("retain")
         tools = self._tools
-        about = Source(timestamp, thread, document_id, context, entities, tags, metadata or {})
+        about = Source(timestamp, thread, document_id, context, entities, tags, metadata or {}, append)
         request = retain_request(content, about, facts, bank=self._name, clock=tools.clock, zone=tools.zone)
         await tools.workers.write(self._claim_embedder)
         return await retain(request, self._retain_tools())
@@ -139,10 +164,6 @@ class AsyncMemoryBank(BankCore):
     def _recall_tools(self) -> RecallTools:
         tools = self._tools
         return RecallTools(tools.embedder, tools.reranker, tools.workers, tools.config.recall, tools.zone)
-
-    def _retain_tools(self) -> RetainTools:
-        tools = self._tools
-        return RetainTools(self._projection, tools.embedder, tools.tokens, tools.llm, tools.workers)
 
     def _reembed(self) -> int:
         self._check_writable("reindex")

@@ -38,7 +38,7 @@ async def reflect(
 def extractive(recalled: RecallResult) -> Reflection:
     """The best memories as they are: the answer where there is no model to write one."""
     best = recalled.units[:EXTRACTED]
-    text = "\n".join(item.unit.text for item in best) or NOTHING_KNOWN
+    text = "\n".join(item.text for item in best) or NOTHING_KNOWN
     return Reflection(text=text, units=best, extractive=True, recalled=recalled)
 
 

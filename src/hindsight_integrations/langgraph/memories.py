@@ -40,7 +40,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
     unit = recalled.unit
     return Memory(
         id=unit.id,
-        text=unit.text,
+        text=recalled.text,
         fact_type=unit.fact_type.value,
         occurred_start=unit.occurred.start.isoformat() if unit.occurred else None,
         occurred_end=unit.occurred.end.isoformat() if unit.occurred else None,

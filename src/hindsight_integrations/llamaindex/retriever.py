@@ -84,7 +84,7 @@ def as_node(recalled: RecalledUnit) -> NodeWithScore:
     unit, metadata = recalled.unit, _metadata(recalled)
     node = TextNode(
         id_=unit.id,
-        text=unit.text,
+        text=recalled.text,
         metadata=metadata,
         excluded_llm_metadata_keys=[key for key in metadata if key != SHOWN_TO_MODEL],
         excluded_embed_metadata_keys=list(metadata),

@@ -25,6 +25,19 @@ def _list_if_none(value: object) -> object:
     return [] if value is None else value
 
 
+def _texts(value: object) -> object:
+    """A list of texts where a model wrote one text, or numbers for ids."""
+    if value is None:
+        return []
+    values = value if isinstance(value, list | tuple) else [value]
+    return [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in values]
+
+
+def _named(value: object) -> object:
+    """A model that lists bare names means entities of that name."""
+    return {"text": value} if isinstance(value, str) else value
+
+
 def _number_if_numeric(value: object) -> object:
     """Numbers written as text can be added up too; Decimal keeps 3.41 exactly 3.41."""
     if not isinstance(value, str):
@@ -84,14 +97,16 @@ class ExtractedFact(_Schema):
     occurred_end: str | None = Field(
         default=None, description="ISO date of the last day, null for a single point"
     )
-    entities: Annotated[list[ExtractedEntity], BeforeValidator(_list_if_none)] = Field(default_factory=list)
+    entities: Annotated[
+        list[Annotated[ExtractedEntity, BeforeValidator(_named)]], BeforeValidator(_list_if_none)
+    ] = Field(default_factory=list)
     causal_relations: Annotated[list[ExtractedCausalRelation], BeforeValidator(_list_if_none)] = Field(
         default_factory=list
     )
-    sources: Annotated[list[str], BeforeValidator(_list_if_none)] = Field(
+    sources: Annotated[list[str], BeforeValidator(_texts)] = Field(
         default_factory=list, description="ids of the messages this fact stands on"
     )
-    invalidates: Annotated[list[str], BeforeValidator(_list_if_none)] = Field(
+    invalidates: Annotated[list[str], BeforeValidator(_texts)] = Field(
         default_factory=list, description="short statements of what this fact makes obsolete or withdraws"
     )
     record: ExtractedRecord | None = None

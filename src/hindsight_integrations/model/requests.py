@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
+from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
 
@@ -43,6 +45,33 @@ class Document:
     id: str | None = None
     timestamp: datetime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RetainItem:
+    """One thing to retain among many; see `retain` for what each field means.
+
+    Attributes:
+        content: text, a Document, or the messages of a conversation.
+        thread: the conversation.
+        timestamp: when it was said or written, for what carries no time of its own; now if None.
+        context: what it is, for extraction.
+        tags: visibility tags.
+        metadata: strings to keep with every memory.
+        facts: facts somebody else extracted from the content; None means extract them.
+        entities: names every memory of it is about.
+        document_id: the caller's id of a plain text.
+    """
+
+    content: str | Document | Sequence[Any]
+    thread: str = ""
+    timestamp: datetime | str | float | None = None
+    context: str = ""
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, object] | None = None
+    facts: Sequence[ExtractedFact | Mapping[str, Any]] | None = None
+    entities: Sequence[str] = ()
+    document_id: str | None = None
 
 
 class Budget(StrEnum):

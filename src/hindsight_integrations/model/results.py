@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 
 
 class Channel(StrEnum):
@@ -37,6 +38,7 @@ class RecalledUnit:
         channels: which channels found it, and where.
         entities: canonical names of the entities it mentions.
         valid: False for history returned by include_invalidated.
+        amendments: later units that take back a part of it, oldest first; it must not be read without them.
     """
 
     unit: MemoryUnit
@@ -44,6 +46,14 @@ class RecalledUnit:
     channels: Mapping[Channel, ChannelHit] = field(default_factory=dict)
     entities: tuple[str, ...] = ()
     valid: bool = True
+    amendments: tuple[MemoryUnit, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The memory's text, with what took back a part of it: what a reader must see."""
+        return " ".join(
+            [self.unit.text, *(f"[Partly withdrawn later: {later.text}]" for later in self.amendments)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,42 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class Parked:
+    """A passage retained but not extracted yet; a task in the ledger keeps it.
+
+    Attributes:
+        chunk: ordinal of the passage within what was retained.
+        reason: why the model's answer could not be used, or why there was none.
+        task: id of the task that will try again.
+    """
+
+    chunk: int
+    reason: str
+    task: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a `settle` did.
+
+    Attributes:
+        done: tasks finished, in order.
+        failed: task to why it failed this time; `tasks` says whether it will be tried again.
+        created: memories that are new.
+        dropped: what was not kept, and why.
+        tokens_in: prompt tokens the model reported.
+        tokens_out: completion tokens it reported.
+    """
+
+    done: tuple[int, ...] = ()
+    failed: Mapping[int, str] = field(default_factory=dict)
+    created: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RetainResult:
     """What a retain did.
 
@@ -105,6 +151,11 @@ class RetainResult:
         tokens_in: prompt tokens the extraction model reported, 0 without one.
         tokens_out: completion tokens it reported.
         revision: the bank's revision afterwards; every index has reached it.
+        parked: passages the model answered, but not usably, even when told what was wrong.
+        queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
+        closed: memories this input made obsolete.
+        amended: memories it took back a part of; they stay valid, with what it said beside them.
+        ambiguous: withdrawals that fit several memories about equally well; nothing was closed for them.
     """
 
     unit_ids: tuple[str, ...]
@@ -115,6 +166,11 @@ class RetainResult:
     revision: int
     tokens_in: int = 0
     tokens_out: int = 0
+    parked: tuple[Parked, ...] = ()
+    queued: tuple[Parked, ...] = ()
+    closed: tuple[Withdrawal, ...] = ()
+    amended: tuple[Withdrawal, ...] = ()
+    ambiguous: tuple[Ambiguity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.tasks import TaskWrite
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
 
@@ -72,14 +73,24 @@ class DocumentWrite:
     tags: tuple[str, ...] = ()
 
 
+NOWHERE = -1
+"""Position of a chunk that is no longer part of its document."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """One extracted passage of a document."""
+    """One extracted passage of a document.
+
+    Attributes:
+        ordinal: names the chunk within its document for good; never given to another one.
+        position: where it stands now, from 0; NOWHERE once it was removed.
+    """
 
     document_id: str
     ordinal: int
     text: str
     content_hash: str
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +136,8 @@ class WriteSet:
 
     Attributes:
         expected_revision: the bank revision it was decided on; another one raises RevisionConflict.
+        tasks: work to be done later.
+        completed_tasks: tasks whose outcome this is; one that is done already raises TaskClosed.
     """
 
     bank: str
@@ -137,10 +150,19 @@ class WriteSet:
     mentions: tuple[MentionWrite, ...] = ()
     links: tuple[Link, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
+    tasks: tuple[TaskWrite, ...] = ()
+    completed_tasks: tuple[int, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether committing it would change nothing."""
         return not (
-            self.documents or self.chunks or self.messages or self.units or self.entities or self.events
+            self.documents
+            or self.chunks
+            or self.messages
+            or self.units
+            or self.entities
+            or self.events
+            or self.tasks
+            or self.completed_tasks
         )

@@ -8,10 +8,19 @@ from typing import Protocol
 
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import EmbedderIdentity, MessageKey, WriteSet
+from hindsight_integrations.ports.archive import Archivist
 from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.document_shelf import DocumentShelf
+from hindsight_integrations.ports.entity_editing import EntityEditor
+from hindsight_integrations.ports.erasure import LedgerEraser
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
+from hindsight_integrations.ports.record_book import RecordBook
+from hindsight_integrations.ports.task_queue import TaskQueue
+from hindsight_integrations.ports.unit_editing import UnitEditor
+from hindsight_integrations.ports.validity_log import ValidityLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +49,12 @@ class Receipt:
     Attributes:
         revision: the bank's revision after it.
         created: ids of the units that were not there before.
+        tasks: the tasks it enqueued, in order.
     """
 
     revision: int
     created: tuple[str, ...]
+    tasks: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +126,7 @@ class LedgerReader(Protocol):
         ...
 
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Which of these messages were retained already."""
+        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
         ...
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
@@ -171,7 +182,7 @@ class ChangeFeed(Protocol):
         ...
 
     def texts(self, bank: str, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created after `since`."""
+        """Row ids and texts of units created, or edited in place, after `since`."""
         ...
 
     def graph(self, bank: str, since: int) -> tuple[IntArray, Edges, Mentions]:
@@ -183,7 +194,20 @@ class ChangeFeed(Protocol):
         ...
 
 
-class Ledger(BankDirectory, LedgerReader, ChangeFeed, Protocol):
+class Ledger(
+    BankDirectory,
+    LedgerReader,
+    ChangeFeed,
+    RecordBook,
+    DocumentShelf,
+    ValidityLog,
+    LedgerEraser,
+    EntityEditor,
+    UnitEditor,
+    Archivist,
+    TaskQueue,
+    Protocol,
+):
     """The durable record. Reads are safe from any thread and never blocked by the writer.
 
     `commit` and the setters are called from one thread at a time (the engine's writer). A commit is one transaction:
@@ -193,12 +217,14 @@ class Ledger(BankDirectory, LedgerReader, ChangeFeed, Protocol):
     def commit(self, writes: WriteSet) -> Receipt:
         """Write everything, or nothing.
 
-        Units, messages, entities, mentions and links already there (by their ids) are left as they are, so that the
-        same write set twice changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
+        Units, entities, mentions and links already there (by their ids) are left as they are; documents, the positions
+        of chunks and the latest version of each message become what the write set says. So the same write set twice
+        changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
         one clears it. An empty write set does not raise the revision.
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`; nothing was written.
+            TaskClosed: one of `writes.completed_tasks` is not to be done any more; nothing was written.
             LedgerReadOnly: the ledger cannot be written.
         """
         ...

@@ -19,6 +19,11 @@ class VectorIndex(Protocol):
         """The bank revision this index has reached; kept inside the index itself; 0 when new."""
         ...
 
+    @property
+    def keeps_removed(self) -> bool:
+        """Whether removed vectors stay in its files until `clear` and the next `advance`."""
+        ...
+
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store unit-norm vectors (n, dimension) under ids (n,); an id already there is replaced."""
         ...
@@ -44,6 +49,10 @@ class VectorIndex(Protocol):
 
     def clear(self) -> None:
         """Drop everything, watermark included. Works on a broken index too."""
+        ...
+
+    def discard(self) -> None:
+        """Drop everything for good, files included; the object is of no use afterwards."""
         ...
 
     def close(self) -> None:

@@ -41,4 +41,4 @@ def memory_line(recalled: RecalledUnit) -> str:
     """One memory with its id, network and date."""
     unit = recalled.unit
     moment = unit.occurred.start if unit.occurred else unit.mentioned_at
-    return f"[{unit.id}] ({unit.fact_type}, {moment:%A, %B %d, %Y}) {unit.text}"
+    return f"[{unit.id}] ({unit.fact_type}, {moment:%A, %B %d, %Y}) {recalled.text}"

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
-
-
-class ExtractedFacts(BaseModel):
-    """The answer to the extraction prompt."""
-
-    model_config = ConfigDict(frozen=True)
-
-    facts: list[ExtractedFact] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +27,23 @@ class Passage:
     context: str = ""
 
 
-def extract_facts_prompt(passage: Passage) -> Prompt[ExtractedFacts]:
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """How facts are to be written.
+
+    Attributes:
+        mode: NARRATIVE, CONCISE or CUSTOM (narrative with guidelines); AUTO means narrative.
+        guidelines: the user's own, for CUSTOM.
+    """
+
+    mode: ExtractionMode = ExtractionMode.NARRATIVE
+    guidelines: str = ""
+
+
+NARRATIVE = Instructions()
+
+
+def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIVE) -> Prompt[ExtractedFacts]:
     """Render the extraction prompt for one passage."""
     parts = [f"About the source: {passage.context}"] if passage.context else []
     if passage.before:
@@ -45,12 +52,20 @@ def extract_facts_prompt(passage: Passage) -> Prompt[ExtractedFacts]:
     return Prompt(
         name="extract_facts",
         messages=(
-            PromptMessage(Role.SYSTEM, template("extract_facts")),
+            PromptMessage(Role.SYSTEM, _system(instructions)),
             PromptMessage(Role.USER, "\n\n".join(parts)),
         ),
         schema=ExtractedFacts,
         temperature=0.1,  # [notes/upstream 1.2]
     )
+
+
+def _system(instructions: Instructions) -> str:
+    style = "concise" if instructions.mode is ExtractionMode.CONCISE else "narrative"
+    system = template("extract_facts").replace("{style}", template(f"extract_style_{style}"))
+    if not instructions.guidelines:
+        return system
+    return f"{system}\n\n{template('extract_guidelines')}\n\n{fenced('GUIDELINES', [instructions.guidelines.strip()])}"
 
 
 def _line(message: Message) -> str:

@@ -15,6 +15,7 @@ from hindsight_integrations.ports.arrays import NEVER, UNDATED, BoolArray, IntAr
 from hindsight_integrations.ports.ledger import UnitColumns
 
 FACT_TYPES = list(FactType)
+SECOND = 1_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,17 @@ def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
 
 
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
-    """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed (design section 4)."""
+    """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed (design section 4).
+
+    Mentioned by then means within the same second: facts told together have mention times microseconds apart.
+    """
     if as_of is None:
         current: BoolArray = columns.closed == NEVER
         return current
     moment = to_micros(as_of)
-    valid: BoolArray = (columns.mentioned <= moment) & (columns.closed > moment)
+    valid: BoolArray = (columns.mentioned // SECOND <= moment // SECOND) & (
+        columns.closed // SECOND > moment // SECOND
+    )
     return valid
 
 

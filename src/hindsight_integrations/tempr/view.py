@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+import numpy as np
 
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
@@ -36,6 +38,7 @@ class BankView:
         graph: links and mentions.
         hubs: row ids of entities that transmit nothing (design section 6).
         failures: index name to reason, for indexes that could not be healed and must not be used.
+        amended: row ids of units partly taken back by others, ascending.
     """
 
     bank: str
@@ -48,6 +51,7 @@ class BankView:
     graph: MemoryGraph
     hubs: IntArray
     failures: dict[str, str]
+    amended: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Projector(Protocol):

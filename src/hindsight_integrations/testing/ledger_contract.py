@@ -21,15 +21,28 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
+from hindsight_integrations.testing.ledger_care_contract import LedgerCareContract
 from hindsight_integrations.testing.ledger_commit_contract import LedgerCommitContract
+from hindsight_integrations.testing.ledger_document_contract import LedgerDocumentContract
 from hindsight_integrations.testing.ledger_read_contract import LedgerReadContract
+from hindsight_integrations.testing.ledger_record_contract import LedgerRecordContract
 from hindsight_integrations.testing.ledger_support import (
     NO_IDS,
     rich_write_set,
 )
+from hindsight_integrations.testing.ledger_task_contract import LedgerTaskContract
+from hindsight_integrations.testing.ledger_validity_contract import LedgerValidityContract
 
 
-class LedgerContract(LedgerCommitContract, LedgerReadContract):
+class LedgerContract(
+    LedgerTaskContract,
+    LedgerCareContract,
+    LedgerRecordContract,
+    LedgerCommitContract,
+    LedgerReadContract,
+    LedgerDocumentContract,
+    LedgerValidityContract,
+):
     """Promises of ports/ledger.py. The fixture `ledger` yields an empty, writable ledger and closes it."""
 
     def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from hindsight_integrations.backends.entity_changes import LoggedChange
 from hindsight_integrations.backends.ledger_rules import (
     bank_key,
     blocks,
@@ -16,14 +18,17 @@ from hindsight_integrations.backends.ledger_rules import (
     merged_role,
     unit_references,
 )
+from hindsight_integrations.backends.memory import task_table
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import (
     ChunkWrite,
     DocumentWrite,
     EmbedderIdentity,
     EntityWrite,
+    MentionWrite,
     MessageKey,
     WriteSet,
 )
@@ -63,9 +68,15 @@ class BankState:
     links: dict[tuple[int, int, int], tuple[float, int]] = field(default_factory=dict)
     events: dict[ValidityEvent, None] = field(default_factory=dict)
     messages: set[MessageKey] = field(default_factory=set)
+    versions: dict[tuple[str, str], str] = field(default_factory=dict)
     documents: dict[str, DocumentWrite] = field(default_factory=dict)
     chunks: dict[tuple[str, int], ChunkWrite] = field(default_factory=dict)
     removed: dict[int, int] = field(default_factory=dict)
+    mention_texts: dict[tuple[int, int], str] = field(default_factory=dict)
+    edits: dict[int, list[tuple[int, datetime, tuple[str, ...]]]] = field(default_factory=dict)
+    entity_changes: dict[int, LoggedChange] = field(default_factory=dict)
+    graph_epoch: int = 0
+    tasks: task_table.TaskTable = field(default_factory=dict)
 
     @property
     def header(self) -> BankHeader:
@@ -86,6 +97,7 @@ class BankState:
         for name, wanted in unit_references(writes).items():
             check_known(name, wanted, units, self.name)
         entities = self.entity_rows.keys() | {write.id for write in writes.entities}
+        task_table.check_open(self.tasks, writes.completed_tasks)
         check_known("mentions", {mention.entity_id for mention in writes.mentions}, entities, self.name)
 
     def apply(self, writes: WriteSet) -> tuple[str, ...]:
@@ -93,16 +105,21 @@ class BankState:
         target = self.revision + 1
         created = self._add_units(writes, target)
         changes = [
-            bool(created),
+            bool(created or writes.tasks or writes.completed_tasks),
             self._add_sources(writes),
             *[self._add_entity(write) for write in merged_entities(writes.entities).values()],
-            *[self._add_mention(m.unit_id, m.entity_id, target) for m in writes.mentions],
+            *[self._add_mention(m, target) for m in writes.mentions],
             *[self._add_event(event, target) for event in writes.events],
             self._add_links(writes, target),
         ]
         if any(changes):
             self.revision = target
         return created
+
+    def apply_tasks(self, writes: WriteSet) -> tuple[Task, ...]:
+        """Complete and enqueue the tasks of a checked write set; returns those enqueued."""
+        task_table.complete(self.tasks, writes.completed_tasks)
+        return task_table.enqueue(self.tasks, writes.tasks, self.rows)
 
     def _add_units(self, writes: WriteSet, revision: int) -> tuple[str, ...]:
         created = []
@@ -115,14 +132,15 @@ class BankState:
         return tuple(created)
 
     def _add_sources(self, writes: WriteSet) -> bool:
-        """Messages, documents and chunks; whether any is new."""
-        before = len(self.messages) + len(self.documents) + len(self.chunks)
+        """Messages, documents and chunks; whether any is new or other than before."""
+        before = dict(self.versions), dict(self.documents), dict(self.chunks)
         self.messages.update(writes.messages)
-        for document in writes.documents:
-            self.documents.setdefault(document.id, document)
+        self.versions.update({(key.thread, key.message_id): key.content_hash for key in writes.messages})
+        self.documents.update({document.id: document for document in writes.documents})
         for chunk in writes.chunks:
-            self.chunks.setdefault((chunk.document_id, chunk.ordinal), chunk)
-        return len(self.messages) + len(self.documents) + len(self.chunks) > before
+            known = self.chunks.setdefault((chunk.document_id, chunk.ordinal), chunk)
+            self.chunks[chunk.document_id, chunk.ordinal] = replace(known, position=chunk.position)
+        return (self.versions, self.documents, self.chunks) != before
 
     def _add_entity(self, write: EntityWrite) -> bool:
         row = self.entity_rows.get(write.id)
@@ -138,10 +156,11 @@ class BankState:
                 self.blocks.setdefault(block, set()).add(row)
         return self.entities[row] != before
 
-    def _add_mention(self, unit_id: str, entity_id: str, revision: int) -> bool:
-        unit, entity = self.unit_rows[unit_id], self.entity_rows[entity_id]
+    def _add_mention(self, mention: MentionWrite, revision: int) -> bool:
+        unit, entity = self.unit_rows[mention.unit_id], self.entity_rows[mention.entity_id]
         if (unit, entity) in self.mentions:
             return False
+        self.mention_texts[unit, entity] = mention.text
         self.mentions[unit, entity] = revision
         self.mentioned_in.setdefault(entity, []).append(unit)
         self.mentioned_by.setdefault(unit, []).append(entity)

@@ -69,8 +69,8 @@ class DictBanks:
             if changes_nothing(writes):
                 return Receipt(state.revision, ())
             state.check(writes)
-            created = state.apply(writes)
-            return Receipt(state.revision, created)
+            created, tasks = state.apply(writes), state.apply_tasks(writes)
+            return Receipt(state.revision, created, tasks)
 
     def close(self) -> None:
         """Refuse further use; everything is forgotten."""

@@ -13,9 +13,15 @@ from hindsight_integrations.backends.ledger_rules import (
     NEIGHBOUR_LIMIT,
     NEIGHBOUR_UNITS,
     blocks,
+    record_key,
 )
+from hindsight_integrations.backends.memory.archiving import DictArchive
 from hindsight_integrations.backends.memory.bank_state import BankState, StoredUnit
-from hindsight_integrations.backends.memory.banks import DictBanks
+from hindsight_integrations.backends.memory.document_shelf import DictShelf
+from hindsight_integrations.backends.memory.editing import DictEditor
+from hindsight_integrations.backends.memory.erasing import DictEraser
+from hindsight_integrations.backends.memory.task_queue import DictTasks
+from hindsight_integrations.backends.memory.validity_log import DictValidityLog
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
@@ -27,7 +33,7 @@ from hindsight_integrations.ports.memory_graph import Edges, Mentions
 _TYPE_CODES = {fact_type: code for code, fact_type in enumerate(FactType)}
 
 
-class _Reader(DictBanks):
+class _Reader(DictTasks):
     """The reads of pipelines."""
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
@@ -48,7 +54,9 @@ class _Reader(DictBanks):
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
         """Which of these messages were retained already."""
         with self._bank(bank) as state:
-            return frozenset(key for key in keys if key in state.messages)
+            return frozenset(
+                key for key in keys if state.versions.get((key.thread, key.message_id)) == key.content_hash
+            )
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
         """Entity by normalised name or alias; of several, the most mentioned, then the lowest id."""
@@ -98,13 +106,26 @@ class _Reader(DictBanks):
             return sorted(log, key=lambda event: event.effective_at)
 
 
-class DictLedger(_Reader):
+class DictLedger(_Reader, DictShelf, DictValidityLog, DictEraser, DictEditor, DictArchive):
     """Ledger in memory: a reference for what the port promises."""
 
     def revision(self, bank: str) -> int:
         """The bank's current revision."""
         with self._bank(bank) as state:
             return state.revision
+
+    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+        """Row ids of every unit with a record of this kind and category, ascending."""
+        with self._bank(bank) as state:
+            found = ((row, held.unit.record) for row, held in sorted(state.units.items()))
+            wanted = [
+                row
+                for row, record in found
+                if record is not None
+                and (kind is None or record_key(record.kind) == record_key(kind))
+                and (category is None or record_key(record.category) == record_key(category))
+            ]
+        return np.array(wanted, np.int64)
 
     def count(self, bank: str) -> int:
         """How many units the bank holds."""
@@ -132,7 +153,11 @@ class DictLedger(_Reader):
     def texts(self, bank: str, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created after `since`."""
         with self._bank(bank) as state:
-            held = {row: unit.unit.text for row, unit in state.units.items() if unit.created > since}
+            held = {
+                row: unit.unit.text
+                for row, unit in state.units.items()
+                if unit.created > since or any(made > since for made, *_ in state.edits.get(row, ()))
+            }
         return np.array(list(held), np.int64), list(held.values())
 
     def graph(self, bank: str, since: int) -> tuple[IntArray, Edges, Mentions]:

@@ -23,6 +23,11 @@ class DictVectorIndex:
         """The bank revision this index has reached; 0 when new."""
         return self._watermark
 
+    @property
+    def keeps_removed(self) -> bool:
+        """Never: it has no files."""
+        return False
+
     def upsert(self, ids: IntArray, vectors: Matrix) -> None:
         """Store unit-norm vectors (n, dimension) under ids (n,); an id already there is replaced."""
         with self._lock:
@@ -74,6 +79,10 @@ class DictVectorIndex:
             self._vectors.clear()
             self._snapshot = None
             self._watermark = 0
+
+    def discard(self) -> None:
+        """As `clear`."""
+        self.clear()
 
     def close(self) -> None:
         """Nothing to release."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from hindsight_integrations.backends.sqlite import scrubbing
 from hindsight_integrations.backends.sqlite.gate import Gate
 from hindsight_integrations.backends.sqlite.lock import DirectoryLock
 from hindsight_integrations.backends.sqlite.migrations import prepare
@@ -87,6 +88,17 @@ class Connections:
                     if self._main.in_transaction:
                         self._main.execute("ROLLBACK")
 
+    def scrub(self) -> bool:
+        """Rewrite the files so that nothing erased is left in them; False while another process reads them.
+
+        Readers of this process wait meanwhile. In memory there is nothing to do.
+        """
+        if self._shared_cache:
+            return True
+        with self._write_turn, self._gate.exclusive(), converted(self.path):
+            self._check_open()
+            return scrubbing.scrub(self._main)
+
     def close(self) -> None:
         """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
         with self._gate.exclusive():
@@ -120,6 +132,10 @@ class Connections:
             self._main.execute("PRAGMA journal_mode = WAL")
             self._main.execute("PRAGMA synchronous = FULL")
         prepare(self._main, self.path, read_only=self.read_only)
+        if not self.read_only and not self._shared_cache:
+            self._main.execute("PRAGMA secure_delete = ON")
+            if scrubbing.waiting(self._main):  # killed between an erasure and its scrubbing
+                scrubbing.scrub(self._main)
 
     def _reader(self) -> sqlite3.Connection:
         self._check_open()

@@ -112,15 +112,15 @@ def _with_neighbours(connection: Connection, rows: Iterable[int]) -> dict[int, E
     """Entities by row id, with the names they were mentioned with in their latest units."""
     given = json.dumps(sorted(rows))
     met: dict[int, list[str]] = {}
-    for entity, names in connection.execute(
-        "SELECT given.value, entities.names FROM json_each(?) AS given CROSS JOIN mentions AS other "
+    for entity, name in connection.execute(
+        "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given CROSS JOIN mentions AS other "
         "ON other.unit IN (SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
         "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
         "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
         (given, NEIGHBOUR_UNITS),
     ):
-        if len(known := met.setdefault(entity, [])) < NEIGHBOUR_LIMIT:
-            known.extend(json.loads(names)[:1])
+        if name is not None and len(known := met.setdefault(entity, [])) < NEIGHBOUR_LIMIT:
+            known.append(name)
     found = connection.execute(
         f"SELECT entities.id, {ENTITY_COLUMNS} FROM entities WHERE id IN (SELECT value FROM json_each(?))",
         (given,),

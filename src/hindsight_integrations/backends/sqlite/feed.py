@@ -61,9 +61,11 @@ def vectors(connection: Connection, bank: int, since: int) -> tuple[IntArray, Ma
 
 
 def texts(connection: Connection, bank: int, since: int) -> tuple[IntArray, list[str]]:
-    """Row ids and texts of units created after `since`."""
+    """Row ids and texts of units created or edited after `since`."""
     rows = connection.execute(
-        "SELECT id, text FROM units WHERE bank = ? AND created > ?", (bank, since)
+        "SELECT id, text FROM units WHERE bank = ?1 AND created > ?2 UNION SELECT units.id, units.text "
+        "FROM unit_edits JOIN units ON units.id = unit WHERE unit_edits.bank = ?1 AND unit_edits.revision > ?2",
+        (bank, since),
     ).fetchall()
     rows.sort(key=lambda row: int(row[0]))
     return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]

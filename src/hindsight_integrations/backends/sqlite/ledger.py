@@ -9,26 +9,39 @@ from sqlite3 import Connection
 from typing import Literal
 
 from hindsight_integrations.backends.ledger_rules import bank_key
-from hindsight_integrations.backends.sqlite import banks, entities, feed, reading, writing
+from hindsight_integrations.backends.sqlite import (
+    banks,
+    documents,
+    entities,
+    feed,
+    reading,
+    records,
+    validity_log,
+    writing,
+)
+from hindsight_integrations.backends.sqlite.care import SqliteCare
 from hindsight_integrations.backends.sqlite.connections import (
     Connections,
     open_for_reading,
     open_for_writing,
     open_in_memory,
 )
+from hindsight_integrations.backends.sqlite.task_queue import SqliteTasks
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import EmbedderIdentity, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
+from hindsight_integrations.ports.document_shelf import StoredDocument
 from hindsight_integrations.ports.ledger import BankHeader, Receipt, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
+from hindsight_integrations.ports.validity_log import Amendment
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteLedger:
+class SqliteLedger(SqliteCare, SqliteTasks):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
 
     Beyond the port: a write set that is wholly there already does not raise the revision; `set_embedder` raises it
@@ -118,7 +131,22 @@ class SqliteLedger:
     def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
         """Which of these messages were retained already."""
         with self._reading(bank) as (connection, row):
-            return reading.known_messages(connection, row, keys)
+            return documents.known_messages(connection, row, keys)
+
+    def document(self, bank: str, document_id: str) -> StoredDocument | None:
+        """A document and its present chunks, in order; None if it was never retained."""
+        with self._reading(bank) as (connection, row):
+            return documents.document(connection, row, document_id)
+
+    def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
+        """Row ids of the valid units made from these chunks of a document, ascending."""
+        with self._reading(bank) as (connection, row):
+            return documents.units_of_chunks(connection, row, document_id, ordinals)
+
+    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
+        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
+        with self._reading(bank) as (connection, row):
+            return documents.units_of_messages(connection, row, messages)
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
         """Entity by normalised name or alias; of several, the most mentioned, then the lowest id."""
@@ -150,10 +178,30 @@ class SqliteLedger:
         with self._reading(bank) as (connection, row):
             return reading.validity(connection, row, unit_id)
 
+    def amended(self, bank: str) -> IntArray:
+        """Row ids of units with an amendment by another unit, ascending."""
+        with self._reading(bank) as (connection, row):
+            return validity_log.amended(connection, row)
+
+    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
+        """Amendments of these units, each pair once at its first effective time."""
+        with self._reading(bank) as (connection, row):
+            return validity_log.amendments(connection, row, ids)
+
+    def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
+        """Stored vectors by row id; unknown ids are left out."""
+        with self._reading(bank) as (connection, row):
+            return validity_log.vectors_of(connection, row, ids)
+
     def revision(self, bank: str) -> int:
         """The bank's current revision."""
         with self._connections.reading() as connection:
             return banks.find(connection, bank).revision
+
+    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+        """Row ids of every unit with a record of this kind and category, ascending."""
+        with self._reading(bank) as (connection, row):
+            return records.rows(connection, row, kind, category)
 
     def count(self, bank: str) -> int:
         """How many units the bank holds, closed ones included."""

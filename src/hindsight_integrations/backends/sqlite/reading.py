@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from hindsight_integrations.backends.sqlite.rows import UNIT_COLUMNS, event_from, unit_from
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
-from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray
 
 T = TypeVar("T")
@@ -57,21 +56,6 @@ def unit_ids(connection: Connection, bank: int, ids: IntArray) -> dict[int, str]
             (json.dumps(ids.tolist()), bank),
         )
     )
-
-
-def known_messages(connection: Connection, bank: int, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-    """Which of the messages are in the ledger."""
-    found: set[MessageKey] = set()
-    for some in batches(keys, PARAMETERS // 3):
-        values = ",".join(["(?,?,?)"] * len(some))
-        rows = connection.execute(
-            f"WITH given (thread, message, content_hash) AS (VALUES {values}) "
-            "SELECT thread, message, content_hash FROM given CROSS JOIN message_keys "
-            "USING (thread, message, content_hash) WHERE bank = ?",
-            (*(part for key in some for part in (key.thread, key.message_id, key.content_hash)), bank),
-        )
-        found.update(MessageKey(*row) for row in rows)
-    return frozenset(found)
 
 
 def validity(connection: Connection, bank: int, unit_id: str) -> list[ValidityEvent]:

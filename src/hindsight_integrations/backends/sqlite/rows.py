@@ -106,7 +106,7 @@ def event_from(row: Row, unit_id: str) -> ValidityEvent:
 def header_from(row: Row) -> BankHeader:
     """The bank of a row of BANK_COLUMNS."""
     name, key, revision, embedder, profile = row
-    return BankHeader(name, key, revision, _embedder_from(embedder), _profile_from(profile))
+    return BankHeader(name, key, revision, embedder_from(embedder), profile_from(profile))
 
 
 def embedder_text(embedder: EmbedderIdentity) -> str:
@@ -124,14 +124,16 @@ def mapping_text(mapping: Mapping[str, str]) -> str:
     return json.dumps(dict(mapping))
 
 
-def _embedder_from(text: str | None) -> EmbedderIdentity | None:
+def embedder_from(text: str | None) -> EmbedderIdentity | None:
+    """The embedder of its JSON."""
     if text is None:
         return None
     fields = json.loads(text)
     return EmbedderIdentity(**{**fields, "thresholds": Thresholds(**fields["thresholds"])})
 
 
-def _profile_from(text: str) -> BankProfile:
+def profile_from(text: str) -> BankProfile:
+    """The profile of its JSON."""
     fields = json.loads(text)
     return BankProfile(**{**fields, "disposition": Disposition(**fields["disposition"])})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hindsight_integrations.backends.sqlite.care_schema import CARE
+
 APPLICATION_ID = 0x48494E44  # "HIND": tells our files from other SQLite files
 
 # Row ids of units and entities are AUTOINCREMENT, so that an id once given to an index is never given again.
@@ -38,6 +40,7 @@ CREATE TABLE chunks (
     ordinal INTEGER NOT NULL,
     text TEXT NOT NULL,
     content_hash TEXT NOT NULL,
+    position INTEGER NOT NULL,
     PRIMARY KEY (bank, document, ordinal)
 )
 """,
@@ -47,9 +50,24 @@ CREATE TABLE message_keys (
     thread TEXT NOT NULL,
     message TEXT NOT NULL,
     content_hash TEXT NOT NULL,
+    revision INTEGER NOT NULL,
     PRIMARY KEY (bank, thread, message, content_hash)
 ) WITHOUT ROWID
 """,
+)
+
+# From a message to the units that stand on it: an edited message closes what its earlier version said.
+UNIT_SOURCES = (
+    """
+CREATE TABLE unit_sources (
+    bank INTEGER NOT NULL,
+    thread TEXT NOT NULL,
+    message TEXT NOT NULL,
+    unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
+    PRIMARY KEY (bank, thread, message, unit)
+) WITHOUT ROWID
+""",
+    "CREATE INDEX unit_sources_unit ON unit_sources (unit)",
 )
 
 # `created` is the revision a unit came with; `changed` also moves when its columns do (closed, restored, re-dated).
@@ -82,6 +100,7 @@ CREATE TABLE units (
 """,
     "CREATE INDEX units_created ON units (bank, created)",
     "CREATE INDEX units_changed ON units (bank, changed)",
+    "CREATE INDEX units_record ON units (bank, id) WHERE record IS NOT NULL",
     "CREATE INDEX units_document ON units (bank, document) WHERE document IS NOT NULL",
     """
 CREATE TABLE vectors (
@@ -106,6 +125,8 @@ CREATE TABLE validity_events (
     # The same statement retained twice is one event.
     "CREATE UNIQUE INDEX validity_once ON validity_events (unit, kind, effective_at, coalesce(by_unit, 0), reason)",
     "CREATE INDEX validity_by_unit ON validity_events (by_unit) WHERE by_unit IS NOT NULL",
+    "CREATE INDEX validity_amended ON validity_events (unit, by_unit, effective_at) "
+    "WHERE kind = 'amended' AND by_unit IS NOT NULL",
 )
 
 # `names` keeps an entity's normalised names in order; entity_names and entity_blocks make them searchable.
@@ -209,4 +230,4 @@ CREATE TABLE removed (
     "CREATE INDEX removed_feed ON removed (bank, revision)",
 )
 
-FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *ENTITIES, *GRAPH, *WORK)
+FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *CARE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from sqlite3 import Connection
 
@@ -14,13 +13,13 @@ from hindsight_integrations.backends.ledger_rules import (
     merged_entities,
     unit_references,
 )
-from hindsight_integrations.backends.sqlite import banks, entity_writing, reading
+from hindsight_integrations.backends.sqlite import banks, documents, entity_writing, reading, task_rows
 from hindsight_integrations.backends.sqlite.entity_writing import Target
-from hindsight_integrations.backends.sqlite.rows import UNIT_COLUMNS, mapping_text, unit_row
+from hindsight_integrations.backends.sqlite.rows import UNIT_COLUMNS, unit_row
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import DocumentWrite, WriteSet
+from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
 _FLOAT_BYTES = 4
@@ -39,18 +38,20 @@ def commit(connection: Connection, writes: WriteSet) -> Receipt:
     check_shape(writes, bank.dimension)
     target = Target(connection, bank.id, bank.revision + 1)
     before = connection.total_changes
+    task_rows.complete(connection, bank.id, writes.completed_tasks)
     created = _write_all(target, writes)
+    tasks = task_rows.enqueue(connection, bank.id, writes.tasks)
     if connection.total_changes == before:
         return Receipt(bank.revision, ())
     dimension = len(writes.units[0].vector) // _FLOAT_BYTES if writes.units else bank.dimension
     connection.execute(
         "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
     )
-    return Receipt(target.revision, created)
+    return Receipt(target.revision, created, tasks)
 
 
 def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
-    _write_sources(target, writes)
+    documents.write_sources(target, writes)
     created = _write_units(target, writes)
     units = _unit_rows(target, writes)
     entity_writing.write_entities(target, merged_entities(writes.entities))
@@ -59,28 +60,6 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
     for event in writes.events:
         _write_event(target, event, units)
     return created
-
-
-def _write_sources(target: Target, writes: WriteSet) -> None:
-    target.connection.executemany(
-        "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (target.bank, d.id, d.content_hash, d.context, to_micros(d.mentioned_at), *_document_json(d))
-            for d in writes.documents
-        ],
-    )
-    target.connection.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(target.bank, c.document_id, c.ordinal, c.text, c.content_hash) for c in writes.chunks],
-    )
-    target.connection.executemany(
-        "INSERT INTO message_keys VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(target.bank, key.thread, key.message_id, key.content_hash) for key in writes.messages],
-    )
-
-
-def _document_json(document: DocumentWrite) -> tuple[str, str]:
-    return mapping_text(document.metadata), json.dumps(document.tags)
 
 
 def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
@@ -106,6 +85,7 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
             if write.unit.id in created
         ],
     )
+    documents.write_unit_sources(target, created, writes.units)
     return tuple(created)
 
 

@@ -19,6 +19,7 @@ from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.tempr.recall.amendments import amended_units, with_amendments
 from hindsight_integrations.tempr.recall.channels import (
     Relevance,
     Selection,
@@ -181,11 +182,12 @@ def _finish(
     ids, scores = _Reranking(recalled, view, tools, timer).order(ids, fused)
     query = recalled.query
     with timer.stage("pack"):
-        tokens = view.columns.tokens[view.columns.positions(ids)]
-        kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
+        items = with_amendments(ids, scores, view, query.as_of)
+        kept = pack(items.tokens.tolist(), query.max_tokens, k=query.k)
     with timer.stage("hydrate"):
-        units = _hydrate(recalled, view, ids[kept], scores[kept], lists)
-    return RecallResult(units, int(tokens[kept].sum()), recalled.window, timer.trace)
+        units = _hydrate(recalled, view, items.ids[kept], items.scores[kept], lists)
+        units = amended_units(units, items.amendments, view)
+    return RecallResult(units, int(items.tokens[kept].sum()), recalled.window, timer.trace)
 
 
 class _Reranking:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
+from datetime import MAXYEAR, datetime, tzinfo
 
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.units import MemoryUnit, Record
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 
@@ -54,6 +56,7 @@ class Origin:
         zone: the bank's time zone.
         moments: mention time of each message id.
         mentioned_at: mention time of facts without a known source.
+        ordinals: ordinal of each chunk of the extraction within its document; empty means 0, 1, 2 ...
     """
 
     bank: str
@@ -66,6 +69,7 @@ class Origin:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
+    ordinals: tuple[int, ...] = ()
 
 
 def normalised_text(text: str) -> str:
@@ -95,7 +99,8 @@ def draft_facts(
     drafts: list[Draft] = []
     dropped: list[Dropped] = []
     seen: dict[tuple[str, ...], int] = {}
-    for number, facts in enumerate(chunks):
+    for place, facts in enumerate(chunks):
+        number = origin.ordinals[place] if origin.ordinals else place
         kept: dict[int, int] = {}
         for index, fact in enumerate(facts):
             problem = _problem(fact, origin)
@@ -105,7 +110,19 @@ def draft_facts(
             kept[index] = len(drafts)
             drafts.append(_draft(fact, origin, chunk=number, seen=seen))
         _connect(drafts, facts, kept)
-    return drafts, dropped
+    return in_order(drafts), dropped
+
+
+def in_order(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, mention times that tie set apart by a microsecond each, so that facts told together keep their order."""
+    met: Counter[datetime] = Counter()
+    ordered = []
+    for draft in drafts:
+        said = draft.unit.mentioned_at
+        apart = said + met[said] * MICROSECOND if said.year < MAXYEAR else said
+        ordered.append(replace(draft, unit=replace(draft.unit, mentioned_at=apart)))
+        met[said] += 1
+    return ordered
 
 
 def _problem(fact: ExtractedFact, origin: Origin) -> str:
@@ -156,6 +173,17 @@ def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[
         )
         if claims:
             drafts[position] = replace(drafts[position], causes=claims)
+
+
+def joined(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+    """Several lists of drafts as one; causal claims point at the same drafts as before."""
+    together: list[Draft] = []
+    for drafts in lists:
+        shift = len(together)
+        for draft in drafts:
+            causes = tuple(replace(claim, target=claim.target + shift) for claim in draft.causes)
+            together.append(replace(draft, causes=causes))
+    return together
 
 
 def with_tokens(drafts: Sequence[Draft], tokens: Sequence[int]) -> list[Draft]:

@@ -47,7 +47,13 @@ def content_hash(*parts: str) -> str:
 
 
 def take_in(
-    content: Content, *, now: datetime, zone: tzinfo, thread: str, document_id: str | None = None
+    content: Content,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    thread: str,
+    document_id: str | None = None,
+    append: bool = False,
 ) -> Intake:
     """Check and normalise what is to be retained.
 
@@ -57,6 +63,7 @@ def take_in(
         zone: in which naive times are read.
         thread: the conversation; message ids are unique within it.
         document_id: id of a plain text, if the caller has one.
+        append: the text is to be added to the document of that id.
 
     Raises:
         InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different messages.
@@ -64,7 +71,9 @@ def take_in(
     if isinstance(content, str):
         content = Document(content, id=document_id)
     if isinstance(content, Document):
-        return _take_document(content, now=now, zone=zone)
+        return _take_document(content, now=now, zone=zone, append=append)
+    if append:
+        raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
         return _take_messages(list(content), now=now, zone=zone, thread=thread)
     raise InvalidRequest(
@@ -74,7 +83,14 @@ def take_in(
     )
 
 
-def _take_document(document: Document, *, now: datetime, zone: tzinfo) -> Intake:
+def document_thread(document_id: str) -> str:
+    """The thread under which the versions of a document have their message keys."""
+    return f"document/{document_id}"
+
+
+def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: bool) -> Intake:
+    if append and document.id is None:
+        raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
     text = checked_text(document.text, "text")
     digest = content_hash(text)
     identity = (
@@ -86,7 +102,10 @@ def _take_document(document: Document, *, now: datetime, zone: tzinfo) -> Intake
         timestamp=as_utc(checked_moment(document.timestamp, "timestamp") or now, zone),
         metadata=checked_metadata(document.metadata),
     )
-    return Intake((), taken, (MessageKey(f"document/{identity}", "", digest),))
+    if append:  # the same words added again with another timestamp are said again
+        digest = content_hash(text, str(document.timestamp or ""))
+    added = f"append:{digest}" if append else ""
+    return Intake((), taken, (MessageKey(document_thread(identity), added, digest),))
 
 
 def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str) -> Intake:

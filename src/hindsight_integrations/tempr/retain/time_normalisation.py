@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, tzinfo
 
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after, readable_time
 
 _ISO = re.compile(
@@ -52,7 +53,10 @@ def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | N
     if first is None:
         return None
     last = parse_moment(end) if end else None
-    begins = as_utc(first[0], zone)
+    try:
+        begins = as_utc(first[0], zone)
+    except InvalidRequest:  # the first day of the year 1, east of Greenwich
+        return None
     ends = _after(last, zone) if last else _after(first, zone)
     if ends <= begins:
         ends = _after(first, zone)

@@ -12,6 +12,7 @@ from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.chunking import chunk_text
+from hindsight_integrations.tempr.retain.cues import withdrawals
 from hindsight_integrations.tempr.retain.name_spotting import NameSpotter
 from hindsight_integrations.tempr.retain.names import AGENT_NAMES
 from hindsight_integrations.tempr.time_expressions import find_event_time
@@ -47,10 +48,43 @@ class VerbatimExtractor:
             zone: the bank's time zone.
             aliases: names the bank already knows, found in any case.
         """
-        paragraphs = _PARAGRAPH.split(document.text)
-        passages = [piece for paragraph in paragraphs for piece in chunk_text(paragraph, PASSAGE_CHARACTERS)]
-        spotter = NameSpotter(passages, people=(), aliases=aliases)
-        return [_written(passage, document, spotter, zone) for passage in passages if passage.strip()]
+        pieces = [piece for piece in passages(document.text) if piece.strip()]
+        return self.extract_passages(pieces, timestamp=document.timestamp, zone=zone, aliases=aliases)
+
+    def extract_passages(
+        self,
+        pieces: Sequence[str],
+        *,
+        timestamp: datetime | None,
+        zone: tzinfo = UTC,
+        aliases: Iterable[str] = (),
+    ) -> list[ExtractedFact]:
+        """One fact for each passage of a document, in order.
+
+        Args:
+            pieces: as `passages` cuts them, none of them blank.
+            timestamp: when the document was written; None gives no occurrence.
+            zone: the bank's time zone.
+            aliases: names the bank already knows, found in any case.
+        """
+        spotter = NameSpotter(pieces, people=(), aliases=aliases)
+        return [_written(piece.strip(), timestamp, spotter, zone) for piece in pieces]
+
+
+def passages(text: str) -> list[str]:
+    """A text in paragraphs, longer ones in passages of at most 500 characters; they concatenate to it."""
+    ends = [*(match.end() for match in _PARAGRAPH.finditer(text)), len(text)]
+    paragraphs = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [
+        piece
+        for paragraph in paragraphs
+        for piece in (
+            [paragraph]
+            if len(paragraph.strip()) <= PASSAGE_CHARACTERS
+            else chunk_text(paragraph, PASSAGE_CHARACTERS)
+        )
+        if piece
+    ]
 
 
 def _said(message: Message, spotter: NameSpotter, zone: tzinfo) -> ExtractedFact:
@@ -67,11 +101,12 @@ def _said(message: Message, spotter: NameSpotter, zone: tzinfo) -> ExtractedFact
         occurred_end=end,
         entities=[speaker, *others],
         sources=[message.id] if message.id else [],
+        invalidates=[] if is_agent else withdrawals(message.text, message.speaker),
     )
 
 
-def _written(passage: str, document: Document, spotter: NameSpotter, zone: tzinfo) -> ExtractedFact:
-    start, end = _occurred(passage, document.timestamp, zone)
+def _written(passage: str, timestamp: datetime | None, spotter: NameSpotter, zone: tzinfo) -> ExtractedFact:
+    start, end = _occurred(passage, timestamp, zone)
     return ExtractedFact(
         what=passage, occurred_start=start, occurred_end=end, entities=spotter.names_in(passage)
     )

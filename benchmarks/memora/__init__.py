@@ -1,0 +1,1 @@
+"""Helpers of memora_state.py."""

@@ -1,0 +1,128 @@
+"""The answer to the extraction prompt, read fact by fact: one bad fact, or one bad part of it, spoils no other.
+
+What is asked of a model is the strict schema of `ExtractedFact`; only the reading is lenient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, field_validator
+from pydantic_core import CoreSchema, core_schema
+
+from hindsight_integrations.limits import clean_text
+from hindsight_integrations.model.facts import ExtractedFact
+
+DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
+
+OPTIONAL_PARTS = frozenset(
+    {
+        "when",
+        "where",
+        "who",
+        "why",
+        "occurred_start",
+        "occurred_end",
+        "entities",
+        "causal_relations",
+        "invalidates",
+        "record",
+    }
+)
+"""What a fact can lose and still be true. A bad `what`, `fact_type` or `sources` costs the whole fact."""
+
+Location: TypeAlias = "tuple[int | str, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredFact:
+    """One item of a model's list of facts.
+
+    Attributes:
+        fact: the fact, without the parts that could not be read; None if it is none.
+        said: the item as the model wrote it, shortened, for people.
+        problems: why it, or a part of it, was left out.
+    """
+
+    fact: ExtractedFact | None
+    said: str
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Read leniently; ask (as JSON schema) for an ExtractedFact."""
+        return core_schema.no_info_wrap_validator_function(
+            read_fact,
+            handler.generate_schema(ExtractedFact),
+            serialization=core_schema.plain_serializer_function_ser_schema(_written),
+        )
+
+
+def _written(answered: AnsweredFact) -> dict[str, Any] | None:
+    return answered.fact.model_dump(mode="json") if answered.fact else None
+
+
+def read_fact(value: object, strict: core_schema.ValidatorFunctionWrapHandler) -> AnsweredFact:
+    """One item of the list, cleaned of characters that cannot be stored; never raises for what a model may write."""
+    if isinstance(value, AnsweredFact):
+        return value
+    said = clean_text(str(value)[:200])
+    cleaned = _cleaned(value)
+    try:
+        return AnsweredFact(cast("ExtractedFact", strict(cleaned)), said)
+    except ValidationError as error:
+        problems = _problems(error)
+        reduced = _without(cleaned, [item["loc"] for item in error.errors(include_url=False)])
+    try:
+        return AnsweredFact(cast("ExtractedFact", strict(reduced)), said, problems)
+    except ValidationError as error:
+        return AnsweredFact(None, said, _problems(error))
+
+
+def _problems(error: ValidationError) -> tuple[str, ...]:
+    found = error.errors(include_url=False)
+    return tuple(f"{'.'.join(map(str, item['loc'])) or 'fact'}: {item['msg']}" for item in found[:5])
+
+
+def _without(value: object, places: list[Location]) -> object:
+    """The fact without the optional parts at fault: an item of a list where only that is, else the whole field."""
+    if not isinstance(value, dict):
+        return value
+    fields = dict(value)
+    for name in {place[0] for place in places if place} & OPTIONAL_PARTS:
+        items = {place[1] for place in places if place[0] == name and len(place) > 1}
+        held = fields.pop(name, None)
+        if isinstance(held, list) and items and all(isinstance(item, int) for item in items):
+            fields[name] = [item for number, item in enumerate(held) if number not in items]
+    return fields
+
+
+def _cleaned(value: object, depth: int = 0) -> object:
+    """Texts without control characters and lone surrogates, at any level."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _cleaned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(item, depth + 1) for item in value]
+    return value
+
+
+class ExtractedFacts(BaseModel):
+    """The answer to the extraction prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    facts: list[AnsweredFact] = Field(description="the facts worth remembering, empty if there are none")
+
+    @field_validator("facts")
+    @classmethod
+    def _some_fit(cls, facts: list[AnsweredFact]) -> list[AnsweredFact]:
+        """A list in which nothing at all is a fact has the wrong shape: that is worth asking again."""
+        if facts and not any(item.fact for item in facts):
+            raise ValueError(f"none of them fits the schema: {facts[0].problems[0]}")
+        return facts

@@ -1,0 +1,130 @@
+"""Documents retained again: which passages are known, which are new, which are gone (design section 5). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from hindsight_integrations.model.requests import Document
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
+from hindsight_integrations.ports.document_shelf import StoredDocument
+from hindsight_integrations.tempr.retain.intake import content_hash
+
+Cut = Callable[[str], Sequence[str]]
+"""Cuts a text into passages that concatenate to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlan:
+    """What retaining a document would change.
+
+    Attributes:
+        document: with its whole text, what was there before `append` included.
+        basis: content hash of the stored version this was planned on; None if there was none.
+        fresh: passages to extract, with ordinals of their own.
+        moved: known passages that stand elsewhere now.
+        gone: passages that are no longer part of it.
+    """
+
+    document: Document
+    basis: str | None
+    fresh: tuple[ChunkWrite, ...]
+    moved: tuple[ChunkWrite, ...] = ()
+    gone: tuple[ChunkWrite, ...] = ()
+
+    @property
+    def chunks(self) -> tuple[ChunkWrite, ...]:
+        """All rows that change."""
+        return (*self.fresh, *self.moved, *self.gone)
+
+
+def plan_document(
+    document: Document, stored: StoredDocument | None, cut: Cut, *, append: bool = False, anew: bool = False
+) -> DocumentPlan:
+    """Compare a document with what is stored of it.
+
+    Stored passages are looked up in the new text, and only the text between them is cut anew: a sentence added at the
+    top does not shift every border below it.
+
+    Args:
+        document: with id; its text is the new version, or what is to be added.
+        stored: the version in the ledger.
+        cut: makes passages.
+        append: the text comes after what is stored.
+        anew: stored passages are not looked for.
+    """
+    identity = document.id or ""
+    known = stored.chunks if stored else ()
+    text = _appended(stored, document.text) if append and stored else document.text
+    places = {} if anew else _places(text, known)
+    pieces = _pieces(text, places, cut)
+    ordinal = stored.next_ordinal if stored else 0
+    fresh: list[ChunkWrite] = []
+    moved: list[ChunkWrite] = []
+    for position, piece in enumerate(pieces):
+        if isinstance(piece, str):
+            fresh.append(
+                ChunkWrite(identity, ordinal + len(fresh), piece, content_hash(piece), position=position)
+            )
+        elif piece.position != position:
+            moved.append(replace(piece, position=position))
+    kept = {chunk.ordinal for chunk in places.values()}
+    gone = tuple(replace(chunk, position=NOWHERE) for chunk in known if chunk.ordinal not in kept)
+    basis = stored.content_hash if stored else None
+    return DocumentPlan(replace(document, text=text), basis, tuple(fresh), tuple(moved), gone)
+
+
+def _appended(stored: StoredDocument, text: str) -> str:
+    before = stored.text
+    return before + text if before.endswith("\n") else f"{before}\n{text}"
+
+
+def _places(text: str, chunks: Sequence[ChunkWrite]) -> dict[int, ChunkWrite]:
+    """Where each stored passage still stands whole in the text: first those in their old order, then moved ones."""
+    places: dict[int, ChunkWrite] = {}
+    cursor = 0
+    missing = []
+    for chunk in (chunk for chunk in chunks if chunk.text):  # an erased one has no text left
+        at = _find(text, chunk.text, cursor, ())
+        if at < 0:
+            missing.append(chunk)
+            continue
+        places[at] = chunk
+        cursor = at + len(chunk.text)
+    for chunk in missing:
+        at = _find(text, chunk.text, 0, places.items())
+        if at >= 0:
+            places[at] = chunk
+    return places
+
+
+def _find(text: str, passage: str, start: int, taken: Iterable[tuple[int, ChunkWrite]]) -> int:
+    """The first place from `start` on where the passage stands between breaks and nothing else was found; -1 if none."""
+    at = text.find(passage, start)
+    while at >= 0:
+        end = at + len(passage)
+        free = all(end <= first or at >= first + len(chunk.text) for first, chunk in taken)
+        if free and _is_break(text, at) and _is_break(text, end):
+            return at
+        at = text.find(passage, at + 1)
+    return -1
+
+
+def _is_break(text: str, at: int) -> bool:
+    """Whether a passage may begin or end here: not inside a word."""
+    return at in (0, len(text)) or not (text[at - 1].isalnum() and text[at].isalnum())
+
+
+def _pieces(text: str, places: dict[int, ChunkWrite], cut: Cut) -> list[str | ChunkWrite]:
+    """The text in order: known passages as they are, what lies between them cut; they concatenate to the text."""
+    pieces: list[str | ChunkWrite] = []
+    cursor = 0
+    for at in sorted(places):
+        pieces += _cut_gap(text[cursor:at], cut)
+        pieces.append(places[at])
+        cursor = at + len(places[at].text)
+    return [*pieces, *_cut_gap(text[cursor:], cut)]
+
+
+def _cut_gap(text: str, cut: Cut) -> list[str]:
+    return list(cut(text)) if text else []

@@ -1,0 +1,449 @@
+"""Work that waits: a model that is down, slow or limited, passages parked and queued, and tasks that fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+
+from hindsight_integrations import (
+    Document,
+    EngineClosed,
+    FactType,
+    Hindsight,
+    HindsightConfig,
+    InvalidRequest,
+    Message,
+    ModelUnavailable,
+)
+from hindsight_integrations.config import (
+    ExtractionMode,
+    KeywordBackend,
+    OnModelFailure,
+    RetainConfig,
+    StorageConfig,
+    VectorBackend,
+)
+from hindsight_integrations.errors import ModelRefused, TaskClosed
+from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.arrays import NEVER
+from hindsight_integrations.tempr.retain.background import LEASE, MAX_ATTEMPTS
+from hindsight_integrations.tempr.retain.waiting import retry_delay
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+STORAGE = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+TALK = [
+    Message("Yesterday I bought a red kayak.", "Alice", "2024-05-03T10:00", id="m1"),
+    Message("Will you give it a name?", "assistant", "2024-05-03T10:01", id="m2"),
+    Message("Thunder, after the storm.", "Alice", "2024-05-03T10:02", id="m3"),
+]
+KAYAK = {
+    "what": "Alice bought a red kayak.",
+    "sources": ["m1"],
+    "occurred_start": "2024-05-02",
+    "entities": [{"text": "Alice", "type": "PERSON"}],
+}
+NAMED = {"what": "Alice named the kayak Thunder.", "sources": ["m3"]}
+DOWN = ModelUnavailable("test", "down")
+ABOUT: dict[str, Any] = {
+    "thread": "t1",
+    "context": "a chat",
+    "tags": ["boats"],
+    "metadata": {"source": "app"},
+    "entities": ["Boat Club"],
+}
+
+Opened = Callable[..., Hindsight]
+
+
+def settings(**retain: Any) -> HindsightConfig:
+    return HindsightConfig(storage=STORAGE, retain=RetainConfig(**retain), time_zone="Europe/Lisbon")
+
+
+QUEUE = settings(on_model_failure="queue")
+
+
+@pytest.fixture
+def opened(opener: Any) -> Opened:
+    """Opens an engine on exact numpy and FTS5 whose model replays a script."""
+
+    def open_engine(script: Any, config: HindsightConfig = QUEUE, path: str | Path = ":memory:") -> Hindsight:
+        return opener(path, model=ScriptedModel(script), config=config)
+
+    return open_engine
+
+
+def units(engine: Hindsight, bank: str = "alice") -> list[MemoryUnit]:
+    """Every valid unit of a bank."""
+    ledger = engine.asynchronous._tools.ledger
+    columns = ledger.columns(bank, 0)
+    return list(ledger.units(bank, columns.ids[columns.closed == NEVER]).values())
+
+
+def states(engine: Hindsight) -> list[TaskState]:
+    return [task.state for task in engine.bank("alice").tasks()]
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[[Sequence[ServerReply]], ChatOpenAI]]:
+    """A ChatOpenAI that talks to a local server with a script."""
+    servers: list[OpenAIServer] = []
+
+    def serve(replies: Sequence[ServerReply]) -> ChatOpenAI:
+        server = OpenAIServer(replies)
+        servers.append(server)
+        server.__enter__()
+        return ChatOpenAI(model="gpt-test", base_url=server.url, api_key="k", max_retries=0, timeout=0.3)
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+TROUBLES = [Status(429), Status(503), Hang()]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
+def test_by_default_a_model_in_trouble_leaves_nothing_written(
+    opener: Any, serving: Any, trouble: ServerReply
+) -> None:
+    """Rate limit, outage and timeout are ModelUnavailable; neither messages nor tasks are kept, and a retry works."""
+    engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=settings())
+    bank = engine.bank("alice")
+    with pytest.raises(ModelUnavailable):
+        bank.retain(TALK)
+    assert (units(engine), bank.tasks()) == ([], [])
+    assert bank.retain(TALK).created == 1
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
+def test_queued_a_model_in_trouble_costs_no_message(opener: Any, serving: Any, trouble: ServerReply) -> None:
+    """With on_model_failure="queue" the retain succeeds, says what waits, and settle extracts it later, once."""
+    engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=QUEUE)
+    bank = engine.bank("alice")
+    result = bank.retain(TALK)
+    assert (result.created, result.parked, len(result.queued)) == (0, (), 1)
+    assert "unavailable" in result.queued[0].reason
+    assert bank.retain(TALK).skipped_messages == 3
+    settled = bank.settle()
+    assert (settled.done, settled.created, dict(settled.failed)) == ((result.queued[0].task,), 1, {})
+    assert settled.tokens_in > 0
+    assert states(engine) == [TaskState.DONE]
+    assert [unit.text for unit in units(engine)] == ["Alice bought a red kayak."]
+
+
+def test_a_refused_key_is_queued_too(opened: Opened) -> None:
+    """A key that expired overnight loses nothing where the caller asked never to fail."""
+    engine = opened([ModelRefused("test", "expired"), {"facts": [KAYAK]}])
+    bank = engine.bank("alice")
+    assert "ModelRefused" in bank.retain(TALK).queued[0].reason
+    assert bank.settle().created == 1
+
+
+@pytest.mark.parametrize("failure", [DOWN, "no json"], ids=["queued", "parked"])
+def test_a_passage_extracted_later_is_as_it_would_have_been(
+    opened: Opened, failure: Any, clock: FrozenClock
+) -> None:
+    """Later extraction gives the same unit, id, sources, times, thread, context, tags and entities as the retain would."""
+    at_once, later = (
+        opened([{"facts": [KAYAK]}]),
+        opened([failure] * (3 if failure == "no json" else 1) + [{"facts": [KAYAK]}]),
+    )
+    at_once.bank("alice").retain(TALK, **ABOUT)
+    later.bank("alice").retain(TALK, **ABOUT)
+    clock.advance(timedelta(days=40))
+    assert later.bank("alice").settle().created == 1
+    assert units(later) == units(at_once)
+    (unit,) = units(later)
+    assert (unit.thread, unit.sources, unit.tags) == ("t1", ("m1",), ("boats",))
+    assert unit.occurred is not None
+    assert unit.occurred.start == datetime(2024, 5, 1, 23, tzinfo=UTC)  # Lisbon's midnight
+    found = later.bank("alice").recall("kayak").units[0]
+    assert set(found.entities) == {"Alice", "Boat Club"}
+
+
+def test_a_document_passage_extracted_later_keeps_its_place(opened: Opened, clock: FrozenClock) -> None:
+    """Of a long document only the passage that failed waits; extracted later it has the document's id, time and chunk."""
+    text = "\n\n".join(f"Part {n}. " + "word " * 30 for n in range(3))
+    document = Document(text, "d1", "2024-01-01", {"shelf": "a"})
+
+    def answer(calls: list[int]) -> Callable[[Any], Any]:
+        def reply(messages: Any) -> Any:
+            part = next(n for n in range(3) if f"Part {n}." in messages[1].text)
+            calls.append(part)
+            bad = part == 1 and calls.count(1) <= 3
+            return "no json" if bad else {"facts": [{"what": f"Told in part {part}."}]}
+
+        return reply
+
+    config = settings(chunk_characters=170)
+    engine, whole = opened(answer([]), config), opened(answer([1, 1, 1]), config)
+    result = engine.bank("alice").retain(document)
+    assert (result.created, [p.chunk for p in result.parked]) == (2, [1])
+    whole.bank("alice").retain(document)
+    clock.advance(HOUR)
+    assert engine.bank("alice").settle().created == 1
+
+    # Facts told at one instant are set apart by microseconds in the order they were written; the rest is the same.
+    both = [
+        sorted((replace(u, mentioned_at=u.mentioned_at.replace(microsecond=0)) for u in units(e)), key=str)
+        for e in (engine, whole)
+    ]
+    assert both[0] == both[1]
+    assert sorted(unit.chunk for unit in units(engine)) == [0, 1, 2]
+    assert engine.bank("alice").retain(document).created == 0
+
+
+def test_one_bad_chunk_does_not_hold_the_others_back(opened: Opened) -> None:
+    """Facts of good chunks and the parked passage of a bad one come in one commit; tokens of all calls are counted."""
+
+    def reply(messages: Any) -> Any:
+        return "no json" if "[m1]" in messages[1].text.partition("<<<PASSAGE")[2] else {"facts": [NAMED]}
+
+    engine = opened(reply, settings(chunk_characters=60))
+    result = engine.bank("alice").retain(TALK)
+    assert (result.created, result.revision, [p.chunk for p in result.parked]) == (1, 1, [0])
+    assert result.tokens_out == 2 * 3 + len(json.dumps({"facts": [NAMED]}).split())
+    assert states(engine) == [TaskState.PENDING]
+
+
+def test_every_stage_shows_in_the_result(opened: Opened) -> None:
+    """Repair, screening, unknown sources and parts dropped are all told in one RetainResult."""
+    facts = [
+        {**KAYAK, "causal_relations": [{"target_fact_index": 1, "relation_type": "causes", "strength": 7}]},
+        NAMED,
+        {"what": "I recommended a name.", "sources": ["m2"], "fact_type": "experience"},
+        {"what": "Said elsewhere.", "sources": ["m9"]},
+        {"what": "loop " * 99, "sources": ["m1"]},
+    ]
+    engine = opened(["prose", {"facts": facts}])
+    result = engine.bank("alice").retain([*TALK, {"role": "system", "content": "be kind"}])
+    assert result.counts == {FactType.WORLD: 2, FactType.EXPERIENCE: 1}
+    reasons = [item.reason for item in result.dropped]
+    for piece in ("not conversation", "strength", "repeats itself", "not given: m9"):
+        assert any(piece in reason for reason in reasons), reasons
+    assert len(reasons) == 4
+    assert (result.parked, result.queued) == ((), ())
+
+
+def test_settle_is_idempotent(opened: Opened) -> None:
+    """Settling again does nothing, costs no call and changes no revision."""
+    engine = opened([DOWN, {"facts": [KAYAK]}])
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    bank.settle()
+    before = engine.asynchronous._tools.ledger.revision("alice")
+    again = bank.settle()
+    assert (again.done, again.created, dict(again.failed)) == ((), 0, {})
+    assert engine.asynchronous._tools.ledger.revision("alice") == before
+
+
+def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened, clock: FrozenClock) -> None:
+    """A model that stays down is asked after 1, 2, 4 ... minutes; the task dies at last, and can be revived."""
+    engine = opened([DOWN] * (1 + MAX_ATTEMPTS) + [{"facts": [KAYAK]}])
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        assert len(bank.settle().failed) == 1
+        assert bank.settle().failed == {}
+        assert bank.tasks()[0].attempts == attempt
+        clock.advance(retry_delay(attempt))
+    (task,) = bank.tasks()
+    assert (task.state, "unavailable" in task.reason) == (TaskState.DEAD, True)
+    assert bank.settle().done == ()
+    assert bank.retry_parked() == 1
+    assert bank.settle().created == 1
+
+
+def test_delays_double_up_to_an_hour() -> None:
+    """The waiting times are as documented."""
+    minutes = [retry_delay(attempts) / MINUTE for attempts in (1, 2, 3, 6, 7, 500)]
+    assert minutes == [1, 2, 4, 32, 60, 60]
+
+
+def enqueue(engine: Hindsight, payload: str, clock: FrozenClock) -> None:
+    """Put a task of the test's own into the queue, due before all others."""
+    bank = engine.bank("alice").asynchronous
+    due = clock.now() - HOUR
+    write = WriteSet(
+        "alice",
+        engine.asynchronous._tools.ledger.revision("alice"),
+        tasks=(TaskWrite(TaskKind.EXTRACT_QUEUED, payload, due),),
+    )
+    engine.asynchronous._tools.ledger.commit(write)
+    bank._projection.catch_up()
+
+
+@pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])
+def test_a_poisoned_task_blocks_no_other(opened: Opened, clock: FrozenClock, payload: str) -> None:
+    """A damaged payload fails on its own, first in line though it is; what is behind it is done in the same settle."""
+    engine = opened([DOWN, {"facts": [KAYAK]}])
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    enqueue(engine, payload, clock)
+    settled = bank.settle()
+    assert (settled.created, len(settled.failed)) == (1, 1)
+    assert "payload cannot be read" in next(iter(settled.failed.values()))
+    assert states(engine) == [TaskState.DONE, TaskState.PENDING]
+
+
+def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> None:
+    """An exception nobody foresaw (a vendor's 400 for one passage) is that task's failure, and the reason is kept."""
+
+    def reply(messages: Any) -> Any:
+        calls.append(messages)
+        if len(calls) <= 2:
+            raise DOWN
+        if "[m1]" in messages[1].text.partition("<<<PASSAGE")[2]:
+            raise KeyError("context_length_exceeded")
+        return {"facts": [NAMED]}
+
+    calls: list[Any] = []
+    engine = opened(reply, settings(on_model_failure="queue", chunk_characters=60))
+    bank = engine.bank("alice")
+    assert len(bank.retain(TALK).queued) == 2
+    settled = bank.settle()
+    assert (settled.created, len(settled.done)) == (1, 1)
+    assert "KeyError: 'context_length_exceeded'" in bank.tasks()[0].reason
+
+
+def test_a_killed_process_task_is_taken_again_once_its_lease_ends(
+    opened: Opened, clock: FrozenClock, tmp_path: Path
+) -> None:
+    """A kill between lease and commit delays the task by its lease, and repeats nothing that was written."""
+    engine = opened([DOWN], path=tmp_path)
+    engine.bank("alice").retain(TALK)
+    ledger, now = engine.asynchronous._tools.ledger, clock.now()
+    assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
+    engine.close()
+    engine = opened([{"facts": [KAYAK]}], path=tmp_path)
+    bank = engine.bank("alice")
+    assert (bank.settle().done, states(engine)) == ((), [TaskState.LEASED])
+    clock.advance(LEASE)
+    assert (bank.settle().created, states(engine)) == (1, [TaskState.DONE])
+    assert bank.tasks()[0].payload == ""
+
+
+def test_a_task_that_kills_its_process_each_time_is_given_up(opened: Opened, clock: FrozenClock) -> None:
+    """Leases that end without an outcome count as attempts, so a crash loop ends."""
+    engine = opened([DOWN])
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    ledger = engine.asynchronous._tools.ledger
+    for _ in range(MAX_ATTEMPTS):
+        now = clock.advance(LEASE)
+        assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
+    clock.advance(LEASE)
+    bank.settle()
+    assert states(engine) == [TaskState.DEAD]
+
+
+def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: FrozenClock) -> None:
+    """A slow holder whose lease ran out and the one who took over leave one copy; the loser's commit is refused."""
+    bank: Any = None
+
+    def reply(messages: Any) -> Any:
+        calls.append(messages)
+        if len(calls) == 1:
+            raise DOWN
+        if len(calls) == 2:  # while this model call runs, the lease ends and another settle does the task
+            clock.advance(LEASE)
+            bank.settle()
+            return {"facts": [{**KAYAK, "what": "Alice bought a kayak that was red."}]}
+        return {"facts": [KAYAK]}
+
+    calls: list[Any] = []
+    engine = opened(reply)
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    settled = bank.settle()
+    assert [unit.text for unit in units(engine)] == ["Alice bought a red kayak."]
+    assert TaskClosed.__name__ in next(iter(settled.failed.values()))
+    assert states(engine) == [TaskState.DONE]
+
+
+def test_an_edited_message_is_not_extracted_in_its_old_wording(opened: Opened) -> None:
+    """What waited and was edited meanwhile is read in its new wording only."""
+    engine = opened([DOWN, {"facts": [{**KAYAK, "what": "Alice bought a blue canoe."}]}])
+    bank = engine.bank("alice")
+    bank.retain(TALK[:1])
+    bank.retain([replace(TALK[0], text="Yesterday I bought a blue canoe.", timestamp="2024-05-03T11:00")])
+    settled = bank.settle()
+    assert (settled.created, len(settled.done)) == (0, 1)
+    assert "replaced since" in settled.dropped[0].reason
+    assert [unit.text for unit in units(engine)] == ["Alice bought a blue canoe."]
+
+
+def test_without_a_model_passages_wait_on(opener: Any, tmp_path: Path) -> None:
+    """An engine opened without a model leaves queued passages alone, uses up no attempt, and settles what it can."""
+    engine = opener(tmp_path, model=ScriptedModel([DOWN]), config=QUEUE)
+    engine.bank("alice").retain(TALK)
+    engine.close()
+    engine = opener(tmp_path, config=QUEUE)
+    assert engine.bank("alice").settle().done == ()
+    assert [(task.state, task.attempts) for task in engine.bank("alice").tasks()] == [(TaskState.PENDING, 0)]
+
+
+def test_nothing_runs_after_close(opened: Opened) -> None:
+    """A closed engine does no more work; what waits is there when it is opened again."""
+    engine = opened([DOWN])
+    bank = engine.bank("alice")
+    bank.retain(TALK)
+    engine.close()
+    for verb in (bank.settle, bank.tasks, bank.retry_parked):
+        with pytest.raises(EngineClosed):
+            verb()
+
+
+def test_modes_and_guidelines_reach_the_model(opened: Opened) -> None:
+    """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
+    asked = {}
+    for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):
+        model = ScriptedModel([{"facts": [KAYAK]}])
+        engine = opened([], settings(extraction=mode, guidelines=guidelines))
+        engine.asynchronous._tools.llm._model._chat_model = model  # type: ignore[union-attr]
+        engine.bank("alice").retain(TALK)
+        asked[mode] = str(model.prompts[0][0].text)
+    assert "Concise and self-contained" in asked["concise"]
+    assert "Narrative and self-contained" in asked["custom"]
+    assert "<<<GUIDELINES\nNote every price.\nGUIDELINES>>>" in asked["custom"]
+    assert asked["narrative"] == asked["custom"].partition("\n\nThe owner of this memory")[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"extraction": "custom"},
+        {"extraction": "narrative", "guidelines": "Note every price."},
+        {"extraction": "telepathic"},
+        {"on_model_failure": "shrug"},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+    """Guidelines nobody would read, custom extraction without any, and misspelt choices fail when they are written."""
+    with pytest.raises(InvalidRequest):
+        RetainConfig(**options)
+
+
+@pytest.mark.parametrize("mode", [ExtractionMode.CONCISE, ExtractionMode.NARRATIVE])
+def test_modes_that_need_a_model_say_so(mode: ExtractionMode) -> None:
+    """Asking for extraction by a model without naming one fails at open."""
+    with pytest.raises(InvalidRequest, match="Pass model="):
+        Hindsight.open(":memory:", config=settings(extraction=mode))
+
+
+def test_queueing_can_be_chosen_by_the_environment() -> None:
+    """HINDSIGHT_ON_MODEL_FAILURE sets the choice."""
+    config = HindsightConfig.from_env({"HINDSIGHT_ON_MODEL_FAILURE": "queue"})
+    assert config.retain.on_model_failure is OnModelFailure.QUEUE

@@ -1,0 +1,236 @@
+"""Many retains at once: batches, progress, resumption, and one bad item among good ones."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
+from hindsight_integrations.in_flight import InFlight
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+KILLED = """
+import os, signal, sys
+from hindsight_integrations import Hindsight, RetainItem
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+def progress(done, total):
+    if done >= 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+items = [RetainItem(f"Note {n} is about plum number {n}.", document_id=f"d{n}") for n in range(40)]
+with Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None) as engine:
+    engine.bank("notes").retain_many(items, progress=progress, batch_size=10)
+"""
+
+
+def notes(count: int) -> list[RetainItem]:
+    return [RetainItem(f"Note {n} is about plum number {n}.", document_id=f"d{n}") for n in range(count)]
+
+
+def test_texts_conversations_and_facts_go_in_together(real: Hindsight) -> None:
+    """Every kind of content becomes what `retain` would have made of it, with its own tags, thread and times."""
+    bank = real.bank("mixed")
+    told = [{"what": "Bob bought a rope.", "sources": ["m1"], "entities": [{"text": "Bob"}]}]
+    items = [
+        RetainItem("The kayak is red.", document_id="d", tags=["boats"], metadata={"page": 3}),
+        RetainItem(Document("The shed is old.", id="e"), timestamp="2024-05-03"),
+        RetainItem([{"role": "user", "content": "I like plums."}], thread="t"),
+        RetainItem(
+            [{"role": "user", "content": "Rope!", "id": "m1"}], thread="u", facts=told, entities=["Club"]
+        ),
+    ]
+    result = bank.retain_many(items)
+    assert ([item.result.created for item in result.items if item.result], result.failed) == (
+        [1, 1, 1, 1],
+        (),
+    )
+    found = {item.unit.text: item for item in bank.recall("kayak shed plums rope").units}
+    assert found["The kayak is red."].unit.tags == ("boats",)
+    assert found["The shed is old."].unit.mentioned_at.day == 3
+    assert found["user: I like plums."].unit.thread == "t"
+    assert set(found["Bob bought a rope."].entities) == {"Bob", "Club"}
+
+
+def test_bulk_and_single_retains_make_the_same_memories(light: Hindsight) -> None:
+    """The same ids come out whichever way a conversation went in, so either can be repeated with the other."""
+    talk = [{"role": "user", "name": "Alice", "content": "I like plums.", "id": "m1"}]
+    one = light.bank("alice").retain(talk, thread="t").unit_ids
+    again = light.bank("alice").retain_many([RetainItem(talk, thread="t")])
+    assert (again.created, light.bank("alice").count(), len(one)) == (0, 1, 1)
+
+
+def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
+    """Causal claims of one item never point into another item of the same batch."""
+    flood = [
+        {"what": "A storm came.", "sources": ["m"]},
+        {
+            "what": "The shed flooded.",
+            "sources": ["m"],
+            "causal_relations": [{"target_fact_index": 0, "relation_type": "caused_by"}],
+        },
+    ]
+    talk = [{"role": "user", "content": "storm", "id": "m"}]
+    bank = light.bank("b")
+    ids = [bank.retain_many([RetainItem(talk, thread=name, facts=flood) for name in "xyz"]).items[1].result]
+    assert ids[0] is not None
+    ledger = light.asynchronous._tools.ledger
+    rows = ledger.row_ids("b", ids[0].unit_ids)
+    edges = ledger.graph("b", 0)[1]
+    causal = [
+        (s, t) for s, t, code in zip(edges.sources, edges.targets, edges.codes, strict=True) if code >= 2
+    ]
+    assert (rows[ids[0].unit_ids[1]], rows[ids[0].unit_ids[0]]) in causal
+    assert len(causal) == 3
+
+
+def test_progress_counts_to_the_end(light: Hindsight) -> None:
+    """The callback hears of every batch, and the last call says all is done."""
+    heard: list[tuple[int, int]] = []
+    light.bank("notes").retain_many(
+        notes(25), progress=lambda done, of: heard.append((done, of)), batch_size=10
+    )
+    assert heard == [(10, 25), (20, 25), (25, 25)]
+
+
+def test_one_bad_item_does_not_stop_the_others(light: Hindsight) -> None:
+    """The bad item's error is in the result at its place; nothing of it is stored, all others are."""
+    bank = light.bank("notes")
+    items = [*notes(2), RetainItem("   "), RetainItem([{"role": "user"}]), *notes(4)[2:]]
+    result = bank.retain_many(items)
+    assert [place for place, _ in result.failed] == [2, 3]
+    assert all(isinstance(error, InvalidRequest) for _, error in result.failed)
+    assert (result.created, bank.count()) == (4, 4)
+
+
+class Choosy(HashEmbedder):
+    """An embedder that gives NaN for texts about poison."""
+
+    def embed_documents(self, texts: Any) -> Any:
+        vectors = super().embed_documents(texts)
+        vectors[[("poison" in text) for text in texts]] = np.nan
+        return vectors
+
+
+def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Any) -> None:
+    """A batch that fails as a whole is taken apart, so that only the item at fault is left out."""
+    bank = opener(embeddings=Choosy()).bank("notes")
+    result = bank.retain_many([*notes(3), RetainItem("This is poison.")])
+    assert [(place, type(error).__name__) for place, error in result.failed] == [(3, "MalformedOutput")]
+    assert (result.created, bank.count()) == (3, 3)
+    assert bank.retain("Not that.").created == 1
+
+
+def test_what_is_no_item_is_refused(light: Hindsight) -> None:
+    """A bare string or a batch size of zero is a mistake of the caller, named before anything is written."""
+    bank = light.bank("notes")
+    with pytest.raises(InvalidRequest, match="RetainItem"):
+        bank.retain_many(["text"])  # type: ignore[list-item]
+    with pytest.raises(InvalidRequest, match="batch_size"):
+        bank.retain_many(notes(1), batch_size=0)
+    assert bank.retain_many([]).items == ()
+
+
+def test_two_versions_in_one_call_end_with_the_later(light: Hindsight) -> None:
+    """Of one document given twice, the later text is what is remembered."""
+    bank = light.bank("notes")
+    bank.retain_many(
+        [RetainItem("The kayak is red.", document_id="d"), RetainItem("The kayak is blue.", document_id="d")]
+    )
+    assert [item.unit.text for item in bank.recall("kayak").units] == ["The kayak is blue."]
+
+
+def test_the_same_call_twice_leaves_one_copy(real: Hindsight) -> None:
+    """The second call skips everything and says so."""
+    bank = real.bank("notes")
+    first, second = bank.retain_many(notes(30), batch_size=8), bank.retain_many(notes(30), batch_size=8)
+    assert (first.created, second.created, second.failed, bank.count()) == (30, 0, (), 30)
+
+
+def test_a_killed_run_is_finished_by_the_next(tmp_path: Path) -> None:
+    """After a SIGKILL between batches the same call does the rest: every note once, found by every index."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None) as engine:
+        bank = engine.bank("notes")
+        before = bank.count()
+        result = bank.retain_many(notes(40), batch_size=10)
+        assert (before, result.created, bank.count()) == (20, 20, 40)
+        found = bank.recall("Note 7 is about plum number 7.", k=1).units[0]
+        assert {"semantic", "keyword"} <= set(found.channels)
+        assert engine.doctor().failures == {}
+
+
+def test_many_threads_with_the_same_items_leave_one_copy(light: Hindsight) -> None:
+    """Bulk and single retains of the same notes at the same time do not double anything, or wait for ever."""
+    bank = light.bank("notes")
+
+    def work(turn: int) -> int:
+        if turn % 2:
+            return sum(bank.retain(item.content, document_id=item.document_id).created for item in notes(12))
+        return bank.retain_many(notes(12), batch_size=5).created
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(work, range(8)))
+    assert (sum(made), bank.count()) == (12, 12)
+
+
+def test_async_and_sync_faces_agree() -> None:
+    """The async verb does the same from any event loop."""
+
+    async def run() -> int:
+        async with AsyncHindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None) as engine:
+            bank = await engine.bank("notes")
+            results = await asyncio.gather(*(bank.retain_many(notes(6)) for _ in range(4)))
+            return sum(result.created for result in results)
+
+    assert asyncio.run(run()) == 6
+
+
+def test_a_cancelled_waiter_does_not_block_the_next() -> None:
+    """Giving up while waiting for somebody else's retain leaves the way free for others."""
+
+    async def run() -> list[str]:
+        guard, order = InFlight(), []
+        entered, leave = asyncio.Event(), asyncio.Event()
+
+        async def first() -> None:
+            async with guard.alone(["a", "b"]):
+                entered.set()
+                await leave.wait()
+                order.append("first")
+
+        async def next_one() -> None:
+            async with guard.alone(["b", "c"]):
+                order.append("next")
+
+        holder = asyncio.create_task(first())
+        await entered.wait()
+        waiter, third = asyncio.create_task(next_one()), asyncio.create_task(next_one())
+        await asyncio.sleep(0)
+        waiter.cancel()
+        leave.set()
+        await asyncio.wait([holder, waiter, third])
+        return order
+
+    assert asyncio.run(run()) == ["first", "next"]
+
+
+def test_the_speed_benchmark_runs() -> None:
+    """Two hundred facts go through the benchmark as a reader would start it, and it reports every stage and the links."""
+    script = Path(__file__).resolve().parents[2] / "benchmarks" / "retain_speed.py"
+    command = [sys.executable, str(script), "--sizes", "200", "--real", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "200 facts, synthetic" in done.stdout
+    assert all(
+        stage in done.stdout for stage in ("resolve entities", "into Chroma", "commit", "links a unit")
+    )

@@ -1,0 +1,137 @@
+"""Who is who, by hand: merge, split, alias, undo; answers and later retains follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, Message
+
+PEOPLE = ["Robert Miller", "Bob", "Captain"]
+
+
+def said(bank: MemoryBank, *texts: str) -> None:
+    """Retain facts whose entities an extraction would have named: people, boats and places."""
+    start = bank.count()
+    for place, text in enumerate(texts, start):
+        found = [{"text": name, "type": "PERSON"} for name in PEOPLE if name in text]
+        found += [{"text": "Thunder", "type": "PRODUCT"}] if "Thunder" in text else []
+        found += [{"text": "Lisbon", "type": "LOCATION"}] if "Lisbon" in text else []
+        message = Message(text, "Narrator", f"2024-05-{place + 1:02}", id=f"m{place}")
+        bank.retain([message], facts=[{"what": text, "sources": [f"m{place}"], "entities": found}])
+
+
+@pytest.fixture
+def bank(light: Hindsight) -> MemoryBank:
+    bank = light.bank("b")
+    said(
+        bank, "Robert Miller sails the Thunder.", "Bob bought rope in Lisbon.", "Bob painted the Thunder red."
+    )
+    return bank
+
+
+def names(bank: MemoryBank) -> dict[str, int]:
+    return {entity.name: entity.mentions for entity in bank.entities() if entity.name != "Narrator"}
+
+
+def about(bank: MemoryBank, query: str) -> dict[str, tuple[str, ...]]:
+    return {item.unit.text: item.entities for item in bank.recall(query).units}
+
+
+def test_entities_are_listed(bank: MemoryBank) -> None:
+    """Entities come with type, names and mention counts, the most mentioned first; a prefix narrows them."""
+    assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
+    assert [(e.name, e.names) for e in bank.entities("ROB")] == [("Robert Miller", ("robert miller",))]
+    assert len(bank.entities(limit=2)) == 2
+    with pytest.raises(InvalidRequest, match="limit"):
+        bank.entities(limit=0)
+
+
+def test_two_merged_entities_are_one_and_can_be_parted(bank: MemoryBank) -> None:
+    """After a merge both names mean one entity, in memories, graph and later retains; undo puts all back."""
+    before = names(bank), about(bank, "rope in Lisbon")
+    change = bank.merge_entities("Robert Miller", "Bob")
+    assert names(bank) == {"Robert Miller": 3, "Thunder": 2, "Lisbon": 1}
+    assert "Robert Miller" in next(iter(about(bank, "rope in Lisbon").values()))
+    bank.undo_entity_change(change.id)
+    assert (names(bank), about(bank, "rope in Lisbon")) == before
+    assert [c.undone for c in bank.entity_changes()] == [True]
+    bank.merge_entities("Robert Miller", "Bob")
+    said(bank, "Bob sold the Thunder.")
+    assert names(bank)["Robert Miller"] == 4
+
+
+def test_the_graph_follows_a_merge(bank: MemoryBank) -> None:
+    """What the graph knows of an entity's memories changes with the merge and with its undoing, without reopening."""
+
+    def degrees() -> list[int]:
+        view = bank.asynchronous._projection.view()
+        rows = view.ledger.entity_rows("b", [entity.id for entity in bank.entities()])
+        counts = {key: int(view.graph.degrees(np.array([row]))[0]) for key, row in rows.items()}
+        return [counts[entity.id] for entity in bank.entities()]
+
+    assert degrees() == [entity.mentions for entity in bank.entities()]
+    change = bank.merge_entities("Robert Miller", "Bob")
+    assert degrees() == [entity.mentions for entity in bank.entities()]
+    bank.undo_entity_change(change.id)
+    assert degrees() == [entity.mentions for entity in bank.entities()]
+
+
+def test_a_split_stays_split(bank: MemoryBank) -> None:
+    """A name split off takes its mentions along, and later mentions of it go to the new entity."""
+    merged = bank.merge_entities("Robert Miller", "Bob")
+    change = bank.split_entity("Robert Miller", names=["Bob"])
+    assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
+    said(bank, "Bob sold the Thunder.", "Robert Miller wept.")
+    assert (names(bank)["Bob"], names(bank)["Robert Miller"]) == (3, 2)
+    with pytest.raises(InvalidRequest, match=f"change {change.id} stands on it"):
+        bank.undo_entity_change(merged.id)
+    bank.undo_entity_change(change.id)
+    assert names(bank)["Robert Miller"] == 5
+
+
+def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
+    """A nickname given by hand resolves to its entity from then on, and no more once undone."""
+    change = bank.alias("Robert Miller", "Captain")
+    said(bank, "Captain steered the Thunder.")
+    assert names(bank)["Robert Miller"] == 2
+    bank.undo_entity_change(change.id)
+    assert [(c.kind, c.undone) for c in bank.entity_changes()] == [("alias", True)]
+    said(bank, "Captain slept.")
+    assert (names(bank)["Robert Miller"], names(bank)["Captain"]) == (2, 1)
+    with pytest.raises(InvalidRequest, match="merge_entities"):
+        bank.alias("Robert Miller", "Bob")
+
+
+def test_changes_survive_reopening(opener: Any, tmp_path: Any) -> None:
+    """The audit log and what was changed are in the ledger."""
+    with opener(tmp_path) as engine:
+        said(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")
+        change = engine.bank("b").merge_entities("Robert Miller", "Bob")
+    bank = opener(tmp_path).bank("b")
+    assert bank.entity_changes() == [change]
+    assert names(bank) == {"Robert Miller": 2}
+    bank.undo_entity_change(change.id)
+    assert names(bank) == {"Robert Miller": 1, "Bob": 1}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda bank: bank.merge_entities("Bob", "Nobody"),
+        lambda bank: bank.merge_entities("Bob", "bob"),
+        lambda bank: bank.split_entity("Bob", names=["Bob"]),
+        lambda bank: bank.split_entity("Bob", names=["Rob"]),
+        lambda bank: bank.split_entity("Bob", names="Bob"),
+        lambda bank: bank.alias("Bob", "  "),
+        lambda bank: bank.undo_entity_change(77),
+    ],
+)
+def test_what_cannot_be_done_changes_nothing(bank: MemoryBank, call: Any) -> None:
+    """A change that makes no sense is refused with its reason, and nobody is somebody else afterwards."""
+    before = bank.entities()
+    with pytest.raises(InvalidRequest):
+        call(bank)
+    assert bank.entities() == before

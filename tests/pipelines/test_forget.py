@@ -1,0 +1,248 @@
+"""Forgetting for good: what is erased is in no answer and in no file, and everything else is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import (
+    BankNotFound,
+    Hindsight,
+    HindsightConfig,
+    InvalidRequest,
+    MemoryBank,
+    Message,
+)
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
+REAL = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.LUCENE)
+MIXED = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.FTS5)
+
+TOKEN, NAME = "zyxquorl", "Quendolyn"
+SECRET = Message(
+    f"{NAME} keeps the marina password {TOKEN} in a drawer.", "Alice", "2024-05-04T10:00", id="s1"
+)
+OTHERS = [
+    Message("Yesterday I bought a red kayak from Harbor Sports.", "Alice", "2024-05-03T10:00", id="m1"),
+    Message("Alice named the kayak Thunder after the storm.", "Bob", "2024-05-03T10:01", id="m2"),
+    *(
+        Message(f"Bob paid {n} euros for plums at Harbor Sports.", "Bob", f"2024-04-{n:02}", id=f"p{n}")
+        for n in range(1, 20)
+    ),
+]
+
+
+class Recording(HashEmbedder):
+    """A hash embedder that remembers the vector of whatever mentions the token."""
+
+    seen: list[bytes]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = []
+
+    def embed_documents(self, texts: Any) -> Any:
+        """As the parent."""
+        rows = super().embed_documents(texts)
+        self.seen += [
+            row.astype("<f4").tobytes() for row, text in zip(rows, texts, strict=True) if TOKEN in text
+        ]
+        return rows
+
+
+def files_with(folder: Path, needle: bytes) -> set[str]:
+    """The top-level entries under which some file holds the bytes, in any case of letters."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return {
+        path.relative_to(folder).parts[0] for path in files if needle.lower() in path.read_bytes().lower()
+    }
+
+
+def texts(bank: MemoryBank, query: str, **options: Any) -> list[str]:
+    return [item.unit.text for item in bank.recall(query, include_invalidated=True, **options).units]
+
+
+@pytest.fixture(params=[LIGHT, MIXED, REAL], ids=["exact+fts5", "chroma+fts5", "chroma+lucene"])
+def opened(request: Any, opener: Any, tmp_path: Path) -> Callable[[], tuple[Hindsight, Recording]]:
+    def open_engine() -> tuple[Hindsight, Recording]:
+        embedder = Recording()
+        config = HindsightConfig(storage=request.param)
+        return opener(tmp_path / "data", config=config, embeddings=embedder), embedder
+
+    return open_engine
+
+
+def test_no_file_and_no_channel_keeps_what_was_forgotten(opened: Any, tmp_path: Path) -> None:
+    """After `forget` neither the rare word, nor the name only it used, nor its vector is in any file or answer."""
+    data = tmp_path / "data"
+    engine, embedder = opened()
+    bank = engine.bank("alice")
+    bank.retain(OTHERS)
+    (secret,) = bank.retain([SECRET]).unit_ids
+    (vector,) = embedder.seen
+    before = files_with(data, TOKEN.encode()), files_with(data, vector)
+    assert {"ledger.sqlite", "ledger.sqlite-wal"} & before[0]
+    assert before[0] & {"fts5", "lucene"}
+    assert "chroma" not in engine.doctor().backends["vectors"] or "chroma" in before[1]
+
+    receipt = bank.forget(unit=secret)
+    assert (receipt.unit_ids, receipt.counts["units"], receipt.files_clean) == ((secret,), 1, True)
+    for needle in (TOKEN.encode(), vector, NAME.encode(), secret.encode()):
+        assert files_with(data, needle) == set()
+    assert not any(TOKEN in text for text in texts(bank, f"{NAME} marina password {TOKEN}"))
+    with pytest.raises(InvalidRequest, match=secret):
+        bank.get(secret)
+
+    found = bank.recall("Which red kayak was bought from Harbor Sports on May 2, 2024?").units[0]
+    assert found.unit.sources == ("m1",)
+    assert {"semantic", "keyword", "temporal"} <= set(found.channels)
+    engine.close()
+    again, _ = opened()
+    bank = again.bank("alice")
+    assert bank.count() == len(OTHERS)
+    assert again.doctor().failures == {}
+    assert not any(TOKEN in text for text in texts(bank, f"marina password {TOKEN}"))
+    assert files_with(data, vector) == files_with(data, TOKEN.encode()) == set()
+
+
+def test_a_replayed_conversation_does_not_bring_it_back(light: Hindsight) -> None:
+    """The messages of a forgotten memory stay known, so a LangGraph replay adds nothing."""
+    bank = light.bank("alice")
+    (secret,) = bank.retain([SECRET], thread="t").unit_ids
+    bank.forget(unit=secret)
+    assert bank.retain([SECRET, *OTHERS[:1]], thread="t").created == 1
+    assert not any(TOKEN in text for text in texts(bank, TOKEN))
+
+
+def test_a_document_goes_with_its_passages(light: Hindsight) -> None:
+    """Forgetting a document takes every memory of it, and the same document is not taken in again unasked."""
+    bank = light.bank("alice")
+    bank.retain(f"{TOKEN} is the word. It has two sentences.", document_id="d1")
+    bank.retain("Another text about plums.", document_id="d2")
+    receipt = bank.forget(document="d1")
+    assert receipt.counts["documents"] == 1
+    assert texts(bank, f"{TOKEN} plums") == ["Another text about plums."]
+
+
+def test_an_entity_goes_with_all_that_mentions_it(light: Hindsight) -> None:
+    """Forgetting somebody takes every memory about them, and their name is listed no more."""
+    bank = light.bank("alice")
+    bank.retain([*OTHERS, SECRET])
+    receipt = bank.forget(entity="bob")
+    assert receipt.counts["units"] == 20
+    assert [e.name for e in bank.entities("bob")] == []
+    assert not any("Bob" in text for text in texts(bank, "Bob plums"))
+    assert any(TOKEN in text for text in texts(bank, TOKEN))
+
+
+def test_a_window_goes_with_what_was_said_in_it(light: Hindsight) -> None:
+    """Forgetting a day takes what was said on it, and nothing of the day before."""
+    bank = light.bank("alice")
+    bank.retain([*OTHERS, SECRET])
+    assert bank.forget(window=("2024-05-04", "2024-05-05")).counts["units"] == 1
+    assert bank.count() == len(OTHERS)
+    assert bank.forget(window=("1990-01-01", "1990-01-02")).unit_ids == ()
+
+
+def test_everything_goes_and_the_bank_can_be_used_again(opened: Any, tmp_path: Path) -> None:
+    """An emptied bank keeps its profile, holds nothing, and takes in the same conversation anew."""
+    engine, _ = opened()
+    bank = engine.bank("alice")
+    bank.set_profile(profile := bank.profile().__class__("Ada", "I like proofs."))
+    bank.retain([*OTHERS, SECRET])
+    receipt = bank.forget(everything=True)
+    assert receipt.counts["units"] == len(OTHERS) + 1
+    assert (bank.count(), bank.recall("kayak").units, bank.entities()) == (0, (), [])
+    assert (
+        files_with(tmp_path / "data", TOKEN.encode()) == files_with(tmp_path / "data", b"quendolyn") == set()
+    )
+    assert bank.profile() == profile
+    assert bank.retain(OTHERS).created == len(OTHERS)
+    assert "m1" in bank.recall("red kayak Harbor Sports").units[0].unit.sources
+
+
+def test_a_bank_can_be_removed_wholly(opened: Any, tmp_path: Path) -> None:
+    """A forgotten bank is gone by name and by content, and another bank does not notice."""
+    engine, _ = opened()
+    for name in ("alice", "carol"):
+        engine.bank(name).retain([*OTHERS, SECRET] if name == "alice" else OTHERS)
+    assert engine.forget_bank("alice") == len(OTHERS) + 1
+    assert engine.banks() == ["carol"]
+    assert files_with(tmp_path / "data", TOKEN.encode()) == set()
+    with pytest.raises(BankNotFound):
+        engine.forget_bank("alice")
+    assert engine.bank("carol").recall("red kayak").units
+    fresh = engine.bank("alice")
+    assert (fresh.count(), fresh.retain([SECRET]).created) == (0, 1)
+    assert any(TOKEN in text for text in texts(fresh, TOKEN))
+
+
+@pytest.mark.parametrize(
+    "selectors",
+    [{}, {"unit": "u", "document": "d"}, {"unit": "nobody"}, {"document": "none"}, {"entity": "nobody"}],
+)
+def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: dict[str, str]) -> None:
+    """A misspelt id is not silently taken for erased."""
+    bank = light.bank("alice")
+    bank.retain(OTHERS)
+    with pytest.raises(InvalidRequest):
+        bank.forget(**selectors)
+    assert bank.count() == len(OTHERS)
+
+
+def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(opener: Any, tmp_path: Path) -> None:
+    """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
+    from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.model.care import Erasure
+
+    data, embedder = tmp_path / "data", Recording()
+    with opener(data, embeddings=embedder) as engine:
+        bank = engine.bank("alice")
+        bank.retain(OTHERS)
+        (secret,) = bank.retain([SECRET]).unit_ids
+    ledger = SqliteLedger.open(data)
+    ledger.erase("alice", Erasure(unit=secret), normalise=str.casefold)
+    ledger.close()
+    assert files_with(data, embedder.seen[0])
+    with opener(data) as engine:
+        assert engine.bank("alice").count() == len(OTHERS)
+    assert files_with(data, TOKEN.encode()) == files_with(data, embedder.seen[0]) == set()
+
+
+def test_large_collections_are_cleaned_too(opener: Any, tmp_path: Path) -> None:
+    """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""
+    embedder = Recording()
+    engine = opener(tmp_path, embeddings=embedder, config=HindsightConfig(storage=MIXED))
+    bank = engine.bank("alice")
+    (secret,) = bank.retain([SECRET]).unit_ids
+    bank.retain([Message(f"Fact {n} about plums.", "Bob", "2024-05-01", id=f"n{n}") for n in range(1100)])
+    assert list((tmp_path / "chroma").rglob("data_level0.bin"))
+    bank.forget(unit=secret)
+    assert files_with(tmp_path, embedder.seen[0]) == files_with(tmp_path, TOKEN.encode()) == set()
+    assert "semantic" in bank.recall("Fact 77 about plums").units[0].channels
+    assert engine.doctor().failures == {}
+
+
+def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(opener: Any, tmp_path: Path) -> None:
+    """While another process reads the old state its files cannot be emptied; the next forget or open does it."""
+    import sqlite3
+
+    engine = opener(tmp_path, config=HindsightConfig(storage=LIGHT))
+    bank = engine.bank("alice")
+    (secret,) = bank.retain([SECRET]).unit_ids
+    bank.retain(OTHERS)
+    reader = sqlite3.connect(f"file:{tmp_path / 'ledger.sqlite'}?mode=ro", uri=True)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM units").fetchone()
+    engine.asynchronous._tools.ledger._connections._main.execute("PRAGMA busy_timeout = 50")
+    assert bank.forget(unit=secret).files_clean is False
+    reader.close()
+    engine.close()
+    opener(tmp_path, config=HindsightConfig(storage=LIGHT))
+    assert files_with(tmp_path, TOKEN.encode()) == set()

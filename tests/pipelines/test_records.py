@@ -1,0 +1,134 @@
+"""Records: sums, counts and lists over memory are complete and exact."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations import Aggregation, FactType, Hindsight, InvalidRequest, MemoryUnit
+from hindsight_integrations.model.units import Record
+from hindsight_integrations.tempr.records import aggregate
+
+ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
+    (
+        "coffee on Sunday",
+        "2025-06-01",
+        {"kind": "expense", "category": "coffee", "value": 3.41, "unit": "USD"},
+    ),
+    ("lunch on Monday", "2025-06-02", {"kind": "expense", "category": "lunch", "value": 9.84, "unit": "USD"}),
+    (
+        "coffee on Monday",
+        "2025-06-02",
+        {"kind": "expense", "category": "coffee", "value": 0.1, "unit": "USD"},
+    ),
+    (
+        "coffee on Tuesday",
+        "2025-06-03",
+        {"kind": "expense", "category": "coffee", "value": 0.2, "unit": "USD"},
+    ),
+    (
+        "a dinner in Porto",
+        "2025-06-04",
+        {"kind": "expense", "category": "dinner", "value": "12", "unit": "EUR"},
+    ),
+    ("a film I like", None, {"kind": "preference", "category": "film", "value": "Alien"}),
+]
+
+
+@pytest.fixture
+def bank(light: Hindsight) -> Any:
+    bank = light.bank("spender")
+    facts = [
+        {"what": what, "occurred_start": day, "record": record, "sources": [f"m{n}"]}
+        for n, (what, day, record) in enumerate(ROWS)
+    ]
+    messages = [{"content": f["what"], "id": f["sources"][0], "timestamp": "2025-06-08"} for f in facts]
+    bank.retain(messages, facts=facts)
+    return bank
+
+
+def test_records_are_listed_in_order_of_time(bank: Any) -> None:
+    """Every record of a kind comes back, oldest first, whatever the case; undated ones where they were mentioned."""
+    assert [u.text for u in bank.records(kind="Expense")] == [
+        what for what, _, r in ROWS if r["kind"] == "expense"
+    ]
+    assert [u.text for u in bank.records()][-1] == "a film I like"
+    assert [u.text for u in bank.records(category="coffee", window=("2025-06-02", "2025-06-03"))] == [
+        "coffee on Monday"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("how", "value"),
+    [
+        ("sum", "3.71"),
+        ("count", "3"),
+        ("min", "0.1"),
+        ("max", "3.41"),
+        ("last", "0.2"),
+        ("mean", Decimal("3.71") / 3),
+    ],
+)
+def test_coffee_adds_up_exactly(bank: Any, how: str, value: Any) -> None:
+    """0.1 + 0.2 + 3.41 is 3.71 and not 3.7100000000000004, and the memories that entered come along."""
+    found = bank.aggregate(how, kind="expense", category="coffee")
+    assert found.value == Decimal(value)
+    assert len(found.units) == (1 if how == "last" else 3)
+
+
+def test_unlike_units_are_not_added(bank: Any) -> None:
+    """Dollars and euros together are refused with both named; one of them alone adds up."""
+    with pytest.raises(InvalidRequest, match="EUR, USD"):
+        bank.aggregate("sum", kind="expense")
+    found = bank.aggregate("sum", kind="expense", unit="USD")
+    assert (found.value, found.unit) == (Decimal("13.55"), "USD")
+
+
+def test_text_is_counted_and_shown_but_not_added(bank: Any) -> None:
+    """A preference counts and can be the last one; in a sum it is left out, visibly."""
+    assert bank.aggregate("count", kind="preference").value == 1
+    assert bank.aggregate("last", kind="preference").value == "Alien"
+    found = bank.aggregate("sum", kind="preference")
+    assert (found.value, [u.text for u in found.left_out]) == (Decimal(0), ["a film I like"])
+
+
+def test_nothing_found_is_an_answer(bank: Any) -> None:
+    """Over no records the sum and count are 0, the others None; an unknown aggregation is named."""
+    assert [bank.aggregate(how, kind="steps").value for how in Aggregation] == [
+        Decimal(0),
+        Decimal(0),
+        None,
+        None,
+        None,
+        None,
+    ]
+    with pytest.raises(InvalidRequest, match="Use one of: sum, count, mean"):
+        bank.aggregate("median", kind="expense")
+
+
+def test_as_of_counts_what_was_known_then(bank: Any) -> None:
+    """Before anything was said there is nothing to add."""
+    assert bank.aggregate("count", kind="expense", as_of="2025-06-07").value == 0
+
+
+@given(st.lists(st.decimals(-1000, 1000, places=2, allow_nan=False), min_size=1, max_size=20))
+def test_aggregates_agree_with_each_other(values: list[Decimal]) -> None:
+    """min <= mean <= max, and mean times count is the sum, for any values."""
+    units = [
+        MemoryUnit(
+            f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC), record=Record("k", value)
+        )
+        for n, value in enumerate(values)
+    ]
+    found = {how: aggregate(units, how).value for how in Aggregation}
+    low, mean, high, total = (
+        found[how] for how in (Aggregation.MIN, Aggregation.MEAN, Aggregation.MAX, Aggregation.SUM)
+    )
+    assert all(isinstance(value, Decimal) for value in (low, mean, high, total))
+    assert float(low) - 1e-9 <= float(mean) <= float(high) + 1e-9  # type: ignore[arg-type] # asserted above
+    assert abs(float(mean) * len(values) - float(total)) < 1e-6  # type: ignore[arg-type] # asserted above

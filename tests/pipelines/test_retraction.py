@@ -1,0 +1,189 @@
+"""Retraction as a user meets it: what was withdrawn is not recalled as true, is not lost, and can be brought back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight, InvalidRequest
+from hindsight_integrations.model.results import RecalledUnit, RetainResult
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.sync import MemoryBank
+
+EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel; hiring."
+
+
+def say(
+    bank: MemoryBank, day: int, what: str, *, invalidates: tuple[str, ...] = (), **options: Any
+) -> RetainResult:
+    """Retain one message of a day in May with one extracted fact."""
+    message = {"role": "user", "content": what, "id": f"d{day}"}
+    fact = {"what": what, "sources": [f"d{day}"], "invalidates": list(invalidates)}
+    return bank.retain([message], timestamp=f"2024-05-{day:02d}T10:00", facts=[fact], **options)
+
+
+def recalled(bank: MemoryBank, query: str, **options: Any) -> dict[str, RecalledUnit]:
+    return {item.unit.text.split(" | ")[0]: item for item in bank.recall(query, **options).units}
+
+
+HOME, MOVED = "User lives in Paris near the canal", "User left Paris and settled in Berlin"
+
+
+def test_what_was_replaced_is_history(real: Hindsight) -> None:
+    """After a move the old home is not recalled, unless asked for history or for an earlier day."""
+    bank = real.bank("alice")
+    (old,) = say(bank, 1, HOME).unit_ids
+    result = say(bank, 5, MOVED, invalidates=("User lives in Paris near the canal",))
+    assert [(done.unit_id, done.by_unit) for done in result.closed] == [(old, result.unit_ids[0])]
+    assert set(recalled(bank, "Paris home")) == {MOVED}
+    history = recalled(bank, "Paris home", include_invalidated=True)
+    assert {text: item.valid for text, item in history.items()} == {HOME: False, MOVED: True}
+    assert set(recalled(bank, "Paris home", as_of="2024-05-03")) == {HOME}
+    assert set(recalled(bank, "Paris home", as_of="2024-05-05T10:00")) == {MOVED}
+
+
+def test_the_log_says_who_closed_it_and_why(light: Hindsight) -> None:
+    """The history of a memory names the stating memory, its time and its words."""
+    bank = light.bank("alice")
+    (old,) = say(bank, 1, HOME).unit_ids
+    (new,) = say(bank, 5, MOVED, invalidates=(HOME,)).unit_ids
+    (event,) = bank.history(old)
+    assert (event.kind, event.by_unit, event.reason) == (ValidityKind.CLOSED, new, HOME)
+    assert event.effective_at == datetime(2024, 5, 5, 10, tzinfo=UTC)
+    assert bank.history("nobody") == ()
+
+
+def test_a_closing_can_be_undone(light: Hindsight) -> None:
+    """A wrongly closed memory is recalled again after restore; restoring twice changes nothing."""
+    bank = light.bank("alice")
+    (old,) = say(bank, 1, HOME).unit_ids
+    say(bank, 5, MOVED, invalidates=(HOME,))
+    assert [bank.restore(old), bank.restore(old)] == [True, False]
+    assert HOME in recalled(bank, "Paris home")
+    assert [event.kind for event in bank.history(old)] == [ValidityKind.CLOSED, ValidityKind.RESTORED]
+    with pytest.raises(InvalidRequest, match="nobody"):
+        bank.restore("nobody")
+
+
+def test_an_item_added_again_lives_again(light: Hindsight) -> None:
+    """A to-do done and added again in the very words is recalled; done again, it is gone again."""
+    bank = light.bank("alice")
+    task, done = "User needs to optimize the database queries", "User optimized all of the database queries"
+    say(bank, 1, task)
+    say(bank, 2, done, invalidates=(task,))
+    assert task not in recalled(bank, "database queries")
+    (again,) = say(bank, 3, task).unit_ids
+    assert recalled(bank, "database queries")[task].unit.id == again
+    assert [item.unit_id for item in say(bank, 4, done, invalidates=(task,)).closed] == [again]
+    assert task not in recalled(bank, "database queries")
+
+
+def test_a_chain_leaves_only_its_end(light: Hindsight) -> None:
+    """Replaced twice, only the latest is valid; in between, what was valid in between."""
+    bank = light.bank("alice")
+    car, bus, bike = (
+        "User drives a red car to work",
+        "User rides the yellow bus to work",
+        "User cycles to work",
+    )
+    say(bank, 1, car)
+    say(bank, 3, bus, invalidates=(car,))
+    say(bank, 5, bike, invalidates=(bus,))
+    assert set(recalled(bank, "to work")) == {bike}
+    assert set(recalled(bank, "to work", as_of="2024-05-04")) == {bus}
+
+
+def test_a_chain_within_one_retain(light: Hindsight) -> None:
+    """Three messages retained at once that replace each other leave the last one."""
+    bank = light.bank("alice")
+    car, bus, bike = (
+        "User drives a red car to work",
+        "User rides the yellow bus to work",
+        "User cycles to work",
+    )
+    messages = [
+        {"role": "user", "content": text, "id": f"m{n}", "timestamp": f"2024-05-0{n}"}
+        for n, text in enumerate((car, bus, bike), 1)
+    ]
+    facts = [
+        {"what": car, "sources": ["m1"]},
+        {"what": bus, "sources": ["m2"], "invalidates": [car]},
+        {"what": bike, "sources": ["m3"], "invalidates": [bus]},
+    ]
+    result = bank.retain(messages, facts=facts)
+    assert [done.unit_id for done in result.closed] == list(result.unit_ids[:2])
+    assert set(recalled(bank, "to work")) == {bike}
+
+
+def test_an_old_document_closes_nothing_newer(light: Hindsight) -> None:
+    """A message of May 2 retained late does not withdraw what was said on May 5."""
+    bank = light.bank("alice")
+    say(bank, 5, HOME)
+    assert say(bank, 2, MOVED, invalidates=(HOME,)).closed == ()
+    assert HOME in recalled(bank, "Paris home")
+
+
+def test_what_is_ambiguous_is_reported_and_kept(light: Hindsight) -> None:
+    """Two dentist appointments and a bare "the dentist appointment is off" close neither."""
+    bank = light.bank("alice")
+    first = say(bank, 1, "User has a dentist appointment with Doctor Abel").unit_ids
+    second = say(bank, 2, "User has a dentist appointment with Doctor Baker").unit_ids
+    result = say(bank, 3, "User called it off", invalidates=("User has a dentist appointment",))
+    assert (result.closed, len(result.ambiguous)) == ((), 1)
+    assert set(result.ambiguous[0].candidates) == {*first, *second}
+    assert len(recalled(bank, "dentist appointment doctor")) == 2
+
+
+def test_an_amendment_travels_with_its_unit(real: Hindsight) -> None:
+    """An email of which one recipient was removed is never recalled without the removal, and both fit the budget."""
+    bank = real.bank("alice")
+    (email,) = say(bank, 1, EMAIL).unit_ids
+    removal = "User removed Bo Chen from the email; Ann Lee stays"
+    result = say(bank, 3, removal, invalidates=("Bo Chen is a recipient of the budget email",))
+    assert (result.closed, [done.unit_id for done in result.amended]) == ((), [email])
+    found = bank.recall("budget email recipients")
+    (item,) = [item for item in found.units if item.unit.id == email]
+    assert [later.id for later in item.amendments] == list(result.unit_ids)
+    assert removal in item.text
+    assert item.valid
+    assert found.tokens == sum(u.unit.tokens + sum(a.tokens for a in u.amendments) for u in found.units)
+    both = item.unit.tokens + item.amendments[0].tokens
+    for budget in range(both + 2):
+        tight = bank.recall("budget email recipients", max_tokens=max(budget, 1))
+        assert tight.tokens <= max(budget, 1)
+        assert all(later.amendments for later in tight.units if later.unit.id == email)
+    assert bank.recall("budget email recipients", k=1).units[0].unit.id == email
+    (before,) = bank.recall("budget email recipients", as_of="2024-05-02").units
+    assert (before.unit.id, before.amendments) == (email, ())
+
+
+def test_verbatim_messages_withdraw_by_their_cues(light: Hindsight) -> None:
+    """Without a model "I no longer" closes what was said before; the assistant's words close nothing."""
+    bank = light.bank("alice")
+    bank.retain([{"role": "user", "content": "I play the violin", "id": "1"}], timestamp="2024-05-01")
+    echo = {"role": "assistant", "content": "So you no longer play the violin?", "id": "2"}
+    assert bank.retain([echo], timestamp="2024-05-02").closed == ()
+    gone = {"role": "user", "content": "I no longer play the violin.", "id": "3"}
+    assert len(bank.retain([gone], timestamp="2024-05-03").closed) == 1
+    assert "user: I play the violin" not in recalled(bank, "violin")
+
+
+def test_the_same_retain_again_adds_no_event(light: Hindsight) -> None:
+    """Retaining the withdrawing message twice leaves one entry in the log, and a restored memory stays restored."""
+    bank = light.bank("alice")
+    (old,) = say(bank, 1, HOME).unit_ids
+    say(bank, 5, MOVED, invalidates=(HOME,))
+    bank.restore(old)
+    say(bank, 5, MOVED, invalidates=(HOME,))
+    assert len(bank.history(old)) == 2
+    assert HOME in recalled(bank, "Paris home")
+
+
+def test_another_users_words_close_nothing(light: Hindsight) -> None:
+    """In a bank shared by tags, what Bob withdraws stays true of Alice."""
+    bank = light.bank("shared")
+    say(bank, 1, HOME, tags=["alice"])
+    assert say(bank, 5, MOVED, invalidates=(HOME,), tags=["bob"]).closed == ()
+    assert say(bank, 6, MOVED, invalidates=(HOME,), tags=["alice"]).closed

@@ -1,0 +1,77 @@
+"""Plans for documents: whatever the edit, the passages make up the new text and none is lost or doubled."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.requests import Document
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
+from hindsight_integrations.ports.document_shelf import StoredDocument
+from hindsight_integrations.tempr.retain.chunking import chunk_text
+from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
+from hindsight_integrations.tempr.retain.verbatim import passages
+
+SENTENCES = ["A kayak. ", "The shed is red.\n\n", "Ropes and anchors are old. ", "A kayak. ", "x", "No! "]
+TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12).map("".join)
+
+
+def cut(text: str) -> list[str]:
+    return chunk_text(text, 20)
+
+
+def stored(plan: DocumentPlan, before: StoredDocument | None = None) -> StoredDocument:
+    """What the ledger holds after a plan was carried out."""
+    rows = {chunk.ordinal: chunk for chunk in (*(before.chunks if before else ()), *plan.chunks)}
+    present = sorted((c for c in rows.values() if c.position != NOWHERE), key=lambda c: c.position)
+    after = max([*rows, before.next_ordinal - 1 if before else -1]) + 1
+    return StoredDocument("d", "h", tuple(present), after)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> None:
+    """After any series of edits the stored passages are the text, each place is taken once, no ordinal is reused."""
+    held: StoredDocument | None = None
+    seen: set[int] = set()
+    for text in versions:
+        plan = plan_document(Document(text, id="d"), held, cut)
+        fresh = {chunk.ordinal for chunk in plan.fresh}
+        assert not fresh & seen
+        seen |= fresh
+        held = stored(plan, held)
+        assert held.text == text
+        assert [chunk.position for chunk in held.chunks] == list(range(len(held.chunks)))
+
+
+@given(TEXTS)
+@settings(max_examples=80, deadline=None)
+def test_the_same_text_changes_nothing(text: str) -> None:
+    """Planning a document against itself reads nothing and moves nothing."""
+    held = stored(plan_document(Document(text, id="d"), None, cut))
+    assert plan_document(Document(text, id="d"), held, cut).chunks == ()
+
+
+@given(TEXTS, TEXTS)
+@settings(max_examples=80, deadline=None)
+def test_appending_reads_only_what_was_added(text: str, more: str) -> None:
+    """Every passage there was stays where it was."""
+    held = stored(plan_document(Document(text, id="d"), None, cut))
+    plan = plan_document(Document(more, id="d"), held, cut, append=True)
+    assert (plan.moved, plan.gone) == ((), ())
+    assert plan.document.text == held.text + "".join(chunk.text for chunk in plan.fresh)
+
+
+def test_an_erased_passage_is_read_again_if_it_is_still_there() -> None:
+    """A passage whose text was erased from the ledger never matches; its row is given up."""
+    erased = ChunkWrite("d", 0, "", "h", position=0)
+    plan = plan_document(Document("A kayak.", id="d"), StoredDocument("d", "h", (erased,), 1), cut)
+    assert [(chunk.ordinal, chunk.text) for chunk in plan.fresh] == [(1, "A kayak.")]
+    assert [chunk.ordinal for chunk in plan.gone] == [0]
+
+
+@given(st.text(alphabet="ab .\n", max_size=1500))
+@settings(max_examples=80, deadline=None)
+def test_verbatim_passages_lose_no_character(text: str) -> None:
+    """The passages of a document read word for word are the document."""
+    assert "".join(passages(text)) == text

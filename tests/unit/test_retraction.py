@@ -1,0 +1,249 @@
+"""Which memory a statement of withdrawal means: decisions as a table, without a bank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.model.units import Record
+from hindsight_integrations.model.writes import Thresholds
+from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.tempr.retain.cues import withdrawals
+from hindsight_integrations.tempr.retain.likeness import (
+    FACTS,
+    VERBATIM,
+    Bar,
+    Candidate,
+    Statement,
+    reference_cosine,
+)
+from hindsight_integrations.tempr.retain.matching import Outcome, Verdict, judge
+from hindsight_integrations.tempr.retain.retraction import precedes, reaches
+from hindsight_integrations.tempr.retain.wording import names_one_of_a_list, numbers, part_of, stem
+from hindsight_integrations.testing.builders import make_unit
+
+SCALE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
+USER = frozenset({"user"})
+
+
+def vector(angle: float) -> Vector:
+    return np.array([np.cos(angle), np.sin(angle)], np.float32)
+
+
+def candidate(
+    unit_id: str,
+    text: str,
+    cosine: float = 0.8,
+    *,
+    record: Record | None = None,
+    hours: float = 0,
+    **fields: Any,
+) -> Candidate:
+    unit = replace(make_unit(unit_id, text, hours=hours), record=record)
+    fields.setdefault("vector", vector(sum(map(ord, unit_id))))
+    return Candidate(unit, cosine, people=USER, **fields)
+
+
+def decide(text: str, *candidates: Candidate, record: Record | None = None, bar: Bar = FACTS) -> Verdict:
+    by = replace(make_unit("by", "User takes something back.", hours=9), record=record)
+    names = frozenset(name for item in candidates for name in item.names)
+    return judge(Statement(text, by, names, USER), candidates, SCALE, bar)
+
+
+def ids(verdict: Verdict) -> list[str]:
+    return [unit.id for unit in verdict.units]
+
+
+BONOBO = candidate(
+    "bonobo", "User has been really into the music artist Bonobo lately.", names=frozenset({"bonobo"})
+)
+DENTIST = candidate("dentist", "User has a dentist appointment on Tuesday.", names=frozenset({"dentist"}))
+
+
+def test_the_clear_best_is_closed() -> None:
+    """Withdrawing one liking closes that memory and leaves the others."""
+    verdict = decide("User likes the music artist Bonobo", BONOBO, replace(DENTIST, cosine=0.5))
+    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["bonobo"])
+    assert 0 < verdict.scores[0] <= 1
+
+
+def test_what_fits_nothing_closes_nothing() -> None:
+    """A statement about something never remembered changes nothing."""
+    assert decide("User owns a sailing boat", BONOBO, DENTIST).outcome == Outcome.NOTHING
+    assert decide("User likes Bonobo").outcome == Outcome.NOTHING
+
+
+def test_too_close_to_call_closes_nothing_and_says_so() -> None:
+    """Two different appointments that fit alike are both kept, and both are named."""
+    other = replace(DENTIST.unit, id="dentist2", text="User has a dentist appointment on Friday.")
+    rival = replace(DENTIST, unit=other, cosine=0.79, vector=vector(2.0))
+    verdict = decide("User has a dentist appointment", DENTIST, rival)
+    assert (verdict.outcome, set(ids(verdict))) == (Outcome.AMBIGUOUS, {"dentist", "dentist2"})
+
+
+def test_the_same_thing_said_twice_closes_together() -> None:
+    """A liking mentioned in nearly the same words on two days is gone on both."""
+    again = replace(BONOBO, unit=replace(BONOBO.unit, id="again"), cosine=0.79)
+    verdict = decide("User likes the music artist Bonobo", BONOBO, again)
+    assert (verdict.outcome, set(ids(verdict))) == (Outcome.CLOSES, {"bonobo", "again"})
+
+
+def test_a_to_do_mentioned_twice_in_other_words_closes_together() -> None:
+    """Both mentions of one recorded to-do are done when it is done."""
+    milk = Record("todo", "Buy milk")
+    one = candidate("one", "User needs to buy milk today.", record=milk)
+    two = candidate("two", "User must still buy milk on the way home.", 0.79, record=milk)
+    verdict = decide(
+        "Buying milk is on User's to-do list", one, two, record=Record("todo", "Buy milk (done)")
+    )
+    assert (verdict.outcome, set(ids(verdict))) == (Outcome.CLOSES, {"one", "two"})
+
+
+def test_two_expenses_of_one_price_are_two() -> None:
+    """Taking back one of two equal coffees cannot tell which, so neither is closed."""
+    price = Record("expense", Decimal("3.41"), "coffee", "USD")
+    one = candidate("one", "User spent $3.41 on coffee.", record=price, vector=vector(0))
+    two = candidate("two", "User spent $3.41 on coffee.", record=price, vector=vector(0))
+    assert decide("User spent $3.41 on coffee", one, two).outcome == Outcome.AMBIGUOUS
+
+
+def test_other_numbers_are_other_items() -> None:
+    """Taking back the coffee of $3.41 leaves the one of $7.35."""
+    other = candidate("other", "User spent $7.35 on coffee.", 0.95)
+    assert decide("User spent $3.41 on coffee", other).outcome == Outcome.NOTHING
+
+
+def test_another_person_is_not_meant() -> None:
+    """What Bob no longer likes, Alice still does."""
+    alice = replace(candidate("a", "Alice likes hiking."), people=frozenset({"alice"}))
+    by = make_unit("by", "Bob no longer likes hiking.", hours=9)
+    statement = Statement("Bob likes hiking", by, people=frozenset({"bob"}))
+    assert judge(statement, [alice], SCALE, FACTS).outcome == Outcome.NOTHING
+
+
+def test_what_was_closed_before_shields_the_next_best() -> None:
+    """Saying twice that the groceries are bought does not close another errand the second time."""
+    done = candidate("done", "User needs to buy groceries.", 0.9, closed=True, names=frozenset({"groceries"}))
+    other = candidate("other", "User needs to buy a birthday present.", 0.72, names=frozenset({"present"}))
+    assert decide("Buying groceries is on User's to-do list", done, other).outcome == Outcome.NOTHING
+
+
+def test_an_item_added_again_is_what_is_meant() -> None:
+    """Done, added again, done again: the second completion closes the second mention, not the first completion."""
+    first = candidate("first", "User needs to exercise.", 0.88, closed=True, closed_by=frozenset({"done"}))
+    done = candidate("done", "User no longer needs to exercise.", 0.84, hours=1)
+    second = candidate("second", "User really needs to exercise today.", 0.8, hours=2)
+    verdict = decide("User needs to exercise", first, done, second)
+    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["second"])
+
+
+def test_a_chain_closes_the_middle_link() -> None:
+    """Replaced once and replaced again: the second statement closes the replacement, not what it had replaced."""
+    first = candidate(
+        "a", "User lives in Paris.", 0.85, closed=True, closed_by=frozenset({"b"}), names=frozenset({"paris"})
+    )
+    second = candidate("b", "User moved from Paris to Berlin.", 0.82, names=frozenset({"paris", "berlin"}))
+    by = make_unit("c", "User moved to Rome.", hours=9)
+    statement = Statement("User lives in Berlin", by, frozenset({"rome", "berlin"}), USER)
+    verdict = judge(statement, [first, second], SCALE, FACTS)
+    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["b"])
+
+
+EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel costs; hiring."
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "outcome"),
+    [
+        (EMAIL, "Bo Chen is a recipient of the budget email", Outcome.AMENDS),
+        (EMAIL, "The budget email includes the key point 'travel costs'", Outcome.AMENDS),
+        (EMAIL, "User drafted an email to the board about the budget", Outcome.CLOSES),
+        ("User likes jazz, blues and rock.", "User likes blues", Outcome.AMENDS),
+        ("User likes jazz, and how it swings.", "User likes jazz", Outcome.CLOSES),
+        (
+            "User needs to buy milk; it is on the to-do list.",
+            "Buying milk is on User's to-do list",
+            Outcome.CLOSES,
+        ),
+    ],
+)
+def test_a_part_taken_back_leaves_the_rest(text: str, statement: str, outcome: Outcome) -> None:
+    """One recipient, one key point, one of several likings is an amendment; the whole thing is a closing."""
+    verdict = decide(statement, candidate("u", text, 0.85))
+    assert (verdict.outcome, ids(verdict)) == (outcome, ["u"])
+
+
+def test_verbatim_needs_a_closer_match() -> None:
+    """What a model's own statement may close, a guess from cue words may not."""
+    half = candidate("u", "User paints in the garage.", 0.75)
+    assert decide("User paints on Sundays", half).outcome == Outcome.CLOSES
+    assert decide("User paints on Sundays", half, bar=VERBATIM).outcome == Outcome.NOTHING
+
+
+def test_nothing_mentioned_later_and_nothing_of_the_same_messages_is_meant() -> None:
+    """An old document that arrives late closes nothing newer, and a fact does not close its own sister."""
+    by = replace(make_unit("by", hours=5), sources=("m1",), thread="t")
+    assert precedes(replace(make_unit("old", hours=4), sources=("m0",), thread="t"), by)
+    assert not precedes(replace(make_unit("new", hours=6), sources=("m0",), thread="t"), by)
+    assert not precedes(replace(make_unit("sister", hours=5), sources=("m1", "m2"), thread="t"), by)
+    assert not precedes(by, by)
+
+
+def test_nobody_withdraws_what_they_cannot_see() -> None:
+    """A memory tagged for one user is not closed by another user's words."""
+    by = make_unit("by", tags=("alice",))
+    assert reaches(by, make_unit("open"))
+    assert reaches(by, make_unit("own", tags=("alice", "work")))
+    assert not reaches(by, make_unit("other", tags=("bob",)))
+
+
+def test_cosines_are_read_on_the_embedders_own_scale() -> None:
+    """An embedder whose unrelated texts are alike by 0.6 is no reason to close anything."""
+    bge = Thresholds(semantic_link=0.822, channel_floor=0.466, duplicate=0.966)
+    assert reference_cosine(0.822, bge) == pytest.approx(0.7)
+    assert reference_cosine(0.966, bge) == pytest.approx(0.92)
+    assert reference_cosine(0.6, bge) < 0.4
+    assert reference_cosine(-1.0, bge) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("I used to love trail running, but I'm not really into it anymore.", ["user: love trail running"]),
+        ("I actually finished buying groceries, so you can remove that.", ["user: buying groceries"]),
+        ("I just booked my flight for vacation.", ["user: booked my flight for vacation"]),
+        (
+            "Please remove 'Head of Engineering' from the recipients.",
+            ["user: 'Head of Engineering' is part of the recipients"],
+        ),
+        ("I don't play the violin anymore.", ["user: play the violin"]),
+        ("The picnic on Sunday is cancelled.", ["user: The picnic on Sunday"]),
+        ("I rescheduled my dentist appointment to Friday.", ["user: my dentist appointment"]),
+        ("Let's take the train instead of the night bus.", ["user: the night bus"]),
+        ("I just moved it to next Tuesday.", []),
+        ("I need to remove some information from the email.", []),
+        ("I like plums and walk to work.", []),
+    ],
+)
+def test_cues_say_what_is_taken_back(message: str, expected: list[str]) -> None:
+    """Without a model "no longer", "finished" or "cancelled" still name what no longer holds."""
+    assert withdrawals(message, "user") == expected
+
+
+def test_words_are_compared_without_inflection_and_numbers_without_commas() -> None:
+    """ "Optimizing" is "optimize", and 8,000 steps are 8000."""
+    assert len({stem(word) for word in ("optimize", "optimizes", "optimized", "optimizing")}) == 1
+    assert numbers("8,000 steps in 2025 for $3.40") == {"8000", "3.4"}
+
+
+def test_grammar_inside_a_quoted_title_is_not_read() -> None:
+    """A title with "includes" in it is one name."""
+    found = part_of("The notes 'What the plan includes' include 'hiring'")
+    assert found is not None
+    assert found.part == {"hir"}
+    assert part_of("User likes jazz") is None
+    assert not names_one_of_a_list(frozenset({"jazz"}), "User likes jazz.")

@@ -1,0 +1,48 @@
+"""Waiting tasks lose what is forgotten and keep what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hindsight_integrations.backends.task_erasing import Traces, without
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.testing.builders import at
+
+
+def payload(**changes: Any) -> str:
+    messages = [
+        {"text": "the secret", "speaker": "Alice", "timestamp": at(0).isoformat(), "id": "m1"},
+        {"text": "plums", "speaker": "Bob", "timestamp": at(5).isoformat(), "id": "m2"},
+    ]
+    return json.dumps({"messages": messages, "before": [], "thread": "t", "document_id": None, **changes})
+
+
+def traces(
+    words: set[str] | None = None, messages: set[tuple[str, str]] | None = None, **more: Any
+) -> Traces:
+    return Traces(frozenset(words or ()), frozenset(messages or ()), **more)
+
+
+def left(text: str | None) -> list[str]:
+    assert text is not None
+    return [message["id"] for message in json.loads(text)["messages"]]
+
+
+def test_a_forgotten_message_leaves_a_waiting_passage() -> None:
+    """The passage is still extracted later, without the message that was forgotten."""
+    assert left(without(payload(), traces(messages={("t", "m1")}))) == ["m2"]
+    assert left(without(payload(), traces(window=Interval(at(4), at(6))))) == ["m1"]
+
+
+def test_a_task_about_nothing_else_goes() -> None:
+    """A passage of forgotten messages only, of a forgotten document or still telling a forgotten text is dropped."""
+    assert without(payload(), traces(messages={("t", "m1"), ("t", "m2")})) is None
+    assert without(payload(document_id="d1"), traces({"d1"})) is None
+    assert without(payload(context="of the secret"), traces({"the secret"}, {("t", "m1")})) is None
+
+
+def test_other_tasks_stay_as_they_are() -> None:
+    """Another thread's message of the same id is another message; what is no JSON is not touched."""
+    assert without(payload(), traces({"figs", ""}, {("other", "m1")})) == payload()
+    assert without("", traces({"x"})) == ""
