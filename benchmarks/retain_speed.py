@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
     found = [_apart(size, real=False) for size in options.sizes]
     grown = [line for before, after in pairwise(found) for line in faster_than_n_log_n(before, after)]
-    print("\n".join(["", *grown] if grown else ["", "no stage grew faster than n log n"]))
+    if len(found) > 1:
+        print("\n".join(["", *(grown or ["no stage grew faster than n log n"])]))
     real = _apart(options.real, real=True) if options.real else None
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)

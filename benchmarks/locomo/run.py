@@ -107,5 +107,7 @@ class _Asking:
         found = self.bank.recall(
             question.text, max_tokens=blank.budget, query_timestamp=self.conversation.asked_at
         )
-        share = coverage(question.evidence, (item.unit.sources for item in found.units))
+        # What amends a unit is returned with it, and its tokens count.
+        returned = (unit.sources for item in found.units for unit in (item.unit, *item.amendments))
+        share = coverage(question.evidence, returned)
         return replace(blank, share=share, tokens=found.tokens)

@@ -171,9 +171,7 @@ class HindsightConfig:
             retain=replace(
                 base.retain,
                 extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction),
-                on_model_failure=_choice(
-                    values, "HINDSIGHT_ON_MODEL_FAILURE", base.retain.on_model_failure
-                ),
+                on_model_failure=_choice(values, "HINDSIGHT_ON_MODEL_FAILURE", base.retain.on_model_failure),
             ),
             models=ModelConfig(
                 embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),

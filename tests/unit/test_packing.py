@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.tempr.recall.packing import pack, pack_with_needs
 
 TOKENS = st.lists(st.integers(0, 12), max_size=14)
 BUDGET = st.integers(0, 60)
@@ -106,3 +106,52 @@ def test_a_larger_budget_is_used_at_least_as_fully_and_by_better_units(
     if differing := set(few) ^ set(many):
         assert min(differing) in many
         assert cost(tokens, many) > smaller
+
+
+def shown(max_tokens: int, k: int | None = None) -> tuple[tuple[int, ...], int]:
+    """Units 1 to 4 of 10 tokens each; 2 must not be read without 1, nor 4 without 9, which was not found."""
+    found = pack_with_needs(
+        [1, 2, 3, 4], dict.fromkeys([1, 2, 3, 4, 9], 10), {2: (1,), 4: (9,)}, max_tokens=max_tokens, k=k
+    )
+    return found.rows, found.tokens
+
+
+def test_what_a_unit_needs_is_paid_once() -> None:
+    """A unit kept already moves beneath the one that needs it, at no further cost, and that one takes its place."""
+    assert shown(10) == ((1,), 10)
+    assert shown(20) == ((2,), 20)
+    assert shown(30) == ((2, 3), 30)
+    assert shown(40) == ((2, 3), 30)
+    assert shown(50) == ((2, 3, 4), 50)
+    assert shown(50, k=1) == ((2,), 20)
+
+
+@given(
+    order=st.permutations(range(8)),
+    costs=st.lists(st.integers(0, 20), min_size=8, max_size=8),
+    pairs=st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=6),
+    budgets=st.tuples(st.integers(0, 120), st.integers(0, 120)),
+)
+def test_needs_keep_the_budget_and_its_monotony(
+    order: list[int], costs: list[int], pairs: set[tuple[int, int]], budgets: tuple[int, int]
+) -> None:
+    """Nothing is shown without what it needs, nothing twice, the budget holds, and more budget never uses less."""
+    needs: dict[int, tuple[int, ...]] = {}
+    for unit, other in sorted(pairs):
+        if unit > other:  # what is needed came later in time; there are no circles
+            needs[unit] = (*needs.get(unit, ()), other)
+    closed = {unit: tuple(dict.fromkeys(_closure(unit, needs))) for unit in needs}
+    low, high = sorted(budgets)
+    used = []
+    for budget in (low, high):
+        found = pack_with_needs(order, dict(enumerate(costs)), closed, max_tokens=budget)
+        served = {*found.rows, *(other for row in found.rows for other in closed.get(row, ()))}
+        assert found.tokens == sum(costs[row] for row in served) <= budget
+        assert list(found.places) == sorted(found.places)
+        assert len(set(found.rows)) == len(found.rows)
+        used.append(found.tokens)
+    assert used[0] <= used[1]
+
+
+def _closure(unit: int, needs: dict[int, tuple[int, ...]]) -> list[int]:
+    return [found for other in needs.get(unit, ()) for found in (other, *_closure(other, needs))]

@@ -163,6 +163,11 @@ EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Le
         (EMAIL, "The budget email includes the key point 'travel costs'", Outcome.AMENDS),
         (EMAIL, "User drafted an email to the board about the budget", Outcome.CLOSES),
         ("User likes jazz, blues and rock.", "User likes blues", Outcome.AMENDS),
+        (
+            "The kids cannot wait for the summer break, and the family is thinking about going camping in June.",
+            "The family is only thinking about going camping in June",
+            Outcome.AMENDS,
+        ),
         ("User likes jazz, and how it swings.", "User likes jazz", Outcome.CLOSES),
         (
             "User needs to buy milk; it is on the to-do list.",

@@ -88,9 +88,7 @@ class LangChainModel:
 
     def _malformed(self, raw: object, problem: str) -> MalformedOutput:
         tokens_in, tokens_out = _usage(raw)
-        return MalformedOutput(
-            self._name, _text_of(raw), problem, tokens_in=tokens_in, tokens_out=tokens_out
-        )
+        return MalformedOutput(self._name, _text_of(raw), problem, tokens_in=tokens_in, tokens_out=tokens_out)
 
 
 def _usage(raw: object) -> tuple[int, int]:

@@ -125,8 +125,10 @@ CREATE TABLE validity_events (
     # The same statement retained twice is one event.
     "CREATE UNIQUE INDEX validity_once ON validity_events (unit, kind, effective_at, coalesce(by_unit, 0), reason)",
     "CREATE INDEX validity_by_unit ON validity_events (by_unit) WHERE by_unit IS NOT NULL",
-    "CREATE INDEX validity_amended ON validity_events (unit, by_unit, effective_at) "
-    "WHERE kind = 'amended' AND by_unit IS NOT NULL",
+    (
+        "CREATE INDEX validity_amended ON validity_events (unit, by_unit, effective_at) "
+        "WHERE kind = 'amended' AND by_unit IS NOT NULL"
+    ),
 )
 
 # `names` keeps an entity's normalised names in order; entity_names and entity_blocks make them searchable.

@@ -8,54 +8,72 @@ from datetime import datetime
 
 import numpy as np
 
+from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecalledUnit
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.columns import SECOND, valid_at
+from hindsight_integrations.tempr.recall.packing import pack, pack_with_needs
 from hindsight_integrations.tempr.recall.scoring import Float64Array
 from hindsight_integrations.tempr.view import BankView
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """Ranked units as they are packed: each with its amendments, which cost tokens too. Arrays of length n.
+class Kept:
+    """What fits the budget.
 
     Attributes:
-        ids: row ids of the units, best first.
-        scores: theirs; an amendment that ranked better lends its own.
-        tokens: of the unit and its amendments together.
+        ids: row ids of the units, best first, (n,).
+        scores: theirs; a unit that took the place of its amendment takes its score, (n,).
+        tokens: what they and their amendments cost together.
         amendments: rows of the amendments of each amended unit, oldest first.
     """
 
     ids: IntArray
     scores: Float64Array
-    tokens: IntArray
+    tokens: int
     amendments: Mapping[int, tuple[int, ...]]
 
 
-def with_amendments(ids: IntArray, scores: Float64Array, view: BankView, as_of: datetime | None) -> Items:
-    """The ranked units as items; an amendment found by itself joins the first unit it amends.
+def pack_ranked(ids: IntArray, scores: Float64Array, view: BankView, query: RecallQuery) -> Kept:
+    """The ranked units that fit the query's budget, each amended one with its amendments (paper eq. 8; design section 6).
 
     Args:
         ids: row ids, best first, (n,).
         scores: falling, (n,).
         view: the bank; its ledger is asked only where one of the units is amended.
-        as_of: the moment of conversation time asked about; later amendments do not count. None means now.
+        query: the budget, and the moment asked about: later amendments do not count.
     """
+    tokens = view.columns.tokens[view.columns.positions(ids)]
     amended = np.intersect1d(ids, view.amended)
-    found = _valid_amendments(amended, view, as_of) if len(amended) else {}
-    order, lent = _merged(ids.tolist(), found)
-    ranks = np.array([lent[row] for row in order], np.int64)
-    rows = np.array(order, np.int64)
-    costs = _tokens(rows, view)
-    for place in np.flatnonzero(np.isin(rows, amended)).tolist():
-        costs[place] += _tokens(np.array(found.get(order[place], ()), np.int64), view).sum()
-    return Items(rows, scores[ranks], costs, found)
+    found = _valid_amendments(amended, view, query.as_of) if len(amended) else {}
+    if not found:
+        kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
+        return Kept(ids[kept], scores[kept], int(tokens[kept].sum()), {})
+    needs = {row: _all_needed(row, found) for row in found}
+    packed = pack_with_needs(
+        ids.tolist(), _costs(ids, needs, view), needs, max_tokens=query.max_tokens, k=query.k
+    )
+    rows = np.array(packed.rows, np.int64)
+    return Kept(rows, scores[np.array(packed.places, np.int64)], packed.tokens, needs)
 
 
-def _tokens(rows: IntArray, view: BankView) -> IntArray:
-    tokens: IntArray = view.columns.tokens[view.columns.positions(rows)]
-    return tokens
+def _all_needed(row: int, found: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    """A unit's amendments, and theirs, each once."""
+    needed: dict[int, None] = {}
+    waiting = list(found.get(row, ()))
+    while waiting:
+        by = waiting.pop(0)
+        if by not in needed and by != row:
+            needed[by] = None
+            waiting += found.get(by, ())
+    return tuple(needed)
+
+
+def _costs(ids: IntArray, needs: Mapping[int, Sequence[int]], view: BankView) -> dict[int, int]:
+    rows = np.union1d(ids, np.array([by for bys in needs.values() for by in bys], np.int64))
+    tokens = view.columns.tokens[view.columns.positions(rows)]
+    return dict(zip(rows.tolist(), tokens.tolist(), strict=True))
 
 
 def _valid_amendments(ids: IntArray, view: BankView, as_of: datetime | None) -> dict[int, tuple[int, ...]]:
@@ -70,20 +88,6 @@ def _valid_amendments(ids: IntArray, view: BankView, as_of: datetime | None) -> 
         if standing and by_then:
             found[item.row] = (*found.get(item.row, ()), item.by)
     return found
-
-
-def _merged(ids: Sequence[int], found: Mapping[int, tuple[int, ...]]) -> tuple[list[int], dict[int, int]]:
-    """Units in the order of their items' best rank, without those that travel with another; and each item's rank."""
-    places = {row: rank for rank, row in enumerate(ids)}
-    travelling: dict[int, int] = {}
-    for row in ids:
-        for by in found.get(row, ()):
-            if by in places and by not in found and by not in travelling:
-                travelling[by] = row
-    ranks = {row: rank for row, rank in places.items() if row not in travelling}
-    for by, row in travelling.items():
-        ranks[row] = min(ranks[row], places[by])
-    return sorted(ranks, key=lambda row: (ranks[row], places[row])), ranks
 
 
 def amended_units(

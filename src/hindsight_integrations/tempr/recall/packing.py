@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 
 def pack(
@@ -44,3 +45,54 @@ def _items(length: int, groups: Sequence[int] | None) -> list[list[int]]:
     for position, label in enumerate(range(length) if groups is None else groups):
         items.setdefault(label, []).append(position)
     return list(items.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What fits, where some units must not be read without others.
+
+    Attributes:
+        rows: units shown, best first.
+        places: for each of them, the position in the ranking it stands at.
+        tokens: what they and what they need cost together, each unit once.
+    """
+
+    rows: tuple[int, ...]
+    places: tuple[int, ...]
+    tokens: int
+
+
+def pack_with_needs(
+    rows: Sequence[int],
+    tokens: Mapping[int, int],
+    needs: Mapping[int, Sequence[int]],
+    *,
+    max_tokens: int,
+    k: int | None = None,
+) -> Packed:
+    """Keep units in rank order while they fit together with what they need; what is there already costs nothing more.
+
+    A unit kept before one that needs it moves beneath that one, which takes its place. The properties of `pack` hold,
+    for the same reason: up to the first unit on which two budgets differ, both have the same units.
+
+    Args:
+        rows: units, best first.
+        tokens: cost of each, and of all they need.
+        needs: rows a unit must not be read without, with those that these need in turn.
+        max_tokens: the budget.
+        k: hard limit on the number of units shown.
+    """
+    shown: dict[int, int] = {}
+    served: set[int] = set()
+    left = max_tokens
+    for place, row in enumerate(rows):
+        fresh = {row, *needs.get(row, ())} - served
+        beneath = [other for other in needs.get(row, ()) if other in shown]
+        fits = sum(tokens[other] for other in fresh) <= left and (k is None or len(shown) - len(beneath) < k)
+        if row in served or not fits:
+            continue
+        left -= sum(tokens[other] for other in fresh)
+        served |= fresh
+        shown[row] = min([place, *(shown.pop(other) for other in beneath)])
+    order = sorted(shown, key=lambda row: shown[row])
+    return Packed(tuple(order), tuple(shown[row] for row in order), max_tokens - left)

@@ -19,7 +19,7 @@ from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.tempr.recall.amendments import amended_units, with_amendments
+from hindsight_integrations.tempr.recall.amendments import amended_units, pack_ranked
 from hindsight_integrations.tempr.recall.channels import (
     Relevance,
     Selection,
@@ -30,7 +30,6 @@ from hindsight_integrations.tempr.recall.channels import (
     temporal_channel,
 )
 from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
-from hindsight_integrations.tempr.recall.packing import pack
 from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, selection
 from hindsight_integrations.tempr.recall.ranking import final_scores
 from hindsight_integrations.tempr.recall.rerank import score_until
@@ -180,14 +179,12 @@ def _finish(
     with timer.stage("fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in lists.items()})
     ids, scores = _Reranking(recalled, view, tools, timer).order(ids, fused)
-    query = recalled.query
     with timer.stage("pack"):
-        items = with_amendments(ids, scores, view, query.as_of)
-        kept = pack(items.tokens.tolist(), query.max_tokens, k=query.k)
+        kept = pack_ranked(ids, scores, view, recalled.query)
     with timer.stage("hydrate"):
-        units = _hydrate(recalled, view, items.ids[kept], items.scores[kept], lists)
-        units = amended_units(units, items.amendments, view)
-    return RecallResult(units, int(items.tokens[kept].sum()), recalled.window, timer.trace)
+        units = _hydrate(recalled, view, kept.ids, kept.scores, lists)
+        units = amended_units(units, kept.amendments, view)
+    return RecallResult(units, kept.tokens, recalled.window, timer.trace)
 
 
 class _Reranking:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.tempr.retain.wording import content_stems
+
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE_END = r"(?=,|;|\.|!|\?|\bso\b|\bbut\b|\bbecause\b|\band\b|$)"
 _SHORTEST = 2  # words of a statement that can mean one thing
@@ -28,8 +30,9 @@ CUES = (
     _cue(
         rf"\b(?:i|we)(?:'ve| have)? (?:just |finally |already )+(?P<gone>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
     ),
-    _cue(
-        rf"\b(?:remove|take|cross|delete|drop)\s+(?P<gone>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}"
+    _cue(rf"\b(?:remove|cross|delete|drop)\s+(?P<gone>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}"),
+    _cue(  # one takes things off a list, but a break from work and one's mind off things
+        rf"\btake\s+(?P<gone>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}"
     ),
     _cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<gone>.+?){_CLAUSE_END}"),
     _cue(
@@ -43,7 +46,7 @@ CUES = (
     ),
     _cue(rf"\binstead of\s+(?P<gone>.+?){_CLAUSE_END}"),
     _cue(
-        r"\b(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<gone>(?!it\b|that\b|this\b).+?)\s+(?:from|to|until|for)\b"
+        r"\b(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<gone>(?!it\b|that\b|this\b).+?)\s+(?:from|to|until)\b"
     ),
     _cue(r"\b(?:i|we)\s+had\s+(?P<gone>an? .+?)\s+scheduled\b"),
     _cue(
@@ -54,6 +57,10 @@ _NEGATION = re.compile(
     r"\b(?:don't|do not|doesn't|does not|isn't|aren't|not|no longer|really|actually)\b\s*", re.IGNORECASE
 )
 _VAGUE = re.compile(r"^(?:some|any|a few|all|every|more)\b", re.IGNORECASE)
+_WHEN = re.compile(  # "did it yesterday" names a time and nothing that happened then
+    r"\b(?:yesterday|today|tonight|tomorrow|(?:last|this|next|a|few|two) (?:week(?:end)?|month|year|night|days?)|ago)\b",
+    re.IGNORECASE,
+)
 _POINTER = re.compile(
     r"^(?:it|that|this|them|those|these|something|anything|one)\b(?:\W+(?:is|for|to|me|us))*\W*$",
     re.IGNORECASE,
@@ -82,6 +89,6 @@ def withdrawals(text: str, speaker: str) -> list[str]:
 def _positive(gone: str) -> str:
     """What was taken back, said positively; empty where it only points ("that") or says too little."""
     said = " ".join(_NEGATION.sub("", gone).split()).strip(" ,;:")
-    if _POINTER.match(said) or _VAGUE.match(said) or not any(len(word) > 3 for word in said.split()):
+    if _POINTER.match(said) or _VAGUE.match(said) or not content_stems(_WHEN.sub("", said)):
         return ""
     return said if len(said.split()) >= _SHORTEST or said[:1].isupper() else ""
