@@ -51,9 +51,32 @@ def resolved(
     def lookup(names: Sequence[str]) -> Mapping[str, list[Entity]]:
         return {name: list(known) for name in names}
 
-    return resolve(
-        [draft(n, mention) for n, mention in enumerate(mentions)], lookup, bank="b", speakers=speakers
-    )
+    drafts = [draft(n, mention) for n, mention in enumerate(mentions)]
+    return resolve(drafts, lookup, nobody, bank="b", speakers=speakers)
+
+
+def nobody(_: Sequence[str]) -> Mapping[str, frozenset[str]]:
+    """No entity was ever mentioned with another."""
+    return {}
+
+
+def test_company_decides_between_spellings() -> None:
+    """A misspelt name long after is the known person only if it comes with those the person was mentioned with."""
+    long_ago = Entity("e1", "Katarina", PERSON, names=("katarina",), last_seen=NOW - timedelta(days=90))
+
+    def entities_of(company: frozenset[str]) -> set[str]:
+        fact = draft(1, ("Katerina", PERSON), ("Bob", PERSON))
+        found = resolve(
+            [fact],
+            lambda names: {n: [long_ago] for n in names},
+            lambda _: {"e1": company},
+            bank="b",
+            speakers=frozenset(),
+        )
+        return {mention.entity_id for mention in found.mentions}
+
+    assert "e1" in entities_of(frozenset({"bob"}))
+    assert "e1" not in entities_of(frozenset({"eve"}))
 
 
 def groups(*mentions: tuple[str, EntityType]) -> int:
@@ -131,17 +154,15 @@ def test_speakers_user_and_agent_have_roles(name: str, role: EntityRole) -> None
 
 def test_a_unit_mentions_an_entity_once() -> None:
     """Two forms of a name in one fact are one mention."""
-    result = resolve(
-        [draft(1, ("Alice", PERSON), ("Alice Chen", PERSON))], lambda _: {}, bank="b", speakers=frozenset()
-    )
+    drafts = [draft(1, ("Alice", PERSON), ("Alice Chen", PERSON))]
+    result = resolve(drafts, lambda _: {}, nobody, bank="b", speakers=frozenset())
     assert (len(result.entities), len(result.mentions)) == (1, 1)
 
 
 def test_names_of_one_fact_are_not_spellings_of_each_other() -> None:
     """Maria and Marie in one fact are two people, whatever their letters."""
-    result = resolve(
-        [draft(1, ("Maria", PERSON), ("Marie", PERSON))], lambda _: {}, bank="b", speakers=frozenset()
-    )
+    drafts = [draft(1, ("Maria", PERSON), ("Marie", PERSON))]
+    result = resolve(drafts, lambda _: {}, nobody, bank="b", speakers=frozenset())
     assert len(result.entities) == 2
 
 
@@ -153,14 +174,14 @@ def test_equation_2_by_hand() -> None:
         PERSON,
         names=("katarina",),
         last_seen=NOW - timedelta(days=3.5),
-        neighbours=frozenset({"bob"}),
     )
     assert name_similarity("katerina", "katarina") == pytest.approx(7 / 8)
-    assert cooccurrence(entity, frozenset({"bob", "eve"})) == 0.5
+    assert cooccurrence(frozenset({"bob"}), frozenset({"bob", "eve"})) == 0.5
     assert recency(entity, NOW) == pytest.approx(0.5)
-    assert merge_score("katerina", entity, nearby=frozenset({"bob", "eve"}), moment=NOW) == pytest.approx(
-        0.5 * 7 / 8 + 0.3 * 0.5 + 0.2 * 0.5
+    score = merge_score(
+        "katerina", entity, met=frozenset({"bob"}), nearby=frozenset({"bob", "eve"}), moment=NOW
     )
+    assert score == pytest.approx(0.5 * 7 / 8 + 0.3 * 0.5 + 0.2 * 0.5)
 
 
 @given(st.text(max_size=40))

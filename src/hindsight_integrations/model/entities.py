@@ -45,7 +45,6 @@ class Entity:
         names: every normalised name it answers to, its own included.
         mentions: how many units mention it.
         last_seen: mentioned_at of the latest unit mentioning it.
-        neighbours: normalised names of entities it has been mentioned with, for co-occurrence (paper eq. 2).
     """
 
     id: str
@@ -55,7 +54,6 @@ class Entity:
     names: tuple[str, ...] = ()
     mentions: int = 0
     last_seen: datetime | None = None
-    neighbours: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,13 @@ class LedgerReader(Protocol):
         """
         ...
 
+    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """For each entity the normalised names it was lately mentioned with, at most 50 (paper eq. 2, co-occurrence).
+
+        Entities never mentioned with another are left out, unknown ones too.
+        """
+        ...
+
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
         """The entities each unit (by row id) mentions, by name; units without any are left out."""
         ...

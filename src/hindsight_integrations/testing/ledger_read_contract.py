@@ -49,7 +49,7 @@ class LedgerReadContract(LedgerFixtures):
         assert found["alice"] == found["alice chen"]
         alice = found["alice"]
         assert (alice.names, alice.mentions, alice.last_seen) == (("alice", "alice chen"), 2, at(1))
-        assert alice.neighbours == frozenset({"acme"})
+        assert ledger.entity_neighbours(bank, ["e1", "ghost"]) == {"e1": frozenset({"acme"})}
 
     def test_further_names_and_roles_are_added(self, ledger: Ledger, bank: str) -> None:
         """A known entity learns aliases and a role; a write without role never takes one away."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -63,22 +62,25 @@ class _Reader(DictTasks):
         wanted = frozenset(names)
         with self._bank(bank) as state:
             found: dict[str, Entity] = {}
-            for row, entity in sorted(
-                state.entities.items(), key=lambda item: (-item[1].mentions, item[1].id)
-            ):
+            for entity in sorted(state.entities.values(), key=lambda known: (-known.mentions, known.id)):
                 for name in wanted.intersection(entity.names) - found.keys():
-                    found[name] = _with_neighbours(state, row)
+                    found[name] = entity
             return found
 
     def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
         """For each name, entities sharing a block: exact first, then shared blocks, mentions, id."""
         with self._bank(bank) as state:
-            return {
-                name: [_with_neighbours(state, row) for row in _blocked(state, name, limit)] for name in names
-            }
+            return {name: [state.entities[row] for row in _blocked(state, name, limit)] for name in names}
+
+    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """For each entity the names it was lately mentioned with."""
+        with self._bank(bank) as state:
+            rows = {key: state.entity_rows[key] for key in entity_ids if key in state.entity_rows}
+            found = {key: _neighbours(state, row) for key, row in rows.items()}
+        return {key: names for key, names in found.items() if names}
 
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """The entities each unit mentions, by name, without neighbours."""
+        """The entities each unit mentions, by name."""
         with self._bank(bank) as state:
             return {
                 unit: sorted(
@@ -200,10 +202,10 @@ def _blocked(state: BankState, name: str, limit: int) -> list[int]:
     return sorted(named | shared.keys(), key=order)[:limit]
 
 
-def _with_neighbours(state: BankState, row: int) -> Entity:
-    """The entity with the names it was mentioned with in its latest units, most frequent first, at most 50."""
+def _neighbours(state: BankState, row: int) -> frozenset[str]:
+    """Names the entity was mentioned with in its latest units, the most frequent, at most 50."""
     latest = sorted(state.mentioned_in.get(row, ()), reverse=True)[:NEIGHBOUR_UNITS]
     met = Counter(other for unit in latest for other in state.mentioned_by[unit] if other != row)
     best = sorted(met, key=lambda other: (-met[other], other))[:NEIGHBOUR_LIMIT]
     names = (state.entities[other].names for other in best)
-    return replace(state.entities[row], neighbours=frozenset(known[0] for known in names if known))
+    return frozenset(known[0] for known in names if known)

@@ -33,7 +33,7 @@ def named(connection: Connection, bank: int, names: Sequence[str]) -> dict[str, 
         )
         for name, row in rows:
             best.setdefault(name, row)
-    found = _with_neighbours(connection, set(best.values()))
+    found = _by_row(connection, set(best.values()))
     return {name: found[row] for name, row in best.items()}
 
 
@@ -43,12 +43,12 @@ def candidates(
     """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
     rare = _rare(connection, bank, {block for name in names for block in blocks(name)})
     rows = {name: _blocked(connection, bank, name, blocks(name) & rare, limit) for name in names}
-    found = _with_neighbours(connection, {row for some in rows.values() for row in some})
+    found = _by_row(connection, {row for some in rows.values() for row in some})
     return {name: [found[row] for row in some] for name, some in rows.items()}
 
 
 def of_units(connection: Connection, bank: int, ids: IntArray) -> dict[int, list[Entity]]:
-    """The entities each unit mentions, by name; their neighbours are not read."""
+    """The entities each unit mentions, by name."""
     # The + keeps the planner from walking the whole bank by the feed's index.
     rows = connection.execute(
         f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
@@ -108,21 +108,26 @@ def _blocked(connection: Connection, bank: int, name: str, keys: frozenset[str],
     return [row[0] for row in rows[:limit]]
 
 
-def _with_neighbours(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:
-    """Entities by row id, with the names they were mentioned with in their latest units."""
-    given = json.dumps(sorted(rows))
-    met: dict[int, list[str]] = {}
+def neighbours(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Names each entity was mentioned with in its latest units, the most frequent ones."""
+    rows = row_ids(connection, bank, entity_ids)
+    names = {row: entity_id for entity_id, row in rows.items()}
+    met: dict[str, list[str]] = {}
     for entity, name in connection.execute(
         "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given CROSS JOIN mentions AS other "
         "ON other.unit IN (SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
         "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
         "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
-        (given, NEIGHBOUR_UNITS),
+        (json.dumps(sorted(names)), NEIGHBOUR_UNITS),
     ):
-        if name is not None and len(known := met.setdefault(entity, [])) < NEIGHBOUR_LIMIT:
+        if name is not None and len(known := met.setdefault(names[entity], [])) < NEIGHBOUR_LIMIT:
             known.append(name)
+    return {entity_id: frozenset(known) for entity_id, known in met.items()}
+
+
+def _by_row(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:
     found = connection.execute(
         f"SELECT entities.id, {ENTITY_COLUMNS} FROM entities WHERE id IN (SELECT value FROM json_each(?))",
-        (given,),
+        (json.dumps(sorted(rows)),),
     )
-    return {row[0]: entity_from(row[1:], frozenset(met.get(row[0], ()))) for row in found}
+    return {row[0]: entity_from(row[1:]) for row in found}

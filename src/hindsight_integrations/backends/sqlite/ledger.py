@@ -45,8 +45,7 @@ class SqliteLedger(SqliteCare, SqliteTasks):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
 
     Beyond the port: a write set that is wholly there already does not raise the revision; `set_embedder` raises it
-    only where it replaces vectors; entities come with neighbours from `entities_named` and `entity_candidates`, not
-    from `entities_of`. Every method raises BankNotFound for an unknown bank and EngineClosed after `close`.
+    only where it replaces vectors. Every method raises BankNotFound for an unknown bank and EngineClosed after `close`.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -158,8 +157,13 @@ class SqliteLedger(SqliteCare, SqliteTasks):
         with self._reading(bank) as (connection, row):
             return entities.candidates(connection, row, names, limit)
 
+    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """For each entity the names it was lately mentioned with."""
+        with self._reading(bank) as (connection, row):
+            return entities.neighbours(connection, row, entity_ids)
+
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """The entities each unit mentions, by name, without neighbours."""
+        """The entities each unit mentions, by name."""
         with self._reading(bank) as (connection, row):
             return entities.of_units(connection, row, ids)
 

@@ -82,7 +82,7 @@ def unit_from(row: Row, bank: str) -> MemoryUnit:
     )
 
 
-def entity_from(row: Row, neighbours: frozenset[str] = frozenset()) -> Entity:
+def entity_from(row: Row) -> Entity:
     """The entity of a row of ENTITY_COLUMNS."""
     entity_id, name, kind, role, names, mentions, last_seen = row
     return Entity(
@@ -93,7 +93,6 @@ def entity_from(row: Row, neighbours: frozenset[str] = frozenset()) -> Entity:
         names=tuple(json.loads(names)),
         mentions=mentions,
         last_seen=_moment(last_seen),
-        neighbours=neighbours,
     )
 
 

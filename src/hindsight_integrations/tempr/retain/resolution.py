@@ -33,6 +33,9 @@ CANDIDATES = 20  # blocked candidates looked at per name
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
 """Normalised names to known entities sharing a block with each (ports.Ledger.entity_candidates)."""
 
+Met = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
+"""Entity ids to the names each was mentioned with (ports.Ledger.entity_neighbours)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
@@ -53,9 +56,9 @@ class _Known:
     role: EntityRole = EntityRole.NONE
 
 
-def cooccurrence(entity: Entity, nearby: frozenset[str]) -> float:
+def cooccurrence(met: frozenset[str], nearby: frozenset[str]) -> float:
     """sim_co of paper eq. 2: share of the names nearby that the entity was mentioned with before, in [0, 1]."""
-    return len(entity.neighbours & nearby) / len(nearby) if nearby else 0.0
+    return len(met & nearby) / len(nearby) if nearby else 0.0
 
 
 def recency(entity: Entity, moment: datetime) -> float:
@@ -66,12 +69,22 @@ def recency(entity: Entity, moment: datetime) -> float:
     return max(0.0, 1.0 - days / RECENCY_DAYS)
 
 
-def merge_score(name: str, entity: Entity, *, nearby: frozenset[str], moment: datetime) -> float:
-    """Paper eq. 2 for one mention and one candidate, in [0, 1]."""
+def merge_score(
+    name: str, entity: Entity, *, met: frozenset[str], nearby: frozenset[str], moment: datetime
+) -> float:
+    """Paper eq. 2 for one mention and one candidate, in [0, 1].
+
+    Args:
+        name: the normalised mention.
+        entity: the candidate.
+        met: names the candidate was mentioned with before.
+        nearby: names in the same fact as the mention.
+        moment: when the fact was mentioned.
+    """
     similarity = max((name_similarity(name, known) for known in entity.names), default=0.0)
     return (
         NAME_WEIGHT * similarity
-        + COOCCURRENCE_WEIGHT * cooccurrence(entity, nearby)
+        + COOCCURRENCE_WEIGHT * cooccurrence(met, nearby)
         + RECENCY_WEIGHT * recency(entity, moment)
     )
 
@@ -83,17 +96,20 @@ def may_merge(name: str, known: str, kind: EntityType) -> bool:
     return one_edit_apart(name, known) or (kind == EntityType.PERSON and contains_name(name, known))
 
 
-def resolve(drafts: Sequence[Draft], lookup: Lookup, *, bank: str, speakers: frozenset[str]) -> Resolution:
+def resolve(
+    drafts: Sequence[Draft], lookup: Lookup, met: Met, *, bank: str, speakers: frozenset[str]
+) -> Resolution:
     """Map every mention of the drafts to one canonical entity, creating those that are new.
 
     Args:
         drafts: in order; earlier mentions become candidates for later ones.
         lookup: known entities by shared block.
+        met: whom known entities were mentioned with; asked only where a merge depends on it.
         bank: whose entities these are; part of their ids.
         speakers: names of the conversation's speakers, who become SPEAKER (or USER, AGENT) entities.
     """
     names = sorted({normalise_name(m.text) for draft in drafts for m in draft.mentions} - {""})
-    resolver = _Resolver(bank, {normalise_name(s) for s in speakers}, lookup(names) if names else {})
+    resolver = _Resolver(bank, {normalise_name(s) for s in speakers}, lookup(names) if names else {}, met)
     mentions: dict[tuple[str, str], MentionWrite] = {}
     for draft in drafts:
         nearby = frozenset(normalise_name(m.text) for m in draft.mentions)
@@ -108,9 +124,10 @@ def resolve(drafts: Sequence[Draft], lookup: Lookup, *, bank: str, speakers: fro
 class _Resolver:
     """What is known so far: the bank's candidates and the entities made in this run, found by block."""
 
-    def __init__(self, bank: str, speakers: set[str], candidates: Mapping[str, list[Entity]]) -> None:
-        self._bank = bank
-        self._speakers = speakers
+    def __init__(
+        self, bank: str, speakers: set[str], candidates: Mapping[str, list[Entity]], met: Met
+    ) -> None:
+        self._bank, self._speakers, self._met = bank, speakers, met
         self._by_id: dict[str, _Known] = {}
         self._candidates = {
             name: [self._known(entity) for entity in found] for name, found in candidates.items()
@@ -191,8 +208,16 @@ class _Resolver:
                 return forms[0] if len(forms) == 1 else None
         # Two names in one breath are two things: Maria and Marie are no spellings of each other (earlier paper 2.4.2).
         fitting = [k for k in fitting if not k.names & nearby]
+        met = self._met([k.entity.id for k in fitting]) if fitting and nearby else {}
         scored = [
-            (merge_score(name, k.entity, nearby=nearby, moment=moment), k.entity.id, k) for k in fitting
+            (
+                merge_score(
+                    name, k.entity, met=met.get(k.entity.id, frozenset()), nearby=nearby, moment=moment
+                ),
+                k.entity.id,
+                k,
+            )
+            for k in fitting
         ]
         best = max(scored, default=None, key=lambda item: item[:2])
         return best[2] if best and best[0] >= MERGE_THRESHOLD else None

@@ -100,6 +100,7 @@ def decide(proposal: Proposal, view: BankView) -> tuple[WriteSet, Retraction]:
     resolution = resolve(
         drafts,
         lambda names: view.ledger.entity_candidates(view.bank, names, CANDIDATES),
+        lambda entity_ids: view.ledger.entity_neighbours(view.bank, entity_ids),
         bank=view.bank,
         speakers=proposal.speakers,
     )
