@@ -59,6 +59,7 @@ class BankProjection:
     def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
         self._counts: IntArray = np.zeros(0, np.int64)
+        self._clearings = 0
         nothing = np.empty(0, np.int64)
         self._view = BankView(
             bank=bank,
@@ -79,7 +80,16 @@ class BankProjection:
 
     def behind(self) -> bool:
         """Whether the ledger has moved on, or an index waits to be healed."""
-        return bool(self._view.failures) or self._ledger.revision(self._bank) != self._view.revision
+        return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
+
+    @property
+    def clearings(self) -> int:
+        """How often an index was emptied for a replay so far."""
+        return self._clearings
+
+    def unsettled(self, view: BankView) -> bool:
+        """Whether an index is broken, or was emptied since the view was made: what it finds may be half an answer."""
+        return bool(view.failures) or view.clearings != self.clearings
 
     def open(self) -> None:
         """Catch up, then check each durable index against the ledger; one that fails is rebuilt, and the log says so."""
@@ -113,8 +123,8 @@ class BankProjection:
 
     def reembedded(self) -> None:
         """Vectors were replaced by another embedder's: drop both vector indexes and replay."""
-        self._indexes.vectors.clear()
-        self._indexes.scorer.clear()
+        self._clear(self._indexes.vectors)
+        self._clear(self._indexes.scorer)
         self.catch_up()
 
     def close(self) -> None:
@@ -143,7 +153,7 @@ class BankProjection:
             return
         removed = self._ledger.removed(self._bank, since)
         if since and len(removed) and index.keeps_removed:  # erased means gone from its files too
-            index.clear()
+            self._clear(index)
             since = 0
         ids, vectors = self._ledger.vectors(self._bank, since)
         index.remove(removed)
@@ -168,7 +178,7 @@ class BankProjection:
         if since == revision:
             return
         if since and since < self._ledger.graph_epoch(self._bank):  # links or mentions were changed in place
-            graph.clear()
+            self._clear(graph)
             self._counts = np.zeros(0, np.int64)
             since = 0
         removed = self._ledger.removed(self._bank, since)
@@ -193,8 +203,13 @@ class BankProjection:
         """Where the index stands; one that is ahead of the ledger belongs to another ledger and starts anew."""
         if index.watermark > revision:
             logger.warning("bank %r: an index is ahead of the ledger; rebuilding it", self._bank)
-            index.clear()
+            self._clear(index)
         return index.watermark
+
+    def _clear(self, index: VectorIndex | KeywordIndex | MemoryGraph) -> None:
+        """Empty an index that is then replayed; recalls under way see from the count that they must ask again."""
+        self._clearings += 1
+        index.clear()
 
     def _rebuilt(self, name: str, error: StorageError, revision: int) -> str:
         """Drop and replay one index; empty if that worked, else the reason it did not."""
@@ -208,7 +223,7 @@ class BankProjection:
             "graph": self._indexes.graph,
         }
         try:
-            indexes[name].clear()
+            self._clear(indexes[name])
             self._steps()[name](revision)
         except StorageError as second:
             logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
@@ -218,7 +233,7 @@ class BankProjection:
     def _heal(self, name: str, error: StorageError) -> None:
         problem = self._rebuilt(name, error, self._view.revision)
         failures = {**self._view.failures, **({name: problem} if problem else {})}
-        self._view = replace(self._view, failures=failures)
+        self._view = replace(self._view, failures=failures, clearings=self._clearings)
 
     def _check_vectors(self) -> None:
         self._check_count("vector", self._indexes.vectors.count())
@@ -240,7 +255,7 @@ class BankProjection:
 
     def _publish(self, revision: int, failures: dict[str, str]) -> None:
         seen = self._view.revision
-        if revision != seen or failures != self._view.failures:
+        if revision != seen or failures != self._view.failures or self.unsettled(self._view):
             removed = self._ledger.removed(self._bank, seen)
             columns = updated(self._view.columns, self._ledger.columns(self._bank, seen), removed)
             entities = np.flatnonzero(self._counts)
@@ -253,5 +268,6 @@ class BankProjection:
                 columns=columns,
                 hubs=hubs,
                 failures=failures,
+                clearings=self._clearings,
                 amended=self._ledger.amended(self._bank),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -305,3 +306,28 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: Any) -> None:
         [target.id],
     )
     assert target.text in str(model.prompts[-1])
+
+
+def test_a_rebuild_never_gives_half_an_answer(opener: Any, tmp_path: Path) -> None:
+    """While memories are erased and indexes replayed, every recall still finds what was not erased by meaning."""
+    bank = opener(tmp_path).bank("garden")
+    fill(bank, GARDEN)
+    doomed = [bank.retain(f"Scrap note {n} about nothing.").unit_ids[0] for n in range(6)]
+    stop = threading.Event()
+    missed: list[object] = []
+
+    def ask() -> None:
+        while not stop.is_set():
+            found = bank.recall("who repairs bicycles?", k=1).units
+            if not found or Channel.SEMANTIC not in found[0].channels:
+                missed.append(found)
+
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for asker in askers:
+        asker.start()
+    for unit_id in doomed:
+        bank.forget(unit=unit_id)
+    stop.set()
+    for asker in askers:
+        asker.join()
+    assert missed == []

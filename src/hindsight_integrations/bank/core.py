@@ -60,7 +60,7 @@ class BankCore:
         """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first."""
         self._tools.workers.check_open()
         view = self._projection.view()
-        if view.failures or (self._tools.read_only and self._projection.behind()):
+        if self._projection.unsettled(view) or (self._tools.read_only and self._projection.behind()):
             await self._tools.workers.write(self._projection.catch_up)
             view = self._projection.view()
         if len(view.columns):

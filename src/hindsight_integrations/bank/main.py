@@ -17,9 +17,10 @@ from hindsight_integrations.bank.forgetting import ForgetVerbs
 from hindsight_integrations.bank.records import RecordVerbs
 from hindsight_integrations.bank.validity import ValidityVerbs
 from hindsight_integrations.cara.reflect import reflect
+from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, TagsMatch
+from hindsight_integrations.model.requests import RECALLED_BY_DEFAULT, Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.recall.pipeline import RecallTools, recall
@@ -124,7 +125,23 @@ class AsyncMemoryBank(
         options = RecallOptions(max_tokens, budget, types, tags, tags_match, include_invalidated, k)
         times = AskedTimes(window, as_of, query_timestamp)
         request = recall_query(query, options, times, clock=self._tools.clock, zone=self._tools.zone)
-        return await recall(request, await self._current_view(), self._recall_tools())
+        return await self._recalled(request)
+
+    async def _recalled(self, request: RecallQuery) -> RecallResult:
+        """Recall on one state of the bank: asked again where an index was emptied and replayed meanwhile.
+
+        Such an answer may be half of one, and such a failure is none.
+        """
+        while True:
+            view = await self._current_view()
+            try:
+                found = await recall(request, view, self._recall_tools())
+            except StorageError:
+                if view.clearings == self._projection.clearings:
+                    raise
+                continue
+            if view.clearings == self._projection.clearings:
+                return found
 
     async def reflect(self, query: str, *, max_tokens: int = 4096) -> Reflection:
         """Answer a question from memory, in the bank's character, naming the memories the answer stands on.

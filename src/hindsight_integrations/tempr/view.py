@@ -37,6 +37,7 @@ class BankView:
         keywords: BM25.
         graph: links and mentions.
         hubs: row ids of entities that transmit nothing (design section 6).
+        clearings: how often an index had been emptied for a replay when this view was made.
         failures: index name to reason, for indexes that could not be healed and must not be used.
         amended: row ids of units partly taken back by others, ascending.
     """
@@ -51,6 +52,7 @@ class BankView:
     graph: MemoryGraph
     hubs: IntArray
     failures: dict[str, str]
+    clearings: int = 0
     amended: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
