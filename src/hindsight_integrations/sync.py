@@ -22,7 +22,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Q = ParamSpec("Q")
 Target = TypeVar("Target")
-Face = TypeVar("Face")
 
 
 class _Loop:

@@ -111,7 +111,6 @@ class RecallQuery:
         query_timestamp: the instant "yesterday" and recency count from (aware UTC).
         include_invalidated: also return what is no longer valid, marked.
         k: a hard limit on the number of units; None means tokens alone decide.
-        trace: keep per-unit ranks and scores and stage timings.
     """
 
     text: str
@@ -125,4 +124,3 @@ class RecallQuery:
     as_of: datetime | None = None
     include_invalidated: bool = False
     k: int | None = None
-    trace: bool = False

@@ -8,9 +8,6 @@ from typing import Protocol
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, IntArray
 
-STORED_LINKS = (LinkType.TEMPORAL, LinkType.SEMANTIC, LinkType.CAUSAL)
-"""Link types that are edges between units; entity links follow from mentions (bipartite, notes/stack.md 5)."""
-
 LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.TEMPORAL, None): 0,
     (LinkType.SEMANTIC, None): 1,
@@ -19,7 +16,7 @@ LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.CAUSAL, CausalRelation.ENABLES): 4,
     (LinkType.CAUSAL, CausalRelation.PREVENTS): 5,
 }
-"""Small integers for (type, relation), as they stand in `Edges.codes`."""
+"""Small integers for (type, relation), as they stand in `Edges.codes`. Entity links follow from mentions (bipartite)."""
 
 
 @dataclass(frozen=True, slots=True)
