@@ -20,7 +20,6 @@ from hindsight_integrations.backends.keyword_shelf import (
     MAX_QUERY_TERMS,
     MEMORY,
     OPEN_STORES,
-    BankKeywords,
     KeywordShelf,
     KeywordStore,
 )
@@ -47,9 +46,6 @@ PRAGMA secure_delete = ON;    -- forgotten words must not linger in free pages
 CREATE VIRTUAL TABLE IF NOT EXISTS docs USING fts5(text, tokenize = 'porter unicode61');
 CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
 """
-
-Fts5KeywordIndex = BankKeywords
-"""What `Fts5Keywords.open` returns."""
 
 
 class Fts5Keywords(KeywordShelf):

@@ -16,7 +16,6 @@ from hindsight_integrations.backends.java import JavaFailure, run_on_java_thread
 from hindsight_integrations.backends.keyword_shelf import (
     MEMORY,
     OPEN_STORES,
-    BankKeywords,
     KeywordShelf,
     KeywordStore,
 )
@@ -26,9 +25,6 @@ from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageErr
 T = TypeVar("T")
 
 LOCKED = "org.apache.lucene.store.LockObtainFailedException"
-
-LuceneKeywordIndex = BankKeywords
-"""What `LuceneKeywords.open` returns."""
 
 
 class LuceneKeywords(KeywordShelf):
