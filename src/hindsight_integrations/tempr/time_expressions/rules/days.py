@@ -127,5 +127,5 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:on )?{day}\.(?P<m>[01]?[0-9])\.(?P<y>[0-9]{4})", _dotted),
     rule(r"(?:on )?(?P<m>[0-3]?[0-9])/{day}/(?P<y>[0-9]{4}|[0-9]{2})", _slashed),
     rule(r"on the {day}(?:st|nd|rd|th)(?= *(?:$|[?.!,;)]))", _day_of_month),
-    rule(r"(?:on )?the {day}(?:st|nd|rd|th) of {which} month", _month_day),
+    rule(r"(?:(?:on )?the )?{day}(?:st|nd|rd|th) of {which} month", _month_day),
 )
