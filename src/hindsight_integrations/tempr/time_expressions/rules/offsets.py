@@ -132,7 +132,9 @@ RULES: tuple[Rule, ...] = (
         _past,
     ),
     rule(rf"(?:{_OVER} )?(?:the )?(?:next|coming) {{amount}} {{unit}}(?! of)", _coming),
-    rule(rf"(?:{_OVER} (?:(?:the |this )?past|(?:the|this) last)|(?:the|this) past) {{unit}}(?! of)", _past_one),
+    rule(
+        rf"(?:{_OVER} (?:(?:the |this )?past|(?:the|this) last)|(?:the|this) past) {{unit}}(?! of)", _past_one
+    ),
     rule(r"past {unit}(?! of)", _past_one),
     rule(r"the other (?:day|night|week)", _other_day),
 )
