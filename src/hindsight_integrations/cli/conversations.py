@@ -86,14 +86,13 @@ def load_conversation(path: Path) -> Conversation:
 
 
 def _sample_folder() -> Path:
-    folder = Path(__file__).resolve().parents[3] / "examples" / "data"
-    if not folder.is_dir():
-        raise InvalidRequest(
-            "demo",
-            "the sample lies in the repository's examples/data",
-            "Run it from a checkout, or pass a file.",
-        )
-    return folder
+    """Where the sample lies: beside this module in an installed wheel, in examples/data of a checkout."""
+    here = Path(__file__).resolve()
+    return next(
+        folder
+        for folder in (here.parent / "sample", here.parents[3] / "examples" / "data")
+        if folder.is_dir()
+    )
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
