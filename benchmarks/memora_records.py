@@ -16,26 +16,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from memora.bank import fill
+
 from hindsight_integrations import Hindsight, MemoryBank
 
 FOOD, STEPS = "expense", "steps"
-
-
-def retain_sessions(
-    bank: MemoryBank, sessions: list[dict[str, Any]], facts: dict[int, list[dict[str, Any]]]
-) -> None:
-    for session in sessions:
-        number = session["session_id"]
-        messages = [
-            {
-                "role": "user" if turn["speaker"] == "user_agent" else "assistant",
-                "content": turn["message"],
-                "id": f"S{number}:{turn['turn']}",
-                "timestamp": session["date"],
-            }
-            for turn in session["conversation"]
-        ]
-        bank.retain(messages, facts=facts.get(number, []), thread=f"session-{number}")
 
 
 def truth(questions: list[dict[str, Any]]) -> dict[str, Decimal]:
@@ -88,11 +73,9 @@ def main() -> int:
     parser.add_argument("--name", default="weekly-software_engineer")
     options = parser.parse_args()
     week = json.loads((options.data / f"{options.name}.json").read_text(encoding="utf-8"))
-    lines = (options.facts / f"{options.name}.jsonl").read_text(encoding="utf-8").splitlines()
-    facts = {row["session"]: row["facts"] for row in map(json.loads, lines)}
     with tempfile.TemporaryDirectory() as folder, Hindsight.open(folder, reranker=None) as hindsight:
         bank = hindsight.bank("week")
-        retain_sessions(bank, week["sessions"], facts)
+        fill(bank, week["sessions"], options.facts / f"{options.name}.jsonl")
         ours = answers(bank)
     expected = truth(week["evaluation"]["questions"]["reasoning"])
     wrong = 0

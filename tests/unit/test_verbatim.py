@@ -8,9 +8,9 @@ import pytest
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.requests import Document, Message
+from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.tempr.retain.verbatim import VerbatimExtractor
+from hindsight_integrations.tempr.retain.verbatim import VerbatimExtractor, passages
 
 SUNDAY = datetime(2025, 3, 2, 10, 15, tzinfo=UTC)
 
@@ -111,7 +111,8 @@ def test_a_document_becomes_passages() -> None:
     """A text without speakers is kept whole, in passages short enough to recall one by one."""
     sentences = "The roses were pruned with care. " * 40
     text = f"Maple Street opened in June 2019.\n\n{sentences}\n\n\nThe end."
-    facts = VerbatimExtractor().extract_document(Document(text, timestamp=SUNDAY))
+    pieces = [piece for piece in passages(text) if piece.strip()]
+    facts = VerbatimExtractor().extract_passages(pieces, timestamp=SUNDAY)
     assert all(len(fact.what) <= 500 and fact.sources == [] for fact in facts)
     assert " ".join(" ".join(fact.what for fact in facts).split()) == " ".join(text.split())
     assert (facts[0].what, facts[0].occurred_start) == ("Maple Street opened in June 2019.", "2019-06")

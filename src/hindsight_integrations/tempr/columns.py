@@ -101,19 +101,30 @@ def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
     return np.isin(columns.types, [FACT_TYPES.index(fact_type) for fact_type in types])
 
 
+def no_later(moment: datetime, by: datetime) -> bool:
+    """Whether a moment came by another, that one's own second included.
+
+    Facts told together have mention times microseconds apart, to keep their order; validity looks at the second.
+    """
+    return to_micros(moment) // SECOND <= to_micros(by) // SECOND
+
+
+def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
+    """Units mentioned no later than a moment, by the second as in `no_later`."""
+    said: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
+    return said
+
+
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
     """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed (design section 4).
 
-    Mentioned by then means within the same second: facts told together have mention times microseconds apart.
+    By the second, as in `no_later`.
     """
     if as_of is None:
         current: BoolArray = columns.closed == NEVER
         return current
-    moment = to_micros(as_of)
-    valid: BoolArray = (columns.mentioned // SECOND <= moment // SECOND) & (
-        columns.closed // SECOND > moment // SECOND
-    )
-    return valid
+    still_open: BoolArray = columns.closed // SECOND > to_micros(as_of) // SECOND
+    return mentioned_by(columns, as_of) & still_open
 
 
 def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray:

@@ -10,9 +10,8 @@ import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecalledUnit
-from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.tempr.columns import SECOND, valid_at
+from hindsight_integrations.tempr.columns import no_later, valid_at
 from hindsight_integrations.tempr.recall.packing import pack, pack_with_needs
 from hindsight_integrations.tempr.recall.scoring import Float64Array
 from hindsight_integrations.tempr.view import BankView
@@ -84,7 +83,7 @@ def _valid_amendments(ids: IntArray, view: BankView, as_of: datetime | None) -> 
     stands = view.columns.allowed(rows, valid) if len(rows) else np.zeros(0, bool)
     found: dict[int, tuple[int, ...]] = {}
     for item, standing in zip(log, stands.tolist(), strict=True):
-        by_then = as_of is None or to_micros(item.effective_at) // SECOND <= to_micros(as_of) // SECOND
+        by_then = as_of is None or no_later(item.effective_at, as_of)
         if standing and by_then:
             found[item.row] = (*found.get(item.row, ()), item.by)
     return found

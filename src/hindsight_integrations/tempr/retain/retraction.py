@@ -14,12 +14,11 @@ import numpy as np
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import Channel, RetainResult
-from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
-from hindsight_integrations.tempr.columns import of_types, tagged, tags_select
+from hindsight_integrations.tempr.columns import mentioned_by, no_later, of_types, tagged, tags_select
 from hindsight_integrations.tempr.recall.channels import Selection, keyword_channel, semantic_channel
 from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -29,7 +28,6 @@ from hindsight_integrations.tempr.retain.names import AGENT_NAMES, USER_NAMES, n
 from hindsight_integrations.tempr.view import BankView
 
 CANDIDATES = 20  # looked at per statement; the right one is nearly always the first hit [design section 7]
-SECOND = 1_000_000  # microseconds; facts told together are mentioned a microsecond apart to keep their order
 RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # opinions are revised by evidence, observations derived
 
 
@@ -193,7 +191,7 @@ def search(view: BankView, statement: Statement, vector: Vector) -> IntArray:
     """Row ids a statement may mean, best first: hybrid search over what its tags can see and was mentioned by then."""
     columns, by = view.columns, statement.by
     mask = (
-        (columns.mentioned // SECOND <= to_micros(by.mentioned_at) // SECOND)
+        mentioned_by(columns, by.mentioned_at)
         & of_types(columns, RETRACTABLE)
         & tagged(columns, by.tags, TagsMatch.ANY)
     )
@@ -212,8 +210,8 @@ def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
     """Whether a unit can be what another one withdraws: mentioned no later, and not of the same messages."""
     same_messages = unit.thread == by.thread and bool(set(unit.sources) & set(by.sources))
     same_passage = not by.sources and unit.document_id == by.document_id and unit.chunk == by.chunk
-    no_later = to_micros(unit.mentioned_at) // SECOND <= to_micros(by.mentioned_at) // SECOND
-    return unit.id != by.id and no_later and not same_messages and not same_passage
+    said_before = no_later(unit.mentioned_at, by.mentioned_at)
+    return unit.id != by.id and said_before and not same_messages and not same_passage
 
 
 def reaches(by: MemoryUnit, unit: MemoryUnit) -> bool:
@@ -223,7 +221,7 @@ def reaches(by: MemoryUnit, unit: MemoryUnit) -> bool:
 
 def over_by(moment: datetime | None, by: datetime) -> bool:
     """Whether something ended by a moment, the moment's own second included."""
-    return moment is not None and to_micros(moment) // SECOND <= to_micros(by) // SECOND
+    return moment is not None and no_later(moment, by)
 
 
 def draft_names(draft: Draft, speakers: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
-from hindsight_integrations.model.requests import Document, Message
+from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.chunking import chunk_text
@@ -37,19 +37,6 @@ class VerbatimExtractor:
         speakers = {message.speaker for message in messages}
         spotter = NameSpotter([message.text for message in messages], people=speakers, aliases=aliases)
         return [_said(message, spotter, zone) for message in messages]
-
-    def extract_document(
-        self, document: Document, *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
-    ) -> list[ExtractedFact]:
-        """One fact a passage of at most 500 characters, cut between paragraphs and sentences; no message sources.
-
-        Args:
-            document: a text without speakers.
-            zone: the bank's time zone.
-            aliases: names the bank already knows, found in any case.
-        """
-        pieces = [piece for piece in passages(document.text) if piece.strip()]
-        return self.extract_passages(pieces, timestamp=document.timestamp, zone=zone, aliases=aliases)
 
     def extract_passages(
         self,

@@ -164,9 +164,7 @@ def _fresh(proposal: Proposal, known: frozenset[MessageKey], untold: set[Place])
 
     All of them where they are a task's outcome: its messages became known when it was made.
     """
-    if proposal.completed:
-        return np.arange(len(proposal.drafts))
-    if not proposal.keys:  # a passage that waited: its messages have their keys already
+    if not proposal.keys:
         return np.arange(len(proposal.drafts), dtype=np.int64)
     done = {(key.thread, key.message_id) for key in known} - untold
     open_threads = {key.thread for key in proposal.keys if key not in known}
