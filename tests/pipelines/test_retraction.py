@@ -187,3 +187,19 @@ def test_another_users_words_close_nothing(light: Hindsight) -> None:
     say(bank, 1, HOME, tags=["alice"])
     assert say(bank, 5, MOVED, invalidates=(HOME,), tags=["bob"]).closed == ()
     assert say(bank, 6, MOVED, invalidates=(HOME,), tags=["alice"]).closed
+
+
+def test_the_validity_mark_agrees_with_the_filter(light: Hindsight) -> None:
+    """A memory closed within the second asked about counts as closed for the mark as it does for the filter."""
+    bank = light.bank("home")
+    lisbon = {"what": "Alice lives in Lisbon.", "sources": ["m1"]}
+    bank.retain([{"content": "a", "id": "m1", "timestamp": "2024-01-01T10:00:00"}], facts=[lisbon])
+    moved = {"what": "Alice moved to Porto.", "sources": ["m2"], "invalidates": ["Alice lives in Lisbon"]}
+    bank.retain([{"content": "b", "id": "m2", "timestamp": "2024-03-01T10:00:00.400000"}], facts=[moved])
+    moment = "2024-03-01T10:00:00"
+    marked = {
+        item.unit.text: item.valid
+        for item in bank.recall("Alice", as_of=moment, include_invalidated=True).units
+    }
+    served = {item.unit.text for item in bank.recall("Alice", as_of=moment).units}
+    assert {text for text, valid in marked.items() if valid} == served == {"Alice moved to Porto."}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult
-from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.tempr.columns import valid_at
 from hindsight_integrations.tempr.recall.amendments import amended_units, pack_ranked
 from hindsight_integrations.tempr.recall.channels import (
     Relevance,
@@ -224,6 +224,7 @@ def _hydrate(
     """The units themselves, with their entities and where each channel put them: one read of each."""
     stored = view.ledger.units(view.bank, ids)
     entities = view.ledger.entities_of(view.bank, ids)
+    valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, recalled.query.as_of))].tolist())
     places = {channel: _places(hits, ids) for channel, hits in lists.items()}
     return tuple(
         RecalledUnit(
@@ -231,7 +232,7 @@ def _hydrate(
             score=float(score),
             channels={channel: found[row] for channel, found in places.items() if row in found},
             entities=tuple(entity.name for entity in entities.get(row, ())),
-            valid=_valid(stored[row], recalled.query.as_of),
+            valid=row in valid,
         )
         for row, score in zip(ids.tolist(), scores, strict=True)
         if row in stored
@@ -245,8 +246,3 @@ def _places(hits: Hits, kept: IntArray) -> dict[int, ChannelHit]:
     return {
         row: ChannelHit(rank + 1, score) for rank, row, score in zip(at.tolist(), rows, scores, strict=True)
     }
-
-
-def _valid(unit: MemoryUnit, as_of: datetime | None) -> bool:
-    """Valid now, or at the moment asked about."""
-    return unit.closed_at is None or (as_of is not None and unit.closed_at > as_of)
