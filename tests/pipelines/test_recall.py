@@ -331,3 +331,19 @@ def test_a_rebuild_never_gives_half_an_answer(opener: Any, tmp_path: Path) -> No
     for asker in askers:
         asker.join()
     assert missed == []
+
+
+def test_a_memory_erased_while_recall_reads_is_left_out(opener: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
+    from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+
+    bank = opener(reranker=FixedReranker()).bank("garden")
+    fill(bank, GARDEN)
+    before = texts(bank.recall(EVERYTHING))
+    real = SqliteLedger.units
+
+    def without(self: SqliteLedger, name: str, ids: Any) -> Any:
+        return {row: unit for row, unit in real(self, name, ids).items() if unit.text != before[0]}
+
+    monkeypatch.setattr(SqliteLedger, "units", without)
+    assert texts(bank.recall(EVERYTHING)) == before[1:]

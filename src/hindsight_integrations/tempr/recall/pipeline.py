@@ -14,6 +14,7 @@ from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import Channel, ChannelHit, RecalledUnit, RecallResult
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, no_hits
 from hindsight_integrations.ports.embedder import Embedder
@@ -197,7 +198,15 @@ class _Reranking:
         """Ids and final scores, best first. Without a reranker the fused order stands (design section 6)."""
         if self._tools.reranker is None or not len(ids):
             return ids, fused
-        logits = self._read(self._tools.reranker, ids[: self._plan.rerank_limit])
+        head = ids[: self._plan.rerank_limit]
+        stored = self._view.ledger.units(self._view.bank, head)
+        here = ~np.isin(
+            ids, [row for row in head.tolist() if row not in stored]
+        )  # erased since the view was made
+        ids, fused = ids[here], fused[here]
+        if not stored:
+            return ids, fused
+        logits = self._read(self._tools.reranker, [stored[row] for row in ids[: len(stored)].tolist()])
         head, tail = ids[: len(logits)], ids[len(logits) :]
         asked_at = self._plan.query.query_timestamp
         scored = final_scores(logits, head, self._view.columns, window=self._plan.window, asked_at=asked_at)
@@ -205,16 +214,14 @@ class _Reranking:
         behind = scored.min() - 1.0 - np.arange(len(tail))
         return np.concatenate([head[best], tail]), np.concatenate([scored[best], behind])
 
-    def _read(self, reranker: Reranker, head: IntArray) -> FloatArray:
+    def _read(self, reranker: Reranker, units: list[MemoryUnit]) -> FloatArray:
         with self._timer.stage("rerank") as detail:
-            stored = self._view.ledger.units(self._view.bank, head)
-            units = [stored[row] for row in head.tolist()]
             logits = score_until(
                 reranker, self._plan.query.text, units, self._tools.config.rerank_deadline_ms
             )
-            detail["scored"], detail["candidates"] = len(logits), len(head)
-        if len(logits) < len(head):
-            self._timer.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(head)} candidates")
+            detail["scored"], detail["candidates"] = len(logits), len(units)
+        if len(logits) < len(units):
+            self._timer.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(units)} candidates")
         return logits
 
 
