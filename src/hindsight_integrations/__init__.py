@@ -5,8 +5,9 @@ Importing this package loads the standard library and pydantic only; a name brin
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from hindsight_integrations.lazy import lazy_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.assembly import AsyncHindsight
@@ -134,9 +135,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return lazy_attribute(__name__, _HOME_OF, name)
 
 
 def __dir__() -> list[str]:

@@ -5,10 +5,9 @@ Importing this package does not import LangGraph; using a name does.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hindsight_integrations.errors import MissingDependency
+from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.memories import Memory, format_memories
@@ -25,16 +24,7 @@ _HOME_OF = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "langgraph":
-            raise
-        raise MissingDependency(
-            "langgraph", 'Run: pip install "hindsight-integrations[langgraph]"'
-        ) from error
+    return adapter_attribute(__name__, _HOME_OF, name, vendor="langgraph", extra="langgraph")
 
 
 def __dir__() -> list[str]:
