@@ -125,6 +125,16 @@ def as_choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
         raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
 
 
+def as_state(moment: datetime | str | None, zone: tzinfo) -> datetime | None:
+    """The moment of an `as_of` in UTC; naive ones are read in `zone`; None means now.
+
+    Raises:
+        InvalidRequest: it cannot be read.
+    """
+    state = checked_moment(moment, "as_of")
+    return as_utc(state, zone) if state else None
+
+
 def as_window(bounds: tuple[datetime | str, datetime | str] | None, zone: tzinfo) -> Interval | None:
     """The caller's (start, end) as an interval; naive times are read in `zone`.
 

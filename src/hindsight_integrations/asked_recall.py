@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime, tzinfo
 from typing import Any
 
-from hindsight_integrations.asked import Moment, as_choice, as_types, as_window
+from hindsight_integrations.asked import Moment, as_choice, as_state, as_types, as_window
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.limits import (
     MAX_QUERY,
@@ -100,7 +100,6 @@ def recall_query(asked: AskedRecall, *, clock: Clock, zone: tzinfo) -> RecallQue
     """
     options, filters, times, extras = asked.options, asked.filters, asked.times, asked.extras
     asked_at = checked_moment(times.query_timestamp, "query_timestamp") or clock.now()
-    state = checked_moment(times.as_of, "as_of")
     return RecallQuery(
         text=checked_text(asked.text, "query", MAX_QUERY),
         query_timestamp=as_utc(asked_at, zone),
@@ -110,7 +109,7 @@ def recall_query(asked: AskedRecall, *, clock: Clock, zone: tzinfo) -> RecallQue
         tags=checked_tags(filters.tags),
         tags_match=as_choice(TagsMatch, filters.tags_match, "tags_match"),
         window=as_window(times.window, zone),
-        as_of=as_utc(state, zone) if state else None,
+        as_of=as_state(times.as_of, zone),
         include_invalidated=filters.include_invalidated,
         k=None if options.k is None else checked_count(options.k, "k", most=10_000),
         tag_groups=checked_tag_groups(filters.tag_groups),

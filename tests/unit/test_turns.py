@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.tempr.columns import Columns, empty_columns, updated
-from hindsight_integrations.tempr.recall.turns import BELOW_BEFORE, SAME_SITTING, answering, lent
+from hindsight_integrations.tempr.recall.turns import BELOW_BEFORE, SAME_SITTING, answering, lent, turn_order
 
 MINUTE = 60_000_000  # microseconds
 
@@ -30,7 +30,8 @@ def conversation(*said: tuple[str, str, int]) -> Columns:
 
 def after_lending(columns: Columns, scores: dict[int, float]) -> dict[int, float]:
     ids, fused = np.array(list(scores), np.int64), np.array(list(scores.values()))
-    found, total = lent(ids, fused, columns, np.ones(len(columns), bool))
+    order = turn_order(columns, np.ones(len(columns), bool), ids)
+    found, total = lent(ids, fused, columns, order) if order else (ids, fused)
     return dict(zip(found.tolist(), total.tolist(), strict=True))
 
 
@@ -64,7 +65,9 @@ def test_facts_are_no_neighbours() -> None:
 
 def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
     """A closed or filtered turn neither shows nor stands between its neighbours."""
-    ids, _ = lent(np.array([1]), np.array([1.0]), CHAT, np.array([True, False, True, True, True]))
+    order = turn_order(CHAT, np.array([True, False, True, True, True]), np.array([1]))
+    assert order is not None
+    ids, _ = lent(np.array([1]), np.array([1.0]), CHAT, order)
     assert ids.tolist() == [1, 3, 4]
 
 
@@ -88,7 +91,8 @@ def test_lending_only_raises_and_keeps_better_neighbours_ahead(
 
 def test_an_answer_inherits_the_logit_of_its_question() -> None:
     """The reranker likes the turn that asks; the one that answers comes 1 behind it, the next one 3."""
-    logits = answering(
-        np.array([1, 2, 3]), np.array([4.0, -9.0, -9.0], np.float32), CHAT, np.ones(len(CHAT), bool)
-    )
+    rows = np.array([1, 2, 3])
+    order = turn_order(CHAT, np.ones(len(CHAT), bool), rows)
+    assert order is not None
+    logits = answering(rows, np.array([4.0, -9.0, -9.0], np.float32), CHAT, order)
     assert logits.tolist() == [4.0, 4.0 - BELOW_BEFORE[0], 4.0 - BELOW_BEFORE[1]]

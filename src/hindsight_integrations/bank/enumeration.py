@@ -8,14 +8,13 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.asked import as_choice, as_types, as_window
+from hindsight_integrations.asked import as_choice, as_state, as_types, as_window
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.bank.entities import MAX_NAME
 from hindsight_integrations.bank.named_entities import entity_named
-from hindsight_integrations.limits import checked_count, checked_moment, checked_tags, checked_text
+from hindsight_integrations.limits import checked_count, checked_tags, checked_text
 from hindsight_integrations.model.pages import UnitPage
 from hindsight_integrations.model.requests import TagsMatch
-from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.enumeration import UnitFilter, find_page, place_of
@@ -60,11 +59,11 @@ class EnumerationVerbs(BankCore):
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
         """
-        zone, state = self._tools.zone, checked_moment(as_of, "as_of")
+        zone = self._tools.zone
         wanted = UnitFilter(
             types=tuple(sorted(set(as_types(types)))),
             window=as_window(window, zone),
-            as_of=as_utc(state, zone) if state else None,
+            as_of=as_state(as_of, zone),
             tags=checked_tags(tags),
             tags_match=as_choice(TagsMatch, tags_match, "tags_match"),
             include_invalidated=bool(include_invalidated),

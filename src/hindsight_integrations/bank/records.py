@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hindsight_integrations.asked import as_choice, as_window
+from hindsight_integrations.asked import as_choice, as_state, as_window
 from hindsight_integrations.bank.core import BankCore
-from hindsight_integrations.limits import checked_moment
 from hindsight_integrations.model.records import Aggregate, Aggregation
-from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.records import aggregate, find_records
 
@@ -38,14 +36,13 @@ class RecordVerbs(BankCore):
             InvalidRequest: a time cannot be read.
         """
         zone = self._tools.zone
-        state = checked_moment(as_of, "as_of")
         found = await self._tools.workers.read(
             find_records,
             await self._current_view(),
             kind=kind,
             category=category,
             window=as_window(window, zone),
-            as_of=as_utc(state, zone) if state else None,
+            as_of=as_state(as_of, zone),
         )
         return [
             item for item in found if unit is None or (item.record is not None and item.record.unit == unit)

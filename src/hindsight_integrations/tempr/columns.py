@@ -168,6 +168,13 @@ def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
     return mentioned_by(columns, as_of) & still_open
 
 
+def shown_at(columns: Columns, as_of: datetime | None, *, include_invalidated: bool) -> BoolArray:
+    """Units valid now or at a moment; with `include_invalidated` all, of a moment all that had been mentioned by then."""
+    if not include_invalidated:
+        return valid_at(columns, as_of)
+    return np.ones(len(columns), bool) if as_of is None else mentioned_by(columns, as_of)
+
+
 def tagged(columns: Columns, tags: Sequence[str], match: TagsMatch) -> BoolArray:
     """Units the tags select; see `tags_select` for the truth table."""
     wanted = frozenset(tags)

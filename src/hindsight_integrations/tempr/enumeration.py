@@ -20,8 +20,9 @@ from hindsight_integrations.model.pages import UnitPage
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import UNDATED, BoolArray, IntArray
-from hindsight_integrations.tempr.columns import Columns, mentioned_by, of_types, tagged, valid_at
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.tempr.columns import Columns, of_types, shown_at, tagged
+from hindsight_integrations.tempr.recall.scoring import event_moments
 from hindsight_integrations.tempr.recall.temporal import overlaps
 from hindsight_integrations.tempr.view import BankView
 
@@ -116,7 +117,7 @@ def find_page(
     columns = view.columns
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
     mask = matching(columns, wanted, about) & (columns.ids <= newest)
-    begins = np.where(columns.starts == UNDATED, columns.mentioned, columns.starts)
+    begins = event_moments(columns.starts, columns.mentioned)
     ahead = mask if after is None else mask & _behind(begins, columns.ids, after)
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
@@ -145,6 +146,4 @@ def matching(columns: Columns, wanted: UnitFilter, about: IntArray | None) -> Bo
     if wanted.window is not None:
         mentioned = overlaps(columns.mentioned, columns.mentioned + 1, wanted.window)
         mask &= overlaps(columns.starts, columns.ends, wanted.window) | mentioned
-    if not wanted.include_invalidated:
-        return mask & valid_at(columns, wanted.as_of)
-    return mask if wanted.as_of is None else mask & mentioned_by(columns, wanted.as_of)
+    return mask & shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)

@@ -12,8 +12,9 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import UNDATED, BoolArray, IntArray
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.tempr.columns import Columns, valid_at
+from hindsight_integrations.tempr.recall.scoring import event_moments
 from hindsight_integrations.tempr.view import BankView
 
 
@@ -46,7 +47,7 @@ def _inside(columns: Columns, window: Interval | None) -> BoolArray:
     """Units whose time begins in the window, so that a value counts in one of two adjoining windows, never in both."""
     if window is None:
         return np.ones(len(columns), bool)
-    begins = np.where(columns.starts == UNDATED, columns.mentioned, columns.starts)
+    begins = event_moments(columns.starts, columns.mentioned)
     inside: BoolArray = (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     return inside
 

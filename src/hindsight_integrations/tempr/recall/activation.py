@@ -13,6 +13,7 @@ import numpy as np
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
+from hindsight_integrations.tempr.recall.causes import CAUSAL_CODES
 from hindsight_integrations.tempr.recall.gains import GAIN_CAP, entity_gain, link_gain
 from hindsight_integrations.tempr.recall.neighbourhood import (
     Allowed,
@@ -33,7 +34,6 @@ HUB_UNITS = 4  # ... but only beyond this many units [design section 6]
 
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
 _SEMANTIC_CODE = LINK_CODES[LinkType.SEMANTIC, None]
-_CAUSAL_CODES = [code for (kind, _), code in LINK_CODES.items() if kind is LinkType.CAUSAL]
 
 
 def entity_signal(shared: IntArray) -> Float64Array:
@@ -277,7 +277,7 @@ def link_expansion(
     signals = [
         (sharing, entity_signal(shared)),
         _strongest_link(edges, [_SEMANTIC_CODE]),
-        _strongest_link(edges, _CAUSAL_CODES),
+        _strongest_link(edges, CAUSAL_CODES),
     ]
     ids = np.setdiff1d(np.concatenate([found for found, _ in signals]), start)
     ids = ids[permitted(ids, allowed)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +54,7 @@ class Besides:
             detail["observations"] = sum(len(entity.observations) for entity in found)
         return found
 
-    def chunks(self, units: Sequence[RecalledUnit]) -> tuple[RecalledChunk, ...]:
+    def chunks(self, units: Collection[RecalledUnit]) -> tuple[RecalledChunk, ...]:
         """The passages the units came from, in the order of their best unit, as far as the budget goes."""
         if not self._plan.query.chunk_tokens or not units:
             return ()
@@ -72,19 +72,18 @@ class Besides:
             detail["chunks"], detail["tokens"] = len(found), sum(chunk.tokens for chunk in found)
         return found
 
-    def source_facts(self, units: Sequence[RecalledUnit]) -> tuple[SourceFact, ...]:
+    def source_facts(self, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
         """What the observations among the units stand on: the facts of the messages they cite, nearest first.
 
         Facts among the units themselves are left out: their text is there already.
         """
-        observed = [item.unit for item in units if item.unit.fact_type is FactType.OBSERVATION]
+        observed = [item.unit for item in units.values() if item.unit.fact_type is FactType.OBSERVATION]
         if not self._plan.query.source_fact_tokens or not observed:
             return ()
         with self._timer.stage("source facts") as detail:
             grounds = {unit.id: self._grounds(unit) for unit in observed}
-            shown_already = self._view.ledger.row_ids(self._view.bank, [item.unit.id for item in units])
             rows = np.array(sorted({row for rows in grounds.values() for row in rows}), np.int64)
-            rows = np.setdiff1d(rows, np.array(list(shown_already.values()), np.int64))
+            rows = np.setdiff1d(rows, np.array(list(units), np.int64))
             facts = self._packed(rows, FACTS, self._plan.query.source_fact_tokens)
             detail["facts"] = len(facts)
         return tuple(
@@ -119,9 +118,7 @@ class Besides:
             return {}
         near = ranked(rows, Relevance(self._view, self._plan.vector)(rows), len(rows))
         kept = pack_ranked(near.ids, near.scores.astype(np.float64), self._view, query, self._tools.tokens)
-        units = hydrate(kept, self._view, as_of=query.as_of, lists={})
-        places = self._view.ledger.row_ids(self._view.bank, [item.unit.id for item in units])
-        return {places[item.unit.id]: item for item in units}
+        return hydrate(kept, self._view, as_of=query.as_of, lists={})
 
     def _grounds(self, observation: MemoryUnit) -> list[int]:
         """Row ids of the units made from the messages an observation cites, the observation itself among them."""

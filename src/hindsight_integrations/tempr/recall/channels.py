@@ -142,7 +142,7 @@ def graph_channel(
     )
     walk = spread if strategy == GraphStrategy.SPREADING_ACTIVATION else link_expansion
     hits = walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance)
-    return ranked(hits.ids, hits.scores * np.maximum(relevance(hits.ids), 0.0), limit)
+    return _relevant(hits, relevance, limit)
 
 
 def causal_channel(
@@ -157,7 +157,7 @@ def causal_channel(
     hits = spread(
         Causes(view.graph), entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance
     )
-    return ranked(hits.ids, hits.scores * np.maximum(relevance(hits.ids), 0.0), limit)
+    return _relevant(hits, relevance, limit)
 
 
 def own_words(
@@ -172,7 +172,12 @@ def own_words(
     columns = view.columns
     theirs = [normalise_name(name) in speakers for name in columns.speaker_names]
     ids = columns.ids[np.array(theirs, bool)[columns.speakers] & selected.mask]
-    return ranked(ids, np.float32(entity_gain()) * np.maximum(relevance(ids), 0.0), limit)
+    return _relevant(Hits(ids, np.full(len(ids), entity_gain(), np.float32)), relevance, limit)
+
+
+def _relevant(lit: Hits, relevance: Relevance, limit: int) -> Hits:
+    """Activated units by activation times cosine (decision 004)."""
+    return ranked(lit.ids, lit.scores * np.maximum(relevance(lit.ids), 0.0), limit)
 
 
 def joined(first: Hits, second: Hits, *, limit: int) -> Hits:

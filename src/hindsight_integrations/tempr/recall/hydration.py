@@ -17,8 +17,8 @@ from hindsight_integrations.tempr.view import BankView
 
 def hydrate(
     kept: Kept, view: BankView, *, as_of: datetime | None, lists: Mapping[Channel, Hits]
-) -> tuple[RecalledUnit, ...]:
-    """The units kept, with entities, what was taken back of them and where each channel put them: one read each.
+) -> dict[int, RecalledUnit]:
+    """The units kept by row id, best first, with entities, what was taken back of them and where each channel put them: one read each.
 
     Units erased since the view was made are left out.
     """
@@ -27,8 +27,8 @@ def hydrate(
     entities = view.ledger.entities_of(view.bank, ids)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, as_of))].tolist())
     found = {channel: places(hits, ids) for channel, hits in lists.items()}
-    return tuple(
-        RecalledUnit(
+    return {
+        row: RecalledUnit(
             unit=stored[row],
             score=float(score),
             channels={channel: hits[row] for channel, hits in found.items() if row in hits},
@@ -38,7 +38,7 @@ def hydrate(
         )
         for row, score in zip(ids.tolist(), kept.scores, strict=True)
         if row in stored
-    )
+    }
 
 
 def places(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:

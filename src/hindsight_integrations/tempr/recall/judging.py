@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from hindsight_integrations.model.results import RecalledUnit
-from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.recall.confidence import Asked, answer_signals, confidence
 from hindsight_integrations.tempr.recall.plan import RecallPlan
 from hindsight_integrations.tempr.recall.reranking import Ranking
@@ -24,14 +23,11 @@ class Judging:
     def __init__(self, recalled: RecallPlan, view: BankView, tools: RecallTools, timer: Timer) -> None:
         self._plan, self._view, self._tools, self._timer = recalled, view, tools, timer
 
-    def confidence(
-        self, units: Sequence[RecalledUnit], rows: IntArray, found: Found, ranked: Ranking
-    ) -> float:
+    def confidence(self, units: Mapping[int, RecalledUnit], found: Found, ranked: Ranking) -> float:
         """Confidence in [0, 1]; 0 for no units.
 
         Args:
-            units: what is returned, best first, (n,).
-            rows: row ids of what was to be returned, (n,), more where something was erased meanwhile.
+            units: what is returned, by row id, best first.
             found: whose words the question asks for.
             ranked: the reranker's logits, if it read any.
         """
@@ -40,24 +36,20 @@ class Judging:
         with self._timer.stage("confidence") as detail:
             asked = asked_in(self._plan.query.text, found.speaker)
             thresholds = self._tools.embedder.identity.thresholds
-            signals = answer_signals(units, asked, thresholds, self._logits(units, rows, ranked))
+            signals = answer_signals(list(units.values()), asked, thresholds, _logits(units, ranked))
             if asked.speaker:
                 detail["about"] = " or ".join(sorted(asked.speaker))
             told = asdict(signals).items()
             detail |= {name: round(value, 3) for name, value in told if value is not None}
             return confidence(signals)
 
-    def _logits(self, units: Sequence[RecalledUnit], rows: IntArray, ranked: Ranking) -> dict[str, float]:
-        """The reranker's logits by unit id, of the units it read."""
-        if ranked.read is None:
-            return {}
-        read = dict(zip(ranked.ids.tolist(), ranked.read.logits.tolist(), strict=False))  # they stand first
-        ids = [item.unit.id for item in units]
-        if len(rows) == len(ids):
-            row_of = dict(zip(ids, rows.tolist(), strict=True))
-        else:
-            row_of = self._view.ledger.row_ids(self._view.bank, ids)
-        return {unit: read[row] for unit, row in row_of.items() if row in read}
+
+def _logits(units: Mapping[int, RecalledUnit], ranked: Ranking) -> dict[str, float]:
+    """The reranker's logits by unit id, of the units it read."""
+    if ranked.read is None:
+        return {}
+    read = dict(zip(ranked.ids.tolist(), ranked.read.logits.tolist(), strict=False))  # they stand first
+    return {item.unit.id: read[row] for row, item in units.items() if row in read}
 
 
 def asked_in(text: str, speaker: frozenset[str]) -> Asked:

@@ -38,7 +38,7 @@ from hindsight_integrations.tempr.recall.thresholds import channel_threshold, cu
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.recall.tracing import Course, Found, unit_traces
-from hindsight_integrations.tempr.recall.turns import lent
+from hindsight_integrations.tempr.recall.turns import lent, turn_order
 from hindsight_integrations.tempr.view import BankView
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
@@ -186,9 +186,10 @@ def _finish(
     query, notes = recalled.query, timer.trace.notes
     with timer.stage("fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in found.lists.items()})
-        if tools.config.neighbours:
-            ids, fused = lent(ids, fused, view.columns, found.allowed)
-    ranked = Reranking(recalled, view, found.allowed, tools, timer).order(ids, fused)
+        turns = turn_order(view.columns, found.allowed, ids) if tools.config.neighbours else None
+        if turns:
+            ids, fused = lent(ids, fused, view.columns, turns)
+    ranked = Reranking(recalled, view, turns, tools, timer).order(ids, fused)
     passed, dropped = passing(ranked, query.min_scores)
     notes += threshold_notes(ranked, dropped, query.min_scores)
     with timer.stage("pack"):
@@ -197,15 +198,15 @@ def _finish(
         units = hydrate(kept, view, as_of=query.as_of, lists=found.lists)
     if len(passed.ids) and not units:
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
-    confidence = Judging(recalled, view, tools, timer).confidence(units, kept.ids, found, passed)
+    confidence = Judging(recalled, view, tools, timer).confidence(units, found, passed)
     besides = Besides(recalled, view, tools, timer)
     result = RecallResult(
-        units=units,
+        units=tuple(units.values()),
         tokens=kept.tokens,
         window=recalled.window,
         trace=timer.trace,
         entities=besides.entities(kept.ids),
-        chunks=besides.chunks(units),
+        chunks=besides.chunks(units.values()),
         source_facts=besides.source_facts(units),
         query=query,
         confidence=confidence,

@@ -11,7 +11,7 @@ from hindsight_integrations.config import Budgeting, RecallConfig
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, Vector
-from hindsight_integrations.tempr.columns import Columns, in_groups, mentioned_by, of_types, tagged, valid_at
+from hindsight_integrations.tempr.columns import Columns, in_groups, of_types, shown_at, tagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]
     if query.tag_groups:
         conditions["tag_groups"] = lambda columns: in_groups(columns, query.tag_groups)
     moment = f"as_of {query.as_of:%Y-%m-%d %H:%M:%S}" if query.as_of else "validity (all were closed)"
-    if not query.include_invalidated:
-        conditions[moment] = lambda columns: valid_at(columns, query.as_of)
-    elif as_of := query.as_of:
-        conditions[moment] = lambda columns: mentioned_by(columns, as_of)
+    if query.as_of or not query.include_invalidated:
+        conditions[moment] = lambda columns: shown_at(
+            columns, query.as_of, include_invalidated=query.include_invalidated
+        )
     return conditions

@@ -15,7 +15,7 @@ from hindsight_integrations.tempr.recall.rerank import score_until
 from hindsight_integrations.tempr.recall.scoring import Float64Array
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.recall.turns import answering
+from hindsight_integrations.tempr.recall.turns import TurnOrder, answering
 from hindsight_integrations.tempr.view import BankView
 
 
@@ -48,9 +48,9 @@ class Reranking:
     """The reranked head of one recall; units the reranker did not read stay behind it in fused order."""
 
     def __init__(
-        self, recalled: RecallPlan, view: BankView, allowed: BoolArray, tools: RecallTools, timer: Timer
+        self, recalled: RecallPlan, view: BankView, turns: TurnOrder | None, tools: RecallTools, timer: Timer
     ) -> None:
-        self._plan, self._view, self._allowed = recalled, view, allowed
+        self._plan, self._view, self._turns = recalled, view, turns
         self._tools, self._timer = tools, timer
 
     def order(self, ids: IntArray, fused: Float64Array) -> Ranking:
@@ -75,10 +75,10 @@ class Reranking:
 
     def _scored(self, head: IntArray, logits: FloatArray) -> Boosted:
         """What the reranker read, with what turns take over from their neighbours and the boosts, as configured."""
-        columns, config = self._view.columns, self._tools.config
-        if config.neighbours:
-            logits = answering(head, logits, columns, self._allowed)
-        if not config.boosts:
+        columns = self._view.columns
+        if self._turns:
+            logits = answering(head, logits, columns, self._turns)
+        if not self._tools.config.boosts:
             return unboosted(logits)
         asked_at = self._plan.query.query_timestamp
         return boosted(logits, head, columns, window=self._plan.window, asked_at=asked_at)

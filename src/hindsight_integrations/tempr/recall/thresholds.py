@@ -8,7 +8,7 @@ import numpy as np
 
 from hindsight_integrations.model.requests import MinScores
 from hindsight_integrations.model.trace import Channel, Fate
-from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.ports.arrays import Hits
 from hindsight_integrations.tempr.recall.reranking import Ranking
 from hindsight_integrations.tempr.recall.scoring import sigmoid
 
@@ -18,10 +18,8 @@ def channel_threshold(channel: Channel, least: MinScores) -> float | None:
     return {Channel.SEMANTIC: least.semantic, Channel.KEYWORD: least.keyword}.get(channel)
 
 
-def cut(hits: Hits, least: float | None) -> tuple[Hits, Hits]:
+def cut(hits: Hits, least: float) -> tuple[Hits, Hits]:
     """A channel's list down to a score, and the rest."""
-    if least is None:
-        return hits, no_hits()
     keep = hits.scores >= least
     return Hits(hits.ids[keep], hits.scores[keep]), Hits(hits.ids[~keep], hits.scores[~keep])
 

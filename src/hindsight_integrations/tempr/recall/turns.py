@@ -32,29 +32,30 @@ class TurnOrder:
     Attributes:
         at: positions in the columns, conversation by conversation, (m,).
         place: for each position of the columns its place in `at`, NOBODY if it is no such turn, (n,).
-        follows: for each place whether the turn before it is of the same conversation and sitting, (m,).
+        sitting: for each place the number of its sitting; turns of one conversation and sitting share it, (m,).
     """
 
     at: IntArray
     place: IntArray
-    follows: BoolArray
+    sitting: IntArray
 
     def neighbour(self, positions: IntArray, distance: int) -> IntArray:
         """Positions of the turns so many after each one (before it, if negative), (k,); NOBODY where there is none."""
         here = self.place[positions]
         there = here + distance
-        exists = (here != NOBODY) & (there >= 0) & (there < len(self.at))
-        low, high = np.minimum(here, there), np.maximum(here, there)
-        breaks = np.concatenate([[0], np.cumsum(~self.follows)])
-        unbroken = exists.copy()
-        unbroken[exists] = breaks[high[exists] + 1] == breaks[low[exists] + 1]
+        exists = np.flatnonzero((here != NOBODY) & (there >= 0) & (there < len(self.at)))
+        together = exists[self.sitting[here[exists]] == self.sitting[there[exists]]]
         found = np.full(len(positions), NOBODY, np.int64)
-        found[unbroken] = self.at[there[unbroken]]
+        found[together] = self.at[there[together]]
         return found
 
 
-def turn_order(columns: Columns, allowed: BoolArray, positions: IntArray) -> TurnOrder:
-    """The order of the turns that may be returned, of the conversations of the units at `positions`."""
+def turn_order(columns: Columns, allowed: BoolArray, ids: IntArray) -> TurnOrder | None:
+    """The order of the turns that may be returned, of the conversations of these units; None if none of them is a turn."""
+    positions = columns.positions(ids)
+    positions = positions[positions != NOBODY]
+    if not columns.speakers[positions].any():
+        return None
     wanted = np.zeros(len(columns.thread_names), bool)
     wanted[columns.threads[positions]] = True
     at = np.flatnonzero(wanted[columns.threads] & (columns.speakers > 0) & allowed)
@@ -62,13 +63,12 @@ def turn_order(columns: Columns, allowed: BoolArray, positions: IntArray) -> Tur
     at = at[np.argsort(columns.threads[at], kind="stable")]
     place = np.full(len(columns), NOBODY, np.int64)
     place[at] = np.arange(len(at))
-    follows = np.zeros(len(at), bool)
-    follows[1:] = (np.diff(columns.threads[at]) == 0) & (np.diff(columns.mentioned[at]) <= SAME_SITTING)
-    return TurnOrder(at, place, follows)
+    apart = (np.diff(columns.threads[at]) != 0) | (np.diff(columns.mentioned[at]) > SAME_SITTING)
+    return TurnOrder(at, place, np.concatenate([[0], np.cumsum(apart)]))
 
 
 def lent(
-    ids: IntArray, fused: Float64Array, columns: Columns, allowed: BoolArray
+    ids: IntArray, fused: Float64Array, columns: Columns, order: TurnOrder
 ) -> tuple[IntArray, Float64Array]:
     """Fused scores after the turns have lent each other theirs; turns no channel found may join.
 
@@ -78,17 +78,14 @@ def lent(
     Args:
         ids: row ids, (n,).
         fused: their scores, (n,).
-        columns: who said what, when.
-        allowed: which units may be returned, over positions.
+        columns: where the ids stand.
+        order: of the conversations they belong to.
 
     Returns:
-        Row ids and scores, best first, ties by id; unchanged where none of them is a turn.
+        Row ids and scores, best first, ties by id.
     """
     positions = columns.positions(ids)
     here = positions != NOBODY
-    if not columns.speakers[positions[here]].any():
-        return ids, fused
-    order = turn_order(columns, allowed, positions[here])
     around = [order.neighbour(positions[here], distance) for distance in DISTANCES]
     found = np.unique(np.concatenate([positions[here], *around]))
     found = found[found != NOBODY]
@@ -125,15 +122,12 @@ def _within(found: IntArray, positions: IntArray) -> IntArray:
     return np.where(found[at] == positions, at, NOBODY)
 
 
-def answering(ids: IntArray, logits: FloatArray, columns: Columns, allowed: BoolArray) -> FloatArray:
+def answering(ids: IntArray, logits: FloatArray, columns: Columns, order: TurnOrder) -> FloatArray:
     """Logits after a turn has taken over those of the turns it answers, less 1 and 3, (n,).
 
     The reranker reads turns one by one: it likes the turn that asks the question better than the one that answers it.
     """
     positions = columns.positions(ids)
-    if not len(ids) or not columns.speakers[positions].any():
-        return logits
-    order = turn_order(columns, allowed, positions)
     read = np.full(len(columns) + 1, -np.inf)
     read[positions] = logits
     raised = logits.astype(np.float64)
