@@ -30,7 +30,7 @@ from locomo.run import Facts, Setup, retain_all
 from locomo.unanswerable import Kind, asked_of, lenders
 
 from hindsight_integrations import Hindsight, HindsightConfig, RecallResult
-from hindsight_integrations.backends.onnx_models import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -28,9 +28,9 @@ from locomo.run import Setup, measure
 from locomo.table import number, render
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.onnx_models import OnnxEmbedder
-from hindsight_integrations.backends.sentence_transformers import SentenceTransformersEmbedder
-from hindsight_integrations.backends.static_embedder import StaticEmbedder
+from hindsight_integrations.backends.embedding.static import StaticEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.backends.local_models.sentence_transformers import SentenceTransformersEmbedder
 from hindsight_integrations.config import EmbedderBackend
 from hindsight_integrations.ports.embedder import Embedder
 

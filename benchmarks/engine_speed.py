@@ -42,9 +42,9 @@ from speed.many_banks import beside_others
 from speed.synthetic import END, SyntheticEmbedder, World
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.backends.onnx_models import OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.offload import Workers
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -35,7 +35,7 @@ from locomo.run import Setup, measure
 from locomo.table import all_tables, as_json
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends.onnx_models import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -28,7 +28,7 @@ from speed.clocks import retain_stages
 from speed.synthetic import SyntheticEmbedder, World
 
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
-from hindsight_integrations.backends.onnx_models import OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.ports.ledger import Ledger
 
 FACTS_PER_ITEM = 25  # a conversation of five messages

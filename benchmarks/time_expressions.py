@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hindsight_integrations.tempr.time_expressions import TimeWindow, find_window
+from hindsight_integrations.text.time_expressions import TimeWindow, find_window
 
 Row = dict[str, Any]
 Ends = tuple[str, str] | None

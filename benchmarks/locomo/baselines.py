@@ -8,15 +8,15 @@ from typing import Self
 
 import numpy as np
 
-from hindsight_integrations.backends.exact import ExactVectorIndex
-from hindsight_integrations.backends.fts5 import Fts5Keywords
-from hindsight_integrations.backends.java import java_available
-from hindsight_integrations.backends.lucene import LuceneKeywords
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword.java import java_available
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.packing import pack
 from locomo.coverage import System
 

@@ -19,20 +19,20 @@ R = TypeVar("R")
 RETAIN = "hindsight_integrations.tempr.retain"
 BACKENDS = "hindsight_integrations.backends"
 STAGES = {
-    "draft": f"{RETAIN}.preparation.draft_facts",
-    "count tokens": f"{BACKENDS}.tiktoken_counter.TiktokenCounter.count",
-    "decide": f"{RETAIN}.write_turn.decide",
-    "- resolve entities": f"{RETAIN}.write_turn.resolve",
+    "draft": f"{RETAIN}.prepare.draft_facts",
+    "count tokens": f"{BACKENDS}.tokens.tiktoken.TiktokenCounter.count",
+    "decide": f"{RETAIN}.commit.decide",
+    "- resolve entities": f"{RETAIN}.commit.resolve",
     "- temporal links": f"{RETAIN}.link_turn.temporal_links",
     "- semantic links": f"{RETAIN}.link_turn.semantic_links",
-    "- neighbours, exact": f"{BACKENDS}.exact.ExactVectorIndex.search",
-    "- neighbours, Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.search",
-    "commit": f"{BACKENDS}.sqlite.ledger.SqliteLedger.commit",
-    "project": "hindsight_integrations.projection.BankProjection.catch_up",
-    "- into Chroma": f"{BACKENDS}.chroma.ChromaVectorIndex.upsert",
-    "- into Lucene": f"{BACKENDS}.keyword_shelf.BankKeywords.upsert",
-    "- publish in Lucene": f"{BACKENDS}.keyword_shelf.BankKeywords.advance",
-    "- into the graph": f"{BACKENDS}.rustworkx.RustworkxMemoryGraph.add",
+    "- neighbours, exact": f"{BACKENDS}.vector.exact.ExactVectorIndex.search",
+    "- neighbours, Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.search",
+    "commit": f"{BACKENDS}.ledger.sqlite.ledger.SqliteLedger.commit",
+    "project": "hindsight_integrations.search.projection.BankProjection.catch_up",
+    "- into Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.upsert",
+    "- into Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.upsert",
+    "- publish in Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.advance",
+    "- into the graph": f"{BACKENDS}.graph.rustworkx.RustworkxMemoryGraph.add",
 }
 """Steps of a retain and the functions they are; an indented one is part of the one above it."""
 

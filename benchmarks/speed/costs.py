@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
-from hindsight_integrations.backends.onnx_models import OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.ports.arrays import FloatArray, Vector
 from hindsight_integrations.ports.reranker import Reranker
 from speed.synthetic import SyntheticEmbedder

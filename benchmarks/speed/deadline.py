@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.onnx_models import OnnxCrossEncoder
+from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder
 from hindsight_integrations.config import KeywordBackend, RecallConfig, StorageConfig, VectorBackend
 from hindsight_integrations.model.requests import Budget
 from hindsight_integrations.ports.reranker import Reranker

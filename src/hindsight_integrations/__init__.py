@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.lazy import lazy_attribute
 
 if TYPE_CHECKING:
-    from hindsight_integrations.assembly import AsyncHindsight
     from hindsight_integrations.bank import AsyncMemoryBank
     from hindsight_integrations.config import HindsightConfig
+    from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.errors import (
         BankNotFound,
         EmbedderMismatch,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
         StorageError,
     )
     from hindsight_integrations.model.bulk import BulkResult
-    from hindsight_integrations.model.care import EntityChange, ForgetReceipt
-    from hindsight_integrations.model.entities import Entity, EntityType
+    from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
+    from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.pages import UnitPage
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.sync import Hindsight, MemoryBank
 
 _HOMES = {
-    "assembly": ("AsyncHindsight",),
+    "engine.assembly": ("AsyncHindsight",),
     "bank": ("AsyncMemoryBank",),
     "config": ("HindsightConfig",),
     "errors": (
@@ -77,8 +77,8 @@ _HOMES = {
         "SchemaMismatch",
         "StorageError",
     ),
-    "model.care": ("EntityChange", "ForgetReceipt"),
-    "model.entities": ("Entity", "EntityType"),
+    "model.erasure": ("ForgetReceipt",),
+    "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.pages": ("UnitPage",),

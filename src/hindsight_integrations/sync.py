@@ -14,8 +14,8 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from hindsight_integrations.assembly import AsyncHindsight
 from hindsight_integrations.bank import AsyncMemoryBank
+from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import InvalidRequest
 
 P = ParamSpec("P")

@@ -31,16 +31,16 @@ HEAVY = [
     "dateparser",
 ]
 
-VENDOR_HOMES = {  # each vendor package is imported in exactly one place [design section 2]
-    "chromadb": {"backends/chroma.py", "backends/chroma_files.py"},
-    "jnius": {"backends/java.py"},
-    "jnius_config": {"backends/java.py"},
-    "rustworkx": {"backends/rustworkx.py"},
-    "onnxruntime": {"backends/onnx_models.py"},
-    "langchain_openai": {"backends/langchain_model.py"},
-    "sentence_transformers": {"backends/sentence_transformers.py"},
-    "torch": {"backends/sentence_transformers.py"},
-    "safetensors": {"backends/sentence_transformers.py"},
+VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRIBUTING.md]
+    "chromadb": {"backends/vector/chroma"},
+    "jnius": {"backends/keyword/java.py"},
+    "jnius_config": {"backends/keyword/java.py"},
+    "rustworkx": {"backends/graph/rustworkx.py"},
+    "onnxruntime": {"backends/local_models/onnx.py"},
+    "langchain_openai": {"backends/language_model/langchain.py"},
+    "sentence_transformers": {"backends/local_models/sentence_transformers.py"},
+    "torch": {"backends/local_models/sentence_transformers.py"},
+    "safetensors": {"backends/local_models/sentence_transformers.py"},
 }
 
 LONGEST_FUNCTION, P90_FUNCTION, LONGEST_MODULE = 50, 25, 400  # [design section 2, house numbers]
@@ -154,7 +154,7 @@ def test_only_configuration_reads_the_environment() -> None:
         for path in MODULES
         if re.search(r"os\.(environ|getenv)", path.read_text(encoding="utf-8"))
     }
-    assert readers <= {"config.py", "backends/java.py", "backends/tiktoken_counter.py"}
+    assert readers <= {"config.py", "backends/keyword/java.py", "backends/tokens/tiktoken.py"}
 
 
 def test_prompt_text_lives_in_templates() -> None:

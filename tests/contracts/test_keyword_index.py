@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword_shelf import MEMORY, KeywordShelf
-from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordShelf
 from hindsight_integrations.backends.memory import DictKeywordIndex
 from hindsight_integrations.testing.keyword_index_contract import (
     KeywordIndexContract,

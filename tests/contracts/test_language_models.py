@@ -20,7 +20,7 @@ from langchain_openai import ChatOpenAI
 from openai import BadRequestError
 from pydantic import BaseModel
 
-from hindsight_integrations.backends.langchain_model import LangChainModel, openai_model
+from hindsight_integrations.backends.language_model.langchain import LangChainModel, openai_model
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.memory import DictLedger
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.ledger_contract import LedgerContract
 

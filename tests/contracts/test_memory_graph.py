@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.backends.memory import DictMemoryGraph
-from hindsight_integrations.backends.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
 from hindsight_integrations.testing.graph_rows import edges, fill, int_array, link_triples, mentions, pairs
 from hindsight_integrations.testing.memory_graph_contract import MemoryGraphContract

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import OpenAIEmbeddings
 
-from hindsight_integrations.backends.langchain_embeddings import LangChainEmbedder
-from hindsight_integrations.backends.onnx_models import (
+from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+from hindsight_integrations.backends.local_models.onnx import (
     BGE_SMALL,
     BGE_SMALL_INT8_THRESHOLDS,
     OnnxCrossEncoder,
     OnnxEmbedder,
 )
-from hindsight_integrations.backends.remembering_reranker import RememberingReranker
-from hindsight_integrations.backends.weights import resolve_weights
+from hindsight_integrations.backends.local_models.weights import resolve_weights
+from hindsight_integrations.backends.reranking.remembering import RememberingReranker
 from hindsight_integrations.errors import (
     InvalidRequest,
     MalformedOutput,

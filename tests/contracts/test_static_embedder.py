@@ -12,9 +12,9 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.backends import weights
-from hindsight_integrations.backends.safetensors_file import Tensor, read_safetensors
-from hindsight_integrations.backends.static_embedder import POTION_BASE_8M, StaticEmbedder
+from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, StaticEmbedder
+from hindsight_integrations.backends.local_models import weights
+from hindsight_integrations.backends.local_models.safetensors import Tensor, read_safetensors
 from hindsight_integrations.config import (
     EmbedderBackend,
     KeywordBackend,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.chroma import ChromaVectorIndex, ChromaVectors
-from hindsight_integrations.backends.exact import ExactVectorIndex
 from hindsight_integrations.backends.memory.vector_index import DictVectorIndex
+from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.testing.vector_index_contract import (
     DurableVectorIndexContract,
     VectorIndexContract,

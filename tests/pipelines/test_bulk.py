@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
-from hindsight_integrations.in_flight import InFlight
+from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 KILLED = """

@@ -198,8 +198,8 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
 
 def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(opener: Any, tmp_path: Path) -> None:
     """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
-    from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
-    from hindsight_integrations.model.care import Erasure
+    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.model.erasure import Erasure
 
     data, embedder = tmp_path / "data", Recording()
     with opener(data, embeddings=embedder) as engine:

@@ -231,7 +231,7 @@ def test_a_broken_index_heals_or_says_so(
     opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
-    from hindsight_integrations.backends.keyword_shelf import BankKeywords
+    from hindsight_integrations.backends.keyword.store_pool import BankKeywords
 
     def broken(*_: Any, **__: Any) -> None:
         raise IndexOutOfStep("keyword", "garden", "the disk is gone")
@@ -256,7 +256,7 @@ def test_a_projection_that_fails_after_the_commit_is_healed(
     opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
-    from hindsight_integrations.backends.chroma import ChromaVectorIndex
+    from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 
     bank = opener(tmp_path).bank("garden")
     fill(bank, GARDEN[:3])
@@ -335,7 +335,7 @@ def test_a_rebuild_never_gives_half_an_answer(opener: Any, tmp_path: Path) -> No
 
 def test_a_memory_erased_while_recall_reads_is_left_out(opener: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
-    from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
     bank = opener(reranker=FixedReranker()).bank("garden")
     fill(bank, GARDEN)

@@ -19,7 +19,7 @@ from hindsight_integrations import (
     TagNot,
     TagOr,
 )
-from hindsight_integrations.backends.tiktoken_counter import default_token_counter
+from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import Budgeting, RecallConfig
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.sync import MemoryBank

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations import Aggregation, FactType, Hindsight, InvalidRequest, MemoryUnit
 from hindsight_integrations.model.units import Record
-from hindsight_integrations.tempr.records import aggregate
+from hindsight_integrations.tempr.listing.records import aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
     (
@@ -136,7 +136,7 @@ def test_aggregates_agree_with_each_other(values: list[Decimal]) -> None:
 
 def test_a_record_erased_while_it_is_read_is_left_out(bank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A memory forgotten between finding its record and reading it is missing from list and sum, and nothing fails."""
-    from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
     real = SqliteLedger.units
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest
-from hindsight_integrations.backends.tiktoken_counter import default_token_counter
+from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.model.results import RecalledUnit, RetainResult
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from hindsight_integrations import Hindsight, HindsightConfig
-from hindsight_integrations.backends.calibration import calibrate, held_pairs, tells_apart
-from hindsight_integrations.backends.model_folders import resolve_folder, weights_sha256
-from hindsight_integrations.backends.sentence_transformers import (
+from hindsight_integrations.backends.local_models.calibration import calibrate, held_pairs, tells_apart
+from hindsight_integrations.backends.local_models.model_folders import resolve_folder, weights_sha256
+from hindsight_integrations.backends.local_models.sentence_transformers import (
     MINILM,
     MINILM_FINGERPRINT,
     MINILM_THRESHOLDS,

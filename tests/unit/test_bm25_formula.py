@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hindsight_integrations.backends.keyword_shelf import MEMORY
-from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.store_pool import MEMORY
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.testing.keyword_index_contract import fill, int_ids
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.backends.calibration import (
+from hindsight_integrations.backends.local_models.calibration import (
     DUPLICATE_CEILING,
     MINILM_PASSAGES,
     MINILM_QUESTIONS,
@@ -19,7 +19,7 @@ from hindsight_integrations.backends.calibration import (
     main,
     measured_scale,
 )
-from hindsight_integrations.backends.onnx_models import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
+from hindsight_integrations.backends.local_models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 

@@ -16,8 +16,8 @@ import pytest
 from chromadb.api.client import Client
 from chromadb.config import Settings
 
-from hindsight_integrations.backends.chroma import ChromaVectorIndex, ChromaVectors
-from hindsight_integrations.backends.chroma_files import WatermarkFile
+from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.vectors import unit_vectors
 
@@ -321,7 +321,7 @@ def test_environment_does_not_steer_chroma(
 
 def test_importing_the_module_does_not_import_chromadb() -> None:
     """Chroma costs a second to import; nobody pays it before opening a bank."""
-    code = "import sys, hindsight_integrations.backends.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
+    code = "import sys, hindsight_integrations.backends.vector.chroma as c; c.ChromaVectors(None); print('chromadb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -14,7 +14,7 @@ from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
 from hindsight_integrations.ports.ledger import UnitColumns
-from hindsight_integrations.tempr.columns import (
+from hindsight_integrations.search.columns import (
     empty_columns,
     of_types,
     points_in_time,

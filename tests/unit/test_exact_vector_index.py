@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindsight_integrations.backends import exact
-from hindsight_integrations.backends.exact import ExactVectorIndex
+from hindsight_integrations.backends.vector import exact
+from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.testing.vectors import nearest, unit_vectors
 

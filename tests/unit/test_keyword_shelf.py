@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.fts5 import Fts5Keywords, query_words
-from hindsight_integrations.backends.keyword_shelf import MAX_QUERY_TERMS, KeywordShelf
-from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_words
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordShelf
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 

@@ -15,19 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends import java
-from hindsight_integrations.backends.java import JavaFailure, java_available, java_class, run_on_java_thread
-from hindsight_integrations.backends.keyword_shelf import MAX_QUERY_TERMS, MEMORY
-from hindsight_integrations.backends.lucene import LuceneKeywords
-from hindsight_integrations.backends.lucene_store import _distinct_words, _within_clause_limit
+from hindsight_integrations.backends.keyword import java
+from hindsight_integrations.backends.keyword.java import (
+    JavaFailure,
+    java_available,
+    java_class,
+    run_on_java_thread,
+)
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.lucene_store import _distinct_words, _within_clause_limit
+from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
 from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
 from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
 PRELUDE = """
 import os, signal, sys
 import numpy as np
-from hindsight_integrations.backends.java import java_available
-from hindsight_integrations.backends.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.java import java_available
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.errors import EngineClosed, MissingDependency
 """
 

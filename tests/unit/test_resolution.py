@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.names import (
-    contains_name,
-    name_similarity,
-    normalise_name,
-    one_edit_apart,
-    possible_names,
-)
 from hindsight_integrations.tempr.retain.resolution import (
     Resolution,
     cooccurrence,
     merge_score,
     recency,
     resolve,
+)
+from hindsight_integrations.text.names import (
+    contains_name,
+    name_similarity,
+    normalise_name,
+    one_edit_apart,
+    possible_names,
 )
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

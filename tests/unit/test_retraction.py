@@ -12,8 +12,7 @@ import pytest
 from hindsight_integrations.model.units import Record
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.tempr.retain.cues import withdrawals
-from hindsight_integrations.tempr.retain.likeness import (
+from hindsight_integrations.tempr.retain.retraction.likeness import (
     FACTS,
     VERBATIM,
     Bar,
@@ -21,10 +20,11 @@ from hindsight_integrations.tempr.retain.likeness import (
     Statement,
     reference_cosine,
 )
-from hindsight_integrations.tempr.retain.matching import Outcome, Verdict, judge
-from hindsight_integrations.tempr.retain.retraction import precedes, reaches
-from hindsight_integrations.tempr.retain.wording import names_one_of_a_list, numbers, part_of, stem
+from hindsight_integrations.tempr.retain.retraction.matching import Outcome, Verdict, judge
+from hindsight_integrations.tempr.retain.retraction.retraction import precedes, reaches
 from hindsight_integrations.testing.builders import make_unit
+from hindsight_integrations.text.withdrawal_cues import withdrawals
+from hindsight_integrations.text.wording import names_one_of_a_list, numbers, part_of, stem
 
 SCALE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 USER = frozenset({"user"})

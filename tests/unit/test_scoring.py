@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.arrays import UNDATED
-from hindsight_integrations.tempr.recall.scoring import (
+from hindsight_integrations.search.temporal import event_moments
+from hindsight_integrations.tempr.recall.boosts import (
     PROOF_ALPHA,
     RECENCY_ALPHA,
     TEMPORAL_ALPHA,
@@ -21,7 +22,6 @@ from hindsight_integrations.tempr.recall.scoring import (
     boost,
     combined_boost,
     days_before,
-    event_moments,
     final_score,
     proof,
     recency,

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
-from hindsight_integrations.backends.sqlite.migrations import SCHEMA_VERSION
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION
 from hindsight_integrations.errors import (
     InvalidRequest,
     LedgerBusy,
@@ -112,7 +112,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If some database tool holds the file, a write ends in LedgerBusy after the timeout and can be repeated."""
-    monkeypatch.setattr("hindsight_integrations.backends.sqlite.connections.BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
     ledger = opened_with(tmp_path, "u1")
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import (
     BankNotFound,
     EngineClosed,
@@ -54,7 +54,7 @@ def test_a_second_open_here_names_this_process(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 ledger = SqliteLedger.open(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()
@@ -194,7 +194,7 @@ def test_closing_reaches_the_readers_of_other_threads(tmp_path: Path) -> None:
 COMMITTER = """
 import sys
 from pathlib import Path
-from hindsight_integrations.backends.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
 ledger = SqliteLedger.open(Path(sys.argv[1]))
 revision = ledger.bank(BANK, create=True).revision

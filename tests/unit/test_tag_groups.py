@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations import InvalidRequest, TagAnd, TagLeaf, TagNot, TagOr, TagsMatch
-from hindsight_integrations.asked_recall import checked_tag_groups
 from hindsight_integrations.model.requests import TagGroup
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
 from hindsight_integrations.ports.ledger import UnitColumns
-from hindsight_integrations.tempr.columns import (
+from hindsight_integrations.search.columns import (
     Columns,
     empty_columns,
     group_selects,
@@ -22,6 +21,7 @@ from hindsight_integrations.tempr.columns import (
     tagged,
     updated,
 )
+from hindsight_integrations.validation.recall_request import checked_tag_groups
 
 A, B = TagLeaf(("a",)), TagLeaf(("b",))
 OWN = {"untagged": "", "one of two": "a", "both": "ab", "both and more": "abc", "another": "c"}

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.tempr.time_expressions import (
+from hindsight_integrations.text.time_expressions import (
     LANGUAGES,
     TimeWindow,
     find_event_time,

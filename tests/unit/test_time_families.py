@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.tempr.time_expressions import find_window
+from hindsight_integrations.text.time_expressions import find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
 DATED = [

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.tempr.time_expressions import LANGUAGES, find_event_time, find_window
+from hindsight_integrations.text.time_expressions import LANGUAGES, find_event_time, find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
 GERMAN = LANGUAGES["de"]

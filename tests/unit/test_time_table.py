@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hindsight_integrations.tempr.time_expressions import find_window
+from hindsight_integrations.text.time_expressions import find_window
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 TABLE = Path(__file__).parent / "time_table"

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.backends import tiktoken_counter
-from hindsight_integrations.backends.tiktoken_counter import (
+from hindsight_integrations.backends.tokens import tiktoken as tiktoken_counter
+from hindsight_integrations.backends.tokens.tiktoken import (
     CACHE_FILE,
     CACHE_VARIABLE,
     CharacterCounter,

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.ports.arrays import NEVER, UNDATED
 from hindsight_integrations.ports.ledger import UnitColumns
-from hindsight_integrations.tempr.columns import Columns, empty_columns, updated
-from hindsight_integrations.tempr.recall.turns import BELOW_BEFORE, SAME_SITTING, answering, lent, turn_order
+from hindsight_integrations.search.columns import Columns, empty_columns, updated
+from hindsight_integrations.tempr.recall.neighbours import (
+    BELOW_BEFORE,
+    SAME_SITTING,
+    answering,
+    lent,
+    turn_order,
+)
 
 MINUTE = 60_000_000  # microseconds
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends import weights
-from hindsight_integrations.backends.onnx_models import BGE_SMALL, MS_MARCO_MINILM_L12
-from hindsight_integrations.backends.weights import (
+from hindsight_integrations.backends.local_models import weights
+from hindsight_integrations.backends.local_models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
+from hindsight_integrations.backends.local_models.weights import (
     HubWeights,
     PackagedWeights,
     PinnedFile,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
-from hindsight_integrations.tempr.retain.background import handlers, settle
+from hindsight_integrations.tempr.retain.tasks import handlers, settle
 
 EXTRACTION = (TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from hindsight_integrations.asked import Source, retain_request
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.errors import HindsightError, InvalidRequest
-from hindsight_integrations.limits import checked_count
 from hindsight_integrations.model.bulk import BulkResult
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.tempr.retain.bulk import Given, retain_many
+from hindsight_integrations.validation.limits import checked_count
+from hindsight_integrations.validation.retain_request import Source, retain_request
 
 BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
 

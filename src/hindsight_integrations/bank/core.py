@@ -7,10 +7,10 @@ from datetime import tzinfo
 
 import numpy as np
 
+from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
-from hindsight_integrations.in_flight import InFlight
-from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -18,10 +18,10 @@ from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.projection import BankProjection
-from hindsight_integrations.tempr.retain.extraction import LLMExtractor
-from hindsight_integrations.tempr.retain.preparation import RetainTools
-from hindsight_integrations.tempr.view import BankView
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.prepare import RetainTools
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,8 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.asked import as_window
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.limits import checked_metadata, checked_tags, checked_text
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
@@ -19,6 +17,8 @@ from hindsight_integrations.ports.unit_editing import UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.link_turn import links_of
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
+from hindsight_integrations.validation.arguments import as_window
+from hindsight_integrations.validation.limits import checked_metadata, checked_tags, checked_text
 
 Occurred = Interval | tuple[datetime | str, datetime | str]
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.bank.named_entities import entity_named
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.limits import checked_count, checked_text
-from hindsight_integrations.model.care import EntityChange
-from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.entities import Entity, EntityChange
 from hindsight_integrations.ports.entity_editing import EntitySplit
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE
-from hindsight_integrations.tempr.retain.names import normalise_name
+from hindsight_integrations.text.names import normalise_name
+from hindsight_integrations.validation.limits import checked_count, checked_text
 
 MAX_NAME = 512  # characters of an entity's name
 

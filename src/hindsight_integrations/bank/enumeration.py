@@ -8,16 +8,16 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.asked import as_choice, as_state, as_types, as_window
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.bank.entities import MAX_NAME
 from hindsight_integrations.bank.named_entities import entity_named
-from hindsight_integrations.limits import checked_count, checked_tags, checked_text
 from hindsight_integrations.model.pages import UnitPage
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.tempr.enumeration import UnitFilter, find_page, place_of
+from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
+from hindsight_integrations.validation.arguments import as_choice, as_state, as_types, as_window
+from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 
 MOST_ON_A_PAGE = 10_000
 PER_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that masks cost little

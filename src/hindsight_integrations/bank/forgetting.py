@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from hindsight_integrations.asked import as_window
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.bank.named_entities import entity_named
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.care import Erasure, ForgetReceipt
-from hindsight_integrations.tempr.retain.names import normalise_name
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.text.names import normalise_name
+from hindsight_integrations.validation.arguments import as_window
 
 
 class ForgetVerbs(BankCore):

@@ -6,15 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from hindsight_integrations.asked import Source, retain_request
-from hindsight_integrations.asked_recall import (
-    AskedExtras,
-    AskedFilters,
-    AskedRecall,
-    AskedTimes,
-    RecallOptions,
-    recall_query,
-)
 from hindsight_integrations.bank.archives import ArchiveVerbs
 from hindsight_integrations.bank.background import BackgroundVerbs
 from hindsight_integrations.bank.bulk import BulkVerbs
@@ -40,9 +31,18 @@ from hindsight_integrations.model.results import RecallResult, Reflection, Retai
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.retain.intake import Content
 from hindsight_integrations.tempr.retain.pipeline import retain
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
+from hindsight_integrations.validation.intake import Content
+from hindsight_integrations.validation.recall_request import (
+    AskedExtras,
+    AskedFilters,
+    AskedRecall,
+    AskedTimes,
+    RecallOptions,
+    recall_query,
+)
+from hindsight_integrations.validation.retain_request import Source, retain_request
 
 
 class AsyncMemoryBank(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.tempr.retain.names import normalise_name
+from hindsight_integrations.text.names import normalise_name
 
 
 def entity_named(ledger: Ledger, bank: str, name: str) -> Entity:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from hindsight_integrations.asked import as_choice, as_state, as_window
 from hindsight_integrations.bank.core import BankCore
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.tempr.records import aggregate, find_records
+from hindsight_integrations.tempr.listing.records import aggregate, find_records
+from hindsight_integrations.validation.arguments import as_choice, as_state, as_window
 
 
 class RecordVerbs(BankCore):

@@ -15,7 +15,8 @@ from langchain_core.messages import (
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.banks import value_of
-from hindsight_integrations.limits import MAX_QUERY, clean_text
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.validation.limits import MAX_QUERY
 
 MESSAGES_OF_ROLE: dict[str, type[BaseMessage]] = {"user": HumanMessage, "assistant": AIMessage}
 

@@ -63,3 +63,36 @@ class EntityMention:
     text: str
     type: EntityType = EntityType.OTHER
     role: EntityRole = EntityRole.NONE
+
+
+class EntityChangeKind(StrEnum):
+    """What a caller did to entities by hand."""
+
+    MERGE = "merge"
+    SPLIT = "split"
+    ALIAS = "alias"
+
+
+@dataclass(frozen=True, slots=True)
+class EntityChange:
+    """One audited change of entities.
+
+    Attributes:
+        id: what `undo_entity_change` takes.
+        kind: merge, split or alias.
+        entity_id: the entity kept, split or given another name.
+        other_id: the entity merged into it or split from it; empty for an alias.
+        names: normalised names that moved or were given.
+        units: how many mentions moved.
+        made_at: when.
+        undone: whether it was undone since.
+    """
+
+    id: int
+    kind: EntityChangeKind
+    entity_id: str
+    other_id: str
+    names: tuple[str, ...]
+    units: int
+    made_at: datetime
+    undone: bool

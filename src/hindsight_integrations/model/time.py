@@ -10,6 +10,8 @@ from hindsight_integrations.errors import InvalidRequest
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+DAY = 86_400_000_000
+"""Microseconds in a day, the unit in which stored instants are counted."""
 
 
 class Granule(StrEnum):

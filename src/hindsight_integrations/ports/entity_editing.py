@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from hindsight_integrations.model.care import EntityChange
-from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.entities import Entity, EntityChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from hindsight_integrations.model.care import Erasure, ForgetReceipt
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 
 
 class LedgerEraser(Protocol):

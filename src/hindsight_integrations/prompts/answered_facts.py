@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, field_validator
 from pydantic_core import CoreSchema, core_schema
 
-from hindsight_integrations.limits import clean_text
 from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.text import clean_text
 
 DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest
-from hindsight_integrations.model.care import EntityChangeKind, Erasure
+from hindsight_integrations.model.entities import EntityChangeKind
+from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.writes import MentionWrite, MessageKey

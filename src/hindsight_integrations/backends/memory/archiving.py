@@ -10,21 +10,20 @@ from copy import deepcopy
 from dataclasses import asdict, replace
 from typing import Any
 
-from hindsight_integrations.backends import archive_rules as kinds
-from hindsight_integrations.backends.archive_rules import check_empty, unreadable
-from hindsight_integrations.backends.entity_changes import LoggedChange
-from hindsight_integrations.backends.memory.bank_state import BankState, StoredUnit
-from hindsight_integrations.backends.memory.banks import DictBanks
-from hindsight_integrations.backends.memory.erasing import recount, set_names
-from hindsight_integrations.backends.sqlite.rows import (
+from hindsight_integrations.backends.ledger import archive_rules as kinds
+from hindsight_integrations.backends.ledger.archive_rules import check_empty, unreadable
+from hindsight_integrations.backends.ledger.entity_changes import LoggedChange
+from hindsight_integrations.backends.ledger.sqlite.rows import (
     UNIT_COLUMNS,
     embedder_from,
     profile_from,
     unit_from,
     unit_row,
 )
-from hindsight_integrations.model.care import EntityChangeKind
-from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
+from hindsight_integrations.backends.memory.bank_state import BankState, StoredUnit
+from hindsight_integrations.backends.memory.banks import DictBanks
+from hindsight_integrations.backends.memory.erasing import recount, set_names
+from hindsight_integrations.model.entities import Entity, EntityChangeKind, EntityRole, EntityType
 from hindsight_integrations.model.tasks import Task, TaskKind, TaskState
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from hindsight_integrations.backends.entity_changes import LoggedChange
-from hindsight_integrations.backends.ledger_rules import (
+from hindsight_integrations.backends.ledger.entity_changes import LoggedChange
+from hindsight_integrations.backends.ledger.rules import (
     bank_key,
     blocks,
     check_known,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger_rules import bank_key, changes_nothing, check_vectors
+from hindsight_integrations.backends.ledger.rules import bank_key, changes_nothing, check_vectors
 from hindsight_integrations.backends.memory.bank_state import BankState
 from hindsight_integrations.errors import BankNotFound, EngineClosed, RevisionConflict
 from hindsight_integrations.model.profile import BankProfile

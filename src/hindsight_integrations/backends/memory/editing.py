@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hindsight_integrations.backends.entity_changes import LoggedChange, Moved, check_undoable
-from hindsight_integrations.backends.ledger_rules import (
+from hindsight_integrations.backends.ledger.entity_changes import LoggedChange, Moved, check_undoable
+from hindsight_integrations.backends.ledger.rules import (
     check_known,
     check_shape,
     link_code,
@@ -17,8 +17,13 @@ from hindsight_integrations.backends.ledger_rules import (
 from hindsight_integrations.backends.memory.bank_state import BankState
 from hindsight_integrations.backends.memory.banks import DictBanks
 from hindsight_integrations.backends.memory.erasing import recount, remove_entity, set_names
-from hindsight_integrations.model.care import EntityChange, EntityChangeKind
-from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
+from hindsight_integrations.model.entities import (
+    Entity,
+    EntityChange,
+    EntityChangeKind,
+    EntityRole,
+    EntityType,
+)
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 from hindsight_integrations.ports.entity_editing import EntitySplit
 from hindsight_integrations.ports.unit_editing import UnitEdit

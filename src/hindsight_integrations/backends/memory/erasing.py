@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from hindsight_integrations.backends.ledger_rules import blocks
+from hindsight_integrations.backends.ledger.rules import blocks
+from hindsight_integrations.backends.ledger.task_erasing import Traces, without
 from hindsight_integrations.backends.memory.bank_state import BankState
 from hindsight_integrations.backends.memory.banks import DictBanks
-from hindsight_integrations.backends.task_erasing import Traces, without
-from hindsight_integrations.model.care import Erasure, ForgetReceipt
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 
 Normalise = Callable[[str], str]

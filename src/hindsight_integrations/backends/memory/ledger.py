@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger_rules import (
+from hindsight_integrations.backends.ledger.rules import (
     COMMON_BLOCK,
     NEIGHBOUR_LIMIT,
     NEIGHBOUR_UNITS,

@@ -10,13 +10,12 @@ import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.withdrawals import PartWithdrawn, withdrawal_note
-from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.arrays import Float64Array, IntArray
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.ports.validity_log import Amendment
-from hindsight_integrations.tempr.columns import no_later, valid_at
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import no_later, valid_at
 from hindsight_integrations.tempr.recall.packing import pack
-from hindsight_integrations.tempr.recall.scoring import Float64Array
-from hindsight_integrations.tempr.view import BankView
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hindsight_integrations.model.results import RecalledUnit
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.writes import Thresholds
-from hindsight_integrations.tempr.recall.fusion import RRF_K
+from hindsight_integrations.search.fusion import RRF_K
 
 SEEN = (
     15  # units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations

@@ -10,9 +10,9 @@ import numpy as np
 from hindsight_integrations.model.results import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
-from hindsight_integrations.tempr.columns import valid_at
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.tempr.recall.amendments import Kept
-from hindsight_integrations.tempr.view import BankView
 
 
 def hydrate(

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.recall.confidence import Asked, answer_signals, confidence
 from hindsight_integrations.tempr.recall.plan import RecallPlan
 from hindsight_integrations.tempr.recall.reranking import Ranking
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.recall.tracing import Found
-from hindsight_integrations.tempr.retain.name_spotting import NameSpotter
-from hindsight_integrations.tempr.retain.names import normalise_name
-from hindsight_integrations.tempr.view import BankView
+from hindsight_integrations.tempr.recall.trace import Found
+from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.names import normalise_name
 
 
 class Judging:

@@ -11,10 +11,8 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import Hits, no_hits
-from hindsight_integrations.tempr.recall.amendments import pack_ranked
-from hindsight_integrations.tempr.recall.asked_window import asked_window
-from hindsight_integrations.tempr.recall.besides import Besides
-from hindsight_integrations.tempr.recall.channels import (
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.channels import (
     Relevance,
     Selection,
     Walk,
@@ -28,18 +26,20 @@ from hindsight_integrations.tempr.recall.channels import (
     temporal_channel,
     walk_asked_for,
 )
-from hindsight_integrations.tempr.recall.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.named_entities import named_in
+from hindsight_integrations.tempr.recall.amendments import pack_ranked
 from hindsight_integrations.tempr.recall.hydration import hydrate
+from hindsight_integrations.tempr.recall.includes import Besides
 from hindsight_integrations.tempr.recall.judging import Judging
-from hindsight_integrations.tempr.recall.naming import named_in
+from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut, passing, threshold_notes
+from hindsight_integrations.tempr.recall.neighbours import lent, turn_order
 from hindsight_integrations.tempr.recall.plan import RecallPlan, plan, selection, why_nothing
+from hindsight_integrations.tempr.recall.query_window import asked_window
 from hindsight_integrations.tempr.recall.reranking import Reranking
-from hindsight_integrations.tempr.recall.thresholds import channel_threshold, cut, passing, threshold_notes
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.recall.tracing import Course, Found, unit_traces
-from hindsight_integrations.tempr.recall.turns import lent, turn_order
-from hindsight_integrations.tempr.view import BankView
+from hindsight_integrations.tempr.recall.trace import Course, Found, unit_traces
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
 

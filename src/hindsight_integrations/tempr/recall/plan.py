@@ -11,7 +11,7 @@ from hindsight_integrations.config import Budgeting, RecallConfig
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, Vector
-from hindsight_integrations.tempr.columns import Columns, in_groups, of_types, shown_at, tagged
+from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,18 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.model.time import Interval, to_micros
-from hindsight_integrations.ports.arrays import UNDATED, FloatArray, IntArray
-from hindsight_integrations.tempr.columns import Columns
-from hindsight_integrations.tempr.recall.scoring import (
+from hindsight_integrations.model.time import DAY, Interval, to_micros
+from hindsight_integrations.ports.arrays import UNDATED, Float64Array, FloatArray, IntArray
+from hindsight_integrations.search.columns import Columns
+from hindsight_integrations.search.temporal import event_moments
+from hindsight_integrations.tempr.recall.boosts import (
     NEUTRAL,
-    Float64Array,
     Signals,
     days_before,
-    event_moments,
     final_score,
     recency,
     temporal_proximity,
 )
-
-DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +80,4 @@ def _temporal(starts: IntArray, ends: IntArray, window: Interval | None) -> Floa
         return np.full(len(starts), NEUTRAL)
     centre = to_micros(window.midpoint)
     middles = np.where(starts == UNDATED, np.nan, (starts // 2 + ends // 2 - centre) / DAY)
-    return temporal_proximity(middles, (window.end - window.start).total_seconds() / 86_400)
+    return temporal_proximity(middles, (to_micros(window.end) - to_micros(window.start)) / DAY)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import BoolArray, FloatArray, IntArray
+from hindsight_integrations.ports.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.tempr.recall.neighbours import TurnOrder, answering
 from hindsight_integrations.tempr.recall.plan import RecallPlan
 from hindsight_integrations.tempr.recall.ranking import Boosted, boosted, unboosted
 from hindsight_integrations.tempr.recall.rerank import score_until
-from hindsight_integrations.tempr.recall.scoring import Float64Array
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.recall.turns import TurnOrder, answering
-from hindsight_integrations.tempr.view import BankView
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import RecallConfig
-from hindsight_integrations.offload import Workers
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from hindsight_integrations.errors import EngineClosed, HindsightError
 from hindsight_integrations.model.bulk import ItemOutcome
 from hindsight_integrations.tempr.retain.pipeline import nothing_new, retain, store
-from hindsight_integrations.tempr.retain.preparation import Prepared, RetainRequest, RetainTools, prepare
+from hindsight_integrations.tempr.retain.prepare import Prepared, RetainTools, prepare
+from hindsight_integrations.validation.retain_request import RetainRequest
 
 Given = RetainRequest | HindsightError
 """A checked item, or why it cannot be retained."""

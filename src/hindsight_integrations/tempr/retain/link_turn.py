@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.time import DAY, to_micros
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, IntArray, Matrix
-from hindsight_integrations.tempr.columns import points_in_time
+from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
+from hindsight_integrations.search.columns import points_in_time
 from hindsight_integrations.tempr.retain.degrees import SEMANTIC_DEGREE, semantic_degrees, within_degree
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.linking import (
@@ -22,12 +23,11 @@ from hindsight_integrations.tempr.retain.linking import (
     semantic_links,
     temporal_links,
 )
-from hindsight_integrations.tempr.view import EXACT_LIMIT, BankView
 
 EXACT_LINKING_LIMIT = (
     400_000  # units; beyond, a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)
 )
-LONG_SPAN = LONG_SPAN_DAYS * 86_400_000_000  # microseconds
+LONG_SPAN = LONG_SPAN_DAYS * DAY  # microseconds
 
 
 def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold: float) -> list[Link]:

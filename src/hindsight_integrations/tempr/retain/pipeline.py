@@ -15,13 +15,14 @@ from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.tempr.retain.commit import Proposal, write_turn
 from hindsight_integrations.tempr.retain.drafts import Draft, joined, with_tokens
-from hindsight_integrations.tempr.retain.intake import document_thread
-from hindsight_integrations.tempr.retain.preparation import Prepared, RetainRequest, RetainTools, prepare
-from hindsight_integrations.tempr.retain.retraction import Withdrawn, with_withdrawals
+from hindsight_integrations.tempr.retain.prepare import Prepared, RetainTools, prepare
+from hindsight_integrations.tempr.retain.retraction.retraction import Withdrawn, with_withdrawals
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 from hindsight_integrations.tempr.retain.waiting import parked
-from hindsight_integrations.tempr.retain.write_turn import Proposal, write_turn
+from hindsight_integrations.validation.intake import document_thread
+from hindsight_integrations.validation.retain_request import RetainRequest
 
 
 async def retain(request: RetainRequest, tools: RetainTools) -> RetainResult:

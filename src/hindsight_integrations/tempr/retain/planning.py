@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import DocumentWrite, MessageKey
+from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.documents import Cut, plan_document
-from hindsight_integrations.tempr.retain.intake import Intake, content_hash, document_thread
 from hindsight_integrations.tempr.retain.superseding import (
     DocumentChange,
     edited_places,
     partners,
     said_before,
 )
-from hindsight_integrations.tempr.view import BankView
+from hindsight_integrations.validation.intake import Intake, content_hash, document_thread
 
 
 @dataclass(frozen=True, slots=True)

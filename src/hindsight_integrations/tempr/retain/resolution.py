@@ -10,7 +10,7 @@ from datetime import datetime
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE, Draft
-from hindsight_integrations.tempr.retain.names import (
+from hindsight_integrations.text.names import (
     AGENT_NAMES,
     USER_NAMES,
     compatible,

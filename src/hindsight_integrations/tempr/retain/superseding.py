@@ -17,7 +17,7 @@ from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, Validi
 from hindsight_integrations.model.writes import DocumentWrite, MessageKey
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
-from hindsight_integrations.tempr.retain.intake import document_thread
+from hindsight_integrations.validation.intake import document_thread
 
 MESSAGE_EDITED = "message edited"
 DOCUMENT_CHANGED = "document changed"

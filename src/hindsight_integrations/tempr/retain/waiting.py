@@ -17,7 +17,7 @@ from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.tempr.retain.drafts import Origin
-from hindsight_integrations.tempr.retain.extraction import Waiting
+from hindsight_integrations.tempr.retain.extraction.llm import Waiting
 
 FIRST_DELAY = timedelta(minutes=1)
 LONGEST_DELAY = timedelta(hours=1)

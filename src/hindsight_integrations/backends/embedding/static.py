@@ -1,0 +1,177 @@
+"""A static embedder: a text's vector is the mean of its tokens' vectors (model2vec). Numpy and tokenizers only.
+
+No network is run, so it embeds some hundred times faster than a transformer and knows no word order. Questions and
+passages are embedded alike. As in model2vec's own `encode`, no special tokens are added, unknown tokens are left out,
+and a model may carry a weight and a row number for each token; unlike it, long texts are read to their end (the model
+has no positions: its config.json says seq_length 1,000,000).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hindsight_integrations.backends.local_models.calibration import calibrate
+from hindsight_integrations.backends.local_models.embedding_rows import encodable, unit_rows
+from hindsight_integrations.backends.local_models.safetensors import Tensor, read_safetensors
+from hindsight_integrations.backends.local_models.weights import (
+    HubWeights,
+    PackagedWeights,
+    PinnedFile,
+    ResolvedWeights,
+    WeightsSpec,
+    resolve_weights,
+)
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.ports.arrays import Matrix, Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+WEIGHTS = "model.safetensors"
+FOLDER = "qa/assets/embedders/potion-base-8M"
+POTION_SHA256 = "f65d0f325faadc1e121c319e2faa41170d3fa07d8c89abd48ca5358d9a223de2"
+POTION_TOKENIZER_SHA256 = "e67e803f624fb4d67dea1c730d06e1067e1b14d830e2c2202569e3ef0f70bb50"
+
+# The wheel's two files are the hub's: several public repositories pin this commit with these two sha256 sums (looked
+# up 2026-11-22). `mostlyai` is a namespace, so locating it imports nothing; the wheel's own dependencies (torch,
+# pandas, ...) are for what it computes, not for these files.
+POTION_BASE_8M = WeightsSpec(
+    name="minishlab/potion-base-8M",
+    setting="HINDSIGHT_EMBEDDER_PATH (embedder_path)",
+    packaged=PackagedWeights(
+        package="mostlyai",
+        requirement="mostlyai-qa==1.10.11",
+        model=PinnedFile(f"{FOLDER}/{WEIGHTS}", POTION_SHA256),
+        tokenizer=PinnedFile(f"{FOLDER}/tokenizer.json", POTION_TOKENIZER_SHA256),
+        extra="",
+    ),
+    hub=HubWeights(
+        repository="minishlab/potion-base-8M",
+        revision="bf8b056651a2c21b8d2565580b8569da283cab23",
+        model=PinnedFile(WEIGHTS, POTION_SHA256),
+        tokenizer=PinnedFile("tokenizer.json", POTION_TOKENIZER_SHA256),
+    ),
+    file=WEIGHTS,
+)
+
+POTION_DIMENSION = 256
+
+# Printed by `python -m hindsight_integrations.backends.local_models.calibration
+# hindsight_integrations.backends.embedding.static:StaticEmbedder`, 2026-11-22; tests/torch recomputes them.
+POTION_THRESHOLDS = Thresholds(semantic_link=0.661, channel_floor=0.213, duplicate=0.869)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A tokenizer, a row (vocabulary, d) for each token id, and the id of the unknown token if there is one."""
+
+    tokenizer: Tokenizer
+    table: Matrix
+    unknown: int | None
+
+    def means(self, texts: Sequence[str]) -> Matrix:
+        """Mean of the rows of each text's known tokens, (n, d); zeros for a text without any."""
+        means = np.zeros((len(texts), self.table.shape[1]), np.float32)
+        for row, encoding in enumerate(self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)):
+            if ids := [token for token in encoding.ids if token != self.unknown]:
+                means[row] = self.table[ids].mean(axis=0)
+        return means
+
+
+class StaticEmbedder:
+    """`minishlab/potion-base-8M`, or the model2vec model of a folder. Loads on first use; safe from many threads.
+
+    Args:
+        folder: holds model.safetensors and tokenizer.json; by default the installed package, else the hub.
+        offline: never use the network.
+    """
+
+    def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
+        self._folder, self._offline = folder, offline
+        self._lock = threading.Lock()
+        self._loaded: _Model | None = None
+        self._weights: ResolvedWeights | None = None
+        self._identity: EmbedderIdentity | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The pinned weights' identity is known without loading them; other weights are calibrated.
+
+        Raises:
+            MissingDependency: the weights are not on this machine.
+            InvalidRequest: the folder given does not hold them, or not in a form that can be read.
+        """
+        if self._identity is None:
+            self._identity = self._identify(self._found().sha256)
+        return self._identity
+
+    def _identify(self, sha256: str) -> EmbedderIdentity:
+        if sha256 == POTION_SHA256:
+            return EmbedderIdentity(POTION_BASE_8M.name, POTION_DIMENSION, sha256, POTION_THRESHOLDS)
+        name = self._folder.name if self._folder else POTION_BASE_8M.name
+        dimension = self._ready().table.shape[1]
+        return EmbedderIdentity(name, dimension, sha256, calibrate(self.embed_documents, self.embed_query))
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of texts, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        return unit_rows(self._ready().means([encodable(text) for text in texts]), POTION_BASE_8M.name)
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm: that of the same text as a passage."""
+        vector: Vector = self.embed_documents([text])[0]
+        return vector
+
+    def _found(self) -> ResolvedWeights:
+        if self._weights is None:
+            self._weights = resolve_weights(POTION_BASE_8M, folder=self._folder, offline=self._offline)
+        return self._weights
+
+    def _ready(self) -> _Model:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = _load(self._found())
+        return self._loaded
+
+
+def _load(weights: ResolvedWeights) -> _Model:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingDependency(str(error.name), "pip install tokenizers") from error
+    tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    try:
+        table = _table(read_safetensors(weights.model), tokenizer.get_vocab_size())
+    except (KeyError, IndexError, ValueError) as error:
+        raise InvalidRequest(
+            POTION_BASE_8M.setting,
+            f"{weights.model} cannot be read as a static model: {error}",
+            "Name a folder with a model2vec model.",
+        ) from error
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    return _Model(tokenizer, table, tokenizer.token_to_id(unknown) if unknown else None)
+
+
+def _table(tensors: dict[str, Tensor], vocabulary: int) -> Matrix:
+    """A row for each token id: `embeddings`, re-ordered by `mapping` and scaled by `weights` where a model has them."""
+    table = tensors["embeddings"].astype(np.float32)
+    if table.ndim != 2:
+        raise ValueError(f"embeddings of shape {table.shape}")
+    if "mapping" in tensors:
+        table = table[tensors["mapping"]]
+    if "weights" in tensors:
+        table = table * tensors["weights"].astype(np.float32)[:, None]
+    if len(table) < vocabulary:
+        raise ValueError(f"{len(table)} rows for {vocabulary} tokens")
+    return table

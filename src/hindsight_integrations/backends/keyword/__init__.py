@@ -1,0 +1,1 @@
+"""Keyword indexes: BM25."""

@@ -1,0 +1,189 @@
+"""BM25 by SQLite's FTS5: one file per bank, `<data>/fts5/<bank key>.sqlite3`. Serves where no JVM is installed.
+
+FTS5's bm25() has k1 = 1.2 and b = 0.75 built in, keeps the textbook's factor (k1 + 1), and gives words found in more
+than half of the texts an idf of 0.000001. So its scores are not on Lucene's scale; only their order is alike.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from hindsight_integrations.backends.keyword.store_pool import (
+    MAX_QUERY_TERMS,
+    MEMORY,
+    OPEN_STORES,
+    KeywordShelf,
+    KeywordStore,
+)
+from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy
+from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
+
+T = TypeVar("T")
+
+_WORD = re.compile(r"[^\W_]+")  # as FTS5's unicode61: letters and digits
+_POSSESSIVE = re.compile(r"['\u2019\uff07][sS]\b")  # as Lucene's EnglishPossessiveFilter
+
+# Lucene's EnglishAnalyzer.ENGLISH_STOP_WORDS_SET, so that both backends ignore the same words
+STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+        "this to was will with"
+    )
+)
+
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;  -- a power cut may undo the last commits, but rows and watermark together
+PRAGMA secure_delete = ON;    -- forgotten words must not linger in free pages
+CREATE VIRTUAL TABLE IF NOT EXISTS docs USING fts5(text, tokenize = 'porter unicode61');
+CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+"""
+
+
+class Fts5Keywords(KeywordShelf):
+    """The FTS5 indexes of one engine, behind one lock."""
+
+    index_name = "FTS5"
+
+    def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
+        """Open nothing yet.
+
+        Args:
+            data: the engine's data directory, or ":memory:".
+            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
+        """
+        self._folder = None if str(data) == MEMORY else Path(data) / "fts5"
+        self._lock = threading.RLock()
+        super().__init__(None if self._folder is None else open_stores)
+
+    def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
+        with self._lock:
+            try:
+                return work()
+            except (sqlite3.Error, OSError) as failure:
+                code = getattr(failure, "sqlite_errorcode", None)
+                if code == sqlite3.SQLITE_BUSY and self._folder is not None:
+                    raise LedgerBusy(self._file(bank_key), None) from failure
+                raise IndexOutOfStep(self.index_name, bank_key, str(failure)) from failure
+
+    def _open_store(self, bank_key: str) -> KeywordStore:
+        if self._folder is None:
+            return Fts5Store(MEMORY)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return Fts5Store(str(self._file(bank_key)))
+
+    def _erase(self, bank_key: str) -> None:
+        if self._folder is not None:
+            for suffix in ("-wal", "-shm", ""):
+                Path(f"{self._file(bank_key)}{suffix}").unlink(missing_ok=True)
+
+    def _file(self, bank_key: str) -> Path:
+        return (self._folder or Path()) / f"{bank_key}.sqlite3"
+
+
+class Fts5Store:
+    """A `KeywordStore` over one SQLite file. Changes since the last `advance` are one open transaction."""
+
+    def __init__(self, file: str) -> None:
+        connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        try:
+            connection.executescript(_SCHEMA)
+            row = connection.execute("SELECT value FROM state WHERE name = 'watermark'").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        self._connection = connection
+        self._watermark = int(row[0]) if row else 0
+        self._dirty = self._erasing = False
+
+    @property
+    def watermark(self) -> int:
+        """As the protocol."""
+        return self._watermark
+
+    @property
+    def dirty(self) -> bool:
+        """As the protocol."""
+        return self._dirty
+
+    def upsert(self, ids: list[int], texts: list[str]) -> None:
+        """As the protocol. Stop words stay out, so that lengths mean the same as in Lucene."""
+        self.remove(ids)
+        rows = [(row, " ".join(_words(text))) for row, text in zip(ids, texts, strict=True)]
+        self._connection.executemany("INSERT INTO docs (rowid, text) VALUES (?, ?)", rows)
+
+    def remove(self, ids: list[int]) -> None:
+        """As the protocol."""
+        self._begin()
+        deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", [(row,) for row in ids])
+        self._erasing = self._erasing or deleted.rowcount > 0
+
+    def advance(self, revision: int) -> None:
+        """As the protocol. Deletions first merge the index into one piece, which leaves none of their words."""
+        self._begin()
+        if self._erasing:
+            self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
+        self._connection.execute("INSERT OR REPLACE INTO state VALUES ('watermark', ?)", (revision,))
+        self._connection.execute("COMMIT")
+        if self._erasing:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._watermark, self._dirty, self._erasing = revision, False, False
+
+    def count(self) -> int:
+        """As the protocol."""
+        return int(self._connection.execute("SELECT count(*) FROM docs").fetchone()[0])
+
+    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+        """As the protocol. FTS5 cannot filter by row inside, so all matches are fetched and masked."""
+        query = " OR ".join(f'"{word}"' for word in query_words(text))  # words hold no quote: see _WORD
+        if not query:
+            return no_hits()
+        found = self._connection.execute("SELECT rowid, -bm25(docs) FROM docs WHERE docs MATCH ?", (query,))
+        rows = found.fetchall()
+        ids = np.array([row for row, _ in rows], np.int64)
+        scores = np.array([score for _, score in rows], np.float32)
+        keep = scores > 0
+        if among is not None:
+            keep &= np.isin(ids, among)
+        return ranked(ids[keep], scores[keep], limit)
+
+    def close(self) -> None:
+        """As the protocol."""
+        with closing(self._connection):
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+
+    def abandon(self) -> None:
+        """As the protocol: SQLite rolls the open transaction back."""
+        self._connection.close()
+
+    def _begin(self) -> None:
+        """Open the transaction of the next `advance`, unless it is open.
+
+        Raises:
+            sqlite3.DatabaseError: SQLite gave the open one up (a full disk, a failed read): its rows are gone, and a
+                watermark must not claim them.
+        """
+        if self._dirty and not self._connection.in_transaction:
+            raise sqlite3.DatabaseError("the changes since the last commit were rolled back")
+        if not self._dirty:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._dirty = True
+
+
+def query_words(text: str) -> list[str]:
+    """The distinct words of a query, in order, at most MAX_QUERY_TERMS; no stop words."""
+    return list(dict.fromkeys(_words(text)))[:MAX_QUERY_TERMS]
+
+
+def _words(text: str) -> list[str]:
+    words = _WORD.findall(_POSSESSIVE.sub("", text).lower())
+    return [word for word in words if word not in STOP_WORDS]

@@ -1,0 +1,279 @@
+"""One open Lucene index. Everything here runs on the Java thread, and returns Python values only."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hindsight_integrations.backends.keyword.file_watch import FileWatch
+from hindsight_integrations.backends.keyword.java import JavaObject, english_analyzer, java_cast, java_class
+from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS
+from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
+from hindsight_integrations.ports.keyword_index import BM25_B, BM25_K1
+
+TEXT, ROW = "text", "nid"
+WATERMARK = "watermark"
+OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
+"""Files a search does not read: what Lucene keeps in memory once it has opened them, and stored fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Toolkit:
+    """Java objects made once per process, since only one thread uses them.
+
+    The document is refilled for every text: three setters and one add are all that crosses into Java.
+    """
+
+    analyzer: JavaObject
+    similarity: JavaObject
+    queries: JavaObject
+    json: JavaObject
+    order: JavaObject
+    document: JavaObject
+    text: JavaObject
+    point: JavaObject
+    value: JavaObject
+
+
+@functools.cache
+def _toolkit() -> _Toolkit:
+    fields = _row_fields()
+    document = java_class("org.apache.lucene.document.Document")()
+    for field in fields:
+        document.add(field)
+    text, point, value = fields
+    return _Toolkit(
+        analyzer=english_analyzer(),
+        similarity=java_class("org.apache.lucene.search.similarities.BM25Similarity")(BM25_K1, BM25_B),
+        queries=java_class("io.anserini.search.query.BagOfWordsQueryGenerator")(),
+        json=java_class("com.fasterxml.jackson.databind.ObjectMapper")(),
+        order=_best_first(),
+        document=document,
+        text=text,
+        point=point,
+        value=value,
+    )
+
+
+def _row_fields() -> tuple[JavaObject, JavaObject, JavaObject]:
+    """The text (indexed, not stored), the row id to find it by, and the row id to report and order by."""
+    not_stored = java_class("org.apache.lucene.document.Field$Store").NO
+    return (
+        java_class("org.apache.lucene.document.TextField")(TEXT, "", not_stored),
+        java_class("org.apache.lucene.document.LongPoint")(ROW, 0),
+        java_class("org.apache.lucene.document.NumericDocValuesField")(ROW, 0),
+    )
+
+
+def _best_first() -> JavaObject:
+    """Falling score, then rising row id: a total order, whatever the segments look like."""
+    sort_field = java_class("org.apache.lucene.search.SortField")
+    kind = java_class("org.apache.lucene.search.SortField$Type")
+    return java_class("org.apache.lucene.search.Sort")(sort_field.FIELD_SCORE, sort_field(ROW, kind.LONG))
+
+
+def open_directory(path: Path | None) -> JavaObject:
+    """The folder at `path` (made if missing), or a new one in memory for None."""
+    if path is None:
+        return java_class("org.apache.lucene.store.ByteBuffersDirectory")()
+    folder = java_class("java.nio.file.Paths").get(str(path))
+    return java_class("org.apache.lucene.store.FSDirectory").open(folder)
+
+
+class LuceneStore:
+    """A `KeywordStore` over IndexWriter and SearcherManager."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._writer = _open_writer(open_directory(path))
+        with ExitStack() as on_failure:  # a broken index must not stay locked, or nobody could clear it
+            on_failure.callback(self._writer.rollback)
+            manager = java_class("org.apache.lucene.search.SearcherManager")
+            apply_deletes = write_deletes = True
+            self._searchers = manager(self._writer, apply_deletes, write_deletes, None)
+            self._watermark = _read_watermark(self._writer)
+            self._highest = self._highest_row()
+            self._check_integrity()
+            self._watch = self._new_watch()
+            on_failure.pop_all()
+        self._dirty = False
+
+    @property
+    def watermark(self) -> int:
+        """As the protocol; read from Lucene's commit data on opening."""
+        return self._watermark
+
+    @property
+    def dirty(self) -> bool:
+        """As the protocol."""
+        return self._dirty
+
+    def upsert(self, ids: list[int], texts: list[str]) -> None:
+        """As the protocol. Rows above all earlier ones are new, and need no search for an old version."""
+        self._dirty = True
+        self._delete([row for row in ids if row <= self._highest])
+        tools = _toolkit()
+        for row, text in zip(ids, texts, strict=True):
+            tools.text.setStringValue(text)
+            tools.point.setLongValue(row)
+            tools.value.setLongValue(row)
+            self._writer.addDocument(tools.document)
+        tools.text.setStringValue("")
+        self._highest = max(self._highest, *ids)
+
+    def remove(self, ids: list[int]) -> None:
+        """As the protocol."""
+        self._dirty = True
+        self._delete(ids)
+
+    def advance(self, revision: int) -> None:
+        """As the protocol.
+
+        Deleted texts are merged away first. Until then Lucene would keep their words on disk, and go on counting
+        them in the document frequencies and the average length.
+        """
+        self._watch.check()  # merging would copy what somebody else wrote into sound files
+        data = java_class("java.util.HashMap")()
+        data.put(WATERMARK, str(revision))
+        self._writer.setLiveCommitData(data.entrySet())
+        if self._writer.hasDeletions():
+            self._writer.forceMergeDeletes()
+        self._writer.commit()
+        self._searchers.maybeRefreshBlocking()
+        self._watch = self._new_watch()
+        self._watermark, self._dirty = revision, False
+
+    def count(self) -> int:
+        """As the protocol."""
+        with self._searcher() as searcher:
+            return int(searcher.getIndexReader().numDocs())
+
+    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+        """As the protocol; all hits come back in one call, as JSON.
+
+        Raises:
+            OSError: another program wrote to the files: what they hold now would be half an answer.
+        """
+        self._watch.check()
+        tools = _toolkit()
+        query = tools.queries.buildQuery(TEXT, tools.analyzer, _within_clause_limit(text))
+        with self._searcher() as searcher:
+            most = min(limit, int(searcher.getIndexReader().maxDoc()))
+            if most == 0:
+                return no_hits()
+            filtered = query if among is None else _filtered(query, among)
+            found = tools.json.writeValueAsString(searcher.search(filtered, most, tools.order))
+        return _parse(found)
+
+    def close(self) -> None:
+        """As the protocol."""
+        self._searchers.close()
+        directory = self._writer.getDirectory()
+        self._writer.close()
+        directory.close()
+
+    def abandon(self) -> None:
+        """As the protocol: back to the last commit."""
+        directory = self._writer.getDirectory()
+        self._writer.rollback()
+        self._searchers.close()
+        directory.close()
+
+    def _delete(self, ids: list[int]) -> None:
+        if ids:
+            self._writer.deleteDocuments(_rows(ids))
+
+    def _highest_row(self) -> int:
+        """The highest row id ever indexed, or -1; a deleted one may still count, which only costs a search."""
+        with self._searcher() as searcher:
+            points = java_class("org.apache.lucene.index.PointValues")
+            packed = points.getMaxPackedValue(searcher.getIndexReader(), ROW)
+        if packed is None:
+            return -1
+        return int(java_class("org.apache.lucene.document.LongPoint").decodeDimension(packed, 0))
+
+    def _check_integrity(self) -> None:
+        """Compare every file with its checksum: Lucene itself looks at most of them only when it merges them."""
+        with self._searcher() as searcher:
+            for leaf in searcher.getIndexReader().leaves().toArray():
+                reader = java_cast("org.apache.lucene.index.LeafReaderContext", leaf).reader()
+                java_cast("org.apache.lucene.index.CodecReader", reader).checkIntegrity()
+
+    def _new_watch(self) -> FileWatch:
+        """Over the files searches read now. Lucene never writes to them again, and keeps them while they are read."""
+        if self._path is None:
+            return FileWatch()
+        with self._searcher() as searcher:
+            reader = java_cast("org.apache.lucene.index.StandardDirectoryReader", searcher.getIndexReader())
+            names = json.loads(_toolkit().json.writeValueAsString(reader.getIndexCommit().getFileNames()))
+        read = (name for name in names if name.startswith("_") and not name.endswith(OPENING_ONLY))
+        return FileWatch(os.path.join(self._path, name) for name in read)  # noqa: PTH118 - text is what is checked
+
+    @contextmanager
+    def _searcher(self) -> Iterator[JavaObject]:
+        borrowed = self._searchers.acquire()
+        try:
+            searcher = java_cast("org.apache.lucene.search.IndexSearcher", borrowed)
+            searcher.setSimilarity(_toolkit().similarity)
+            yield searcher
+        finally:
+            self._searchers.release(borrowed)
+
+
+def _open_writer(directory: JavaObject) -> JavaObject:
+    config = java_class("org.apache.lucene.index.IndexWriterConfig")(_toolkit().analyzer)
+    config.setSimilarity(_toolkit().similarity)
+    policy = java_class("org.apache.lucene.index.TieredMergePolicy")()
+    policy.setForceMergeDeletesPctAllowed(
+        0.0
+    )  # the default leaves segments alone that are under 10 % deleted
+    config.setMergePolicy(policy)
+    return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
+
+
+def _read_watermark(writer: JavaObject) -> int:
+    entries = json.loads(_toolkit().json.writeValueAsString(writer.getLiveCommitData())) or []
+    return next((int(entry[WATERMARK]) for entry in entries if WATERMARK in entry), 0)
+
+
+def _rows(ids: list[int]) -> JavaObject:
+    """A query for these row ids. They go as varargs: pyjnius takes no list for Java's long array here."""
+    return java_class("org.apache.lucene.document.LongPoint").newSetQuery(ROW, *ids)
+
+
+def _filtered(query: JavaObject, among: IntArray) -> JavaObject:
+    """`query` within the given rows; the filter adds nothing to scores. MUST, as a lone filter would match too."""
+    clause = java_class("org.apache.lucene.search.BooleanClause$Occur")
+    builder = java_class("org.apache.lucene.search.BooleanQuery$Builder")()
+    builder.add(query, clause.MUST)
+    builder.add(_rows(among.tolist()), clause.FILTER)
+    return builder.build()
+
+
+def _within_clause_limit(text: str) -> str:
+    """The longest start of `text`, to a guess from above, that has at most MAX_QUERY_TERMS distinct words.
+
+    A word takes at least one character, so only longer texts need counting.
+    """
+    while len(text) > MAX_QUERY_TERMS and (distinct := _distinct_words(text)) > MAX_QUERY_TERMS:
+        text = text[: len(text) * MAX_QUERY_TERMS // distinct]
+    return text
+
+
+def _distinct_words(text: str) -> int:
+    analysis = java_class("io.anserini.analysis.AnalyzerUtils")
+    return int(java_class("java.util.HashSet")(analysis.analyze(_toolkit().analyzer, text)).size())
+
+
+def _parse(found: str) -> Hits:
+    """Row ids and scores of a TopFieldDocs in JSON, whose order fields are [score, row id]."""
+    rows = [hit["fields"] for hit in json.loads(found)["scoreDocs"]]
+    ids = np.array([row for _, row in rows], np.int64)
+    return Hits(ids, np.array([score for score, _ in rows], np.float32))

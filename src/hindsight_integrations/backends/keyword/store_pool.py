@@ -1,0 +1,263 @@
+"""What the Lucene and the FTS5 keyword index share: a shelf of open stores, one per bank, used one call at a time.
+
+A store is one bank's open files. The shelf keeps the most recently used ones open and reopens the others when they are
+next needed, so an engine may hold any number of banks. A backend supplies the store, how to run a call so that no other
+runs beside it, and how to delete a bank's files.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import Protocol, TypeVar
+
+from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
+
+T = TypeVar("T")
+
+MEMORY = ":memory:"
+"""In place of a data directory: indexes that live in memory, apart from every other engine's."""
+
+OPEN_STORES = 64
+"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB (notes/stack.md section 2)."""
+
+MAX_QUERY_TERMS = 1024
+"""Distinct words of one query that are looked up: Lucene's own limit of clauses. Later words are ignored."""
+
+
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would look up a lone emoji; FTS5 knows only these
+
+
+class KeywordStore(Protocol):
+    """One bank's open index. Never called by two threads at once."""
+
+    @property
+    def watermark(self) -> int:
+        """Revision of the last `advance`; 0 when new."""
+        ...
+
+    @property
+    def dirty(self) -> bool:
+        """Whether it was changed since the last `advance`."""
+        ...
+
+    def upsert(self, ids: list[int], texts: list[str]) -> None:
+        """Index distinct ids, replacing what is there."""
+        ...
+
+    def remove(self, ids: list[int]) -> None:
+        """Forget ids, erasing their words from the files by the next `advance`."""
+        ...
+
+    def advance(self, revision: int) -> None:
+        """Commit everything with `revision` as the watermark, and show it to searches."""
+        ...
+
+    def count(self) -> int:
+        """Texts held."""
+        ...
+
+    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+        """As the port's `search`, with limit > 0 and a cleaned text."""
+        ...
+
+    def close(self) -> None:
+        """Keep changes (without moving the watermark) and release everything."""
+        ...
+
+    def abandon(self) -> None:
+        """Release everything after a failure; changes since the last `advance` may be lost."""
+        ...
+
+
+class KeywordShelf(ABC):
+    """The keyword indexes of one engine."""
+
+    index_name: str
+
+    def __init__(self, capacity: int | None) -> None:
+        """Capacity is how many stores stay open at once; None for all (stores in memory live only while open)."""
+        self._capacity = capacity
+        self._stores: dict[str, KeywordStore] = {}  # least recently used first
+        self._lost: set[str] = set()
+        self._left_at: dict[str, int] = {}  # watermarks of stores put away: reopened, they must stand there
+        self._closed = False
+
+    def open(self, bank_key: str) -> BankKeywords:
+        """The index of one bank; its files are opened on first use.
+
+        Args:
+            bank_key: the bank's short key, safe as a file name.
+        """
+        self._forget(bank_key)
+        return BankKeywords(self, bank_key)
+
+    def close(self) -> None:
+        """Close every bank. Does nothing when closed already, in a forked child, or while Python shuts down."""
+        self._closed = True
+        with (
+            suppress(EngineClosed),
+            ExitStack() as closing,
+        ):  # one bank's failure must not keep the others open
+            for key in list(self._stores):
+                closing.callback(self._serially, key, functools.partial(self._release, key))
+
+    def use(self, bank_key: str, work: Callable[[KeywordStore], T]) -> T:
+        """Run `work` on the bank's store, opening it if need be.
+
+        Raises:
+            EngineClosed: the shelf is closed, or this is a forked child.
+            IndexOutOfStep: the index is broken, or an earlier error cost it changes; clear and replay it.
+            LedgerBusy: another process holds the index.
+        """
+        try:
+            return self._serially(bank_key, lambda: work(self._store(bank_key)))
+        except IndexOutOfStep:
+            self._abandon(bank_key)
+            raise
+
+    def release(self, bank_key: str) -> None:
+        """Close the bank's files; the next use opens them again. Stores in memory stay."""
+        if self._capacity is not None and bank_key in self._stores:
+            with suppress(EngineClosed):
+                self._serially(bank_key, functools.partial(self._release, bank_key))
+
+    def clear(self, bank_key: str) -> None:
+        """Delete the bank's index, broken or not."""
+        self._check_open()
+        self._abandon(bank_key)
+        self._serially(bank_key, functools.partial(self._start_over, bank_key))
+
+    @abstractmethod
+    def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
+        """Run `work` while no other call runs; turn the vendor's errors into IndexOutOfStep or LedgerBusy."""
+
+    @abstractmethod
+    def _open_store(self, bank_key: str) -> KeywordStore:
+        """Open the bank's index, or make an empty one."""
+
+    @abstractmethod
+    def _erase(self, bank_key: str) -> None:
+        """Delete the closed index of the bank."""
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed
+
+    def _store(self, bank_key: str) -> KeywordStore:
+        self._check_open()
+        if bank_key in self._lost:
+            raise IndexOutOfStep(
+                self.index_name, bank_key, "changes it had not recorded yet were lost to an error"
+            )
+        store = self._stores.pop(bank_key, None) or self._reopened(bank_key)
+        self._stores[bank_key] = store
+        if self._capacity is not None and len(self._stores) > self._capacity:
+            self._release(self._victim())
+        return store
+
+    def _reopened(self, bank_key: str) -> KeywordStore:
+        """The bank's store from its files, which must still hold what they held when it was put away."""
+        store = self._open_store(bank_key)
+        if store.watermark < self._left_at.get(bank_key, 0):
+            store.close()
+            self._lost.add(bank_key)
+            raise IndexOutOfStep(self.index_name, bank_key, "its files were removed while the engine ran")
+        return store
+
+    def _victim(self) -> str:
+        """The least recently used store with nothing to commit, else the least recently used; not the newest."""
+        older = list(self._stores)[:-1]
+        return next((key for key in older if not self._stores[key].dirty), older[0])
+
+    def _release(self, bank_key: str) -> None:
+        if store := self._stores.pop(bank_key, None):
+            self._left_at[bank_key] = store.watermark
+            store.close()
+
+    def _abandon(self, bank_key: str) -> None:
+        with suppress(IndexOutOfStep):  # the failure that led here is the one to report
+            self._serially(bank_key, functools.partial(self._drop, bank_key))
+
+    def _drop(self, bank_key: str) -> None:
+        if store := self._stores.pop(bank_key, None):
+            self._left_at[bank_key] = store.watermark
+            if store.dirty:
+                self._lost.add(bank_key)
+            store.abandon()
+
+    def _start_over(self, bank_key: str) -> None:
+        self._drop(bank_key)
+        self._erase(bank_key)
+        self._forget(bank_key)
+
+    def _forget(self, bank_key: str) -> None:
+        """What was lost of an index that starts over, or is replayed from where its files stand."""
+        self._lost.discard(bank_key)
+        self._left_at.pop(bank_key, None)
+
+
+class BankKeywords:
+    """The `KeywordIndex` of one bank. `count` and searches show the state of the last `advance`, or a later one."""
+
+    def __init__(self, shelf: KeywordShelf, bank_key: str) -> None:
+        self._shelf, self._key = shelf, bank_key
+        self._closed = False
+
+    @property
+    def watermark(self) -> int:
+        """The bank revision this index has reached; 0 when new."""
+        return self._use(lambda store: store.watermark)
+
+    def upsert(self, ids: IntArray, texts: list[str]) -> None:
+        """Index texts under ids; an id already there is replaced. Of an id given twice the last text counts."""
+        given = dict(zip(ids.tolist(), texts, strict=True))
+        if given:
+            cleaned = [clean_text(text) for text in given.values()]
+            self._use(lambda store: store.upsert(list(given), cleaned))
+
+    def remove(self, ids: IntArray) -> None:
+        """Forget ids; unknown ids are ignored. Their words are gone from the files after the next `advance`."""
+        if len(ids):
+            self._use(lambda store: store.remove(ids.tolist()))
+
+    def advance(self, revision: int) -> None:
+        """Record durably that everything up to `revision` has been applied, and make it visible to searches."""
+        self._use(lambda store: store.advance(revision))
+
+    def count(self) -> int:
+        """How many texts it holds."""
+        return self._use(lambda store: store.count())
+
+    def search(self, text: str, limit: int, among: IntArray | None = None) -> Hits:
+        """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any.
+
+        A word said twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
+        """
+        cleaned = clean_text(text)
+        if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):
+            return no_hits()
+        return self._use(lambda store: store.search(cleaned, limit, among))
+
+    def clear(self) -> None:
+        """Drop everything, watermark included. Works on a broken index too."""
+        self._check_open()
+        self._shelf.clear(self._key)
+
+    def close(self) -> None:
+        """Release the files; the data stays."""
+        self._closed = True
+        self._shelf.release(self._key)
+
+    def _use(self, work: Callable[[KeywordStore], T]) -> T:
+        self._check_open()
+        return self._shelf.use(self._key, work)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineClosed

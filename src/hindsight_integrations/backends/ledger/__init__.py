@@ -1,0 +1,1 @@
+"""Ledgers, and the rules they all keep."""

@@ -1,0 +1,118 @@
+"""The change feed: whole banks as arrays. Rows leave in revision order and are put in row order in numpy."""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Connection
+
+import numpy as np
+import numpy.typing as npt
+
+from hindsight_integrations.backends.ledger.rules import past_gaps
+from hindsight_integrations.model.units import FactType, ValidityKind
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
+from hindsight_integrations.ports.ledger import UnitColumns
+from hindsight_integrations.ports.memory_graph import Edges, Mentions
+
+_TYPE_CODES = {fact_type.value: code for code, fact_type in enumerate(FactType)}
+_LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight", "f4")])
+_MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
+
+
+def count(connection: Connection, bank: int) -> int:
+    """How many units the bank holds."""
+    (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
+    return int(units)
+
+
+def columns(connection: Connection, bank: int, since: int) -> UnitColumns:
+    """The filterable columns of units changed after `since`."""
+    rows = connection.execute(
+        "SELECT id, fact_type, occurred_start, occurred_end, mentioned_at, closed_at, tokens, tags, "
+        "CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units WHERE bank = ? AND changed > ?",
+        (bank, since),
+    ).fetchall()
+    rows.sort(key=lambda row: int(row[0]))
+    ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
+        zip(*rows, strict=True) if rows else ((),) * 10
+    )
+    parsed = {text: tuple(json.loads(text)) for text in set(tags)}
+    return UnitColumns(
+        ids=np.array(ids, np.int64),
+        types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
+        starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
+        ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
+        mentioned=np.array(mentioned, np.int64),
+        closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
+        tokens=np.array(tokens, np.int64),
+        tags=[parsed[text] for text in tags],
+        turns=list(zip(threads, speakers, strict=True)),
+        gaps=_gaps(connection, bank, since),
+    )
+
+
+def _gaps(connection: Connection, bank: int, since: int) -> IntArray:
+    """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
+    log = connection.execute(
+        "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
+        "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ?3 "
+        "WHERE units.bank = ?1 AND units.changed > ?2) ORDER BY id",
+        (bank, since, ValidityKind.RESTORED.value),
+    )
+    return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
+
+
+def vectors(connection: Connection, bank: int, since: int) -> tuple[IntArray, Matrix]:
+    """Row ids (n,) and vectors (n, dimension) written after `since`."""
+    rows = connection.execute(
+        "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?", (bank, since)
+    ).fetchall()
+    if not rows:
+        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+    rows.sort(key=lambda row: int(row[0]))
+    ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+    # A bytearray, so that the caller gets an array it may write to without a second copy.
+    matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
+    return ids, matrix
+
+
+def texts(connection: Connection, bank: int, since: int) -> tuple[IntArray, list[str]]:
+    """Row ids and texts of units created or edited after `since`."""
+    rows = connection.execute(
+        "SELECT id, text FROM units WHERE bank = ?1 AND created > ?2 UNION SELECT units.id, units.text "
+        "FROM unit_edits JOIN units ON units.id = unit WHERE unit_edits.bank = ?1 AND unit_edits.revision > ?2",
+        (bank, since),
+    ).fetchall()
+    rows.sort(key=lambda row: int(row[0]))
+    return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]
+
+
+def graph(connection: Connection, bank: int, since: int) -> tuple[IntArray, Edges, Mentions]:
+    """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
+    units = _ids(connection, "SELECT id FROM units WHERE bank = ? AND created > ?", bank, since)
+    links = _table(connection, "SELECT source, target, code, weight FROM links", (bank, since), _LINK)
+    links = links[np.lexsort((links["code"], links["target"], links["source"]))]
+    pairs = _table(connection, "SELECT unit, entity FROM mentions", (bank, since), _MENTION)
+    pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
+    edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
+    mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
+    return units, edges, mentions
+
+
+def removed(connection: Connection, bank: int, since: int) -> IntArray:
+    """Row ids of units forgotten after `since`, ascending."""
+    return _ids(connection, "SELECT unit FROM removed WHERE bank = ? AND revision > ?", bank, since)
+
+
+def _ids(connection: Connection, query: str, bank: int, since: int) -> IntArray:
+    ids = np.fromiter((row[0] for row in connection.execute(query, (bank, since))), np.int64)
+    ids.sort()
+    return ids
+
+
+def _table(
+    connection: Connection, select: str, bank_and_since: tuple[int, int], dtype: np.dtype[np.void]
+) -> npt.NDArray[np.void]:
+    """The rows of a select with `bank` and `revision`, as a structured array."""
+    rows = connection.execute(f"{select} WHERE bank = ? AND revision > ?", bank_and_since)
+    return np.fromiter(rows, dtype)

@@ -1,0 +1,51 @@
+"""The schema's version, kept in `PRAGMA user_version`, and the steps from each version to the next."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hindsight_integrations.backends.ledger.sqlite.schema import APPLICATION_ID, FIRST_SCHEMA, SPEAKERS
+from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST_SCHEMA, SPEAKERS)
+"""Statements that take a file from version i to version i + 1."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def prepare(connection: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
+    """Bring the schema to this package's version, in one transaction.
+
+    Raises:
+        SchemaMismatch: a newer version wrote it.
+        LedgerReadOnly: it is older and may not be written.
+        LedgerFailed: it is some other SQLite file.
+    """
+    found = _version(connection, path)
+    if found > SCHEMA_VERSION:
+        raise SchemaMismatch(path, found, SCHEMA_VERSION)
+    if found == SCHEMA_VERSION:
+        return
+    if read_only:
+        raise LedgerReadOnly(path, f"its schema {found} must first be brought to {SCHEMA_VERSION}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statements in MIGRATIONS[found:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (objects,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if objects and application != APPLICATION_ID:
+        raise LedgerFailed(path, "it is a database of another application")
+    return int(version)

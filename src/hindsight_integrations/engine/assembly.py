@@ -1,0 +1,276 @@
+"""Assembly: settings and what the caller passed become an engine. The only module that knows every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, Self, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from hindsight_integrations.bank import Tools
+from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.config import (
+    EmbedderBackend,
+    ExtractionMode,
+    HindsightConfig,
+    KeywordBackend,
+    ModelConfig,
+    VectorBackend,
+)
+from hindsight_integrations.engine.engine import Engine
+from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.ports.clock import Clock, SystemClock
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.ledger import BankHeader, Ledger
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.time_parser import TimeParser
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.prompts.extract_facts import Instructions
+from hindsight_integrations.search.bank_view import ScoringVectorIndex
+from hindsight_integrations.search.projection import Indexes
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
+
+MEMORY: Literal[":memory:"] = ":memory:"
+DEFAULT: Literal["default"] = "default"
+
+
+class AsyncHindsight(Engine):
+    """The engine's async face: opens banks over one data directory.
+
+    async with AsyncHindsight.open("memory") as hindsight:
+        bank = await hindsight.bank("alice")
+        await bank.retain("Alice moved to Lisbon in May 2024.")
+        found = await bank.recall("Where does Alice live?")
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        model: BaseChatModel | LanguageModel | str | None = None,
+        embeddings: Embeddings | Embedder | None = None,
+        reranker: Reranker | Literal["default"] | None = DEFAULT,
+        config: HindsightConfig | None = None,
+        read_only: bool = False,
+        clock: Clock | None = None,
+        time_parser: TimeParser | None = None,
+    ) -> Self:
+        """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
+
+        Args:
+            path: the data directory; one process owns it for writing.
+            model: a LangChain chat model, or "openai:<name>"; None takes the one the settings name (HINDSIGHT_MODEL). Without
+                any, messages are stored verbatim and answers are extracts.
+            embeddings: a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
+            reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
+            config: settings; None reads them from the environment.
+            read_only: no lock and no writes; another process may go on writing.
+            clock: what time it is, for tests and replays.
+            time_parser: asked for the time of questions in which the built-in grammar finds none.
+
+        Raises:
+            LedgerBusy: another process or engine owns the directory.
+            MissingDependency: a backend asked for is not installed.
+            SchemaMismatch: a newer version wrote the directory.
+        """
+        settings = config or HindsightConfig.from_env()
+        zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
+        chosen, llm = _readers(model or settings.model, settings)
+        embedder = _embedder(embeddings, settings)
+        store = _store(path, settings, read_only)
+        tools = Tools(
+            ledger=store.ledger,
+            embedder=embedder,
+            reranker=_reranker(reranker, settings),
+            model=chosen,
+            llm=llm,
+            tokens=_token_counter(),
+            clock=clock or SystemClock(),
+            workers=Workers(settings.storage.reader_threads),
+            config=settings,
+            zone=zone,
+            read_only=read_only,
+            time_parser=time_parser,
+        )
+        return cls(tools, open_indexes=store.open_indexes, backends=store.names, close_all=store.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """The storage backends of one engine."""
+
+    ledger: Ledger
+    open_indexes: Callable[[BankHeader], Indexes]
+    names: dict[str, str]
+    close: Callable[[], None]
+
+
+def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store:
+    from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
+    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+
+    data: Path | Literal[":memory:"] = MEMORY if str(path) == MEMORY else Path(path).expanduser()
+    ledger = SqliteLedger.open(data, read_only=read_only)
+    # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
+    # processes share a path (notes/stack.md, finding 3).
+    folder = None if read_only or data == MEMORY else Path(data)
+    kind = VectorBackend.EXACT if read_only else config.storage.vectors
+    open_vectors, close_vectors = _vectors(folder, kind)
+    keywords = _keywords(folder, config.storage.keywords)
+
+    def open_indexes(bank: BankHeader) -> Indexes:
+        vectors, scorer = open_vectors(bank)
+        return Indexes(vectors, scorer, keywords.open(bank.key), RustworkxMemoryGraph())
+
+    def close() -> None:
+        close_vectors()
+        keywords.close()
+        ledger.close()
+
+    names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
+    return _Store(ledger, open_indexes, names, close)
+
+
+def _vectors(
+    folder: Path | None, kind: VectorBackend
+) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
+    """How to open a bank's vector index with its in-memory scorer, and how to close them all."""
+    from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+
+    if kind == VectorBackend.EXACT:
+
+        def open_exact(bank: BankHeader) -> tuple[VectorIndex, ScoringVectorIndex]:
+            index = ExactVectorIndex(bank.name)
+            return index, index
+
+        return open_exact, lambda: None
+    from hindsight_integrations.backends.vector.chroma import ChromaVectors
+
+    chroma = ChromaVectors(folder)
+    return (lambda bank: (chroma.open(bank.key, bank=bank.name), ExactVectorIndex(bank.name))), chroma.close
+
+
+class _Keywords(Protocol):
+    """A shelf of keyword indexes: one per bank."""
+
+    index_name: str
+
+    def open(self, bank_key: str) -> KeywordIndex: ...
+
+    def close(self) -> None: ...
+
+
+def _keywords(folder: Path | None, kind: KeywordBackend) -> _Keywords:
+    """Lucene where it is asked for or a JVM is installed, else SQLite's FTS5."""
+    from hindsight_integrations.backends.keyword.java import java_available
+
+    if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
+        from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+
+        return LuceneKeywords(folder or MEMORY)
+    from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+
+    return Fts5Keywords(folder or MEMORY)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise InvalidRequest(
+            "time_zone", f"{name!r} is not a known time zone", "Use an IANA name: 'Europe/Lisbon'."
+        ) from error
+
+
+def _language_model(model: BaseChatModel | LanguageModel | str | None) -> LanguageModel | None:
+    if model is None or hasattr(model, "complete"):
+        return cast("LanguageModel | None", model)
+    from hindsight_integrations.backends.language_model.langchain import LangChainModel, openai_model
+
+    return openai_model(model) if isinstance(model, str) else LangChainModel(model)
+
+
+def _readers(
+    model: BaseChatModel | LanguageModel | str | None, config: HindsightConfig
+) -> tuple[LanguageModel | None, LLMExtractor | None]:
+    """The language model and what extracts facts with it."""
+    chosen = _language_model(model)
+    return chosen, _llm(chosen, config)
+
+
+def _llm(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
+    mode = config.retain.extraction
+    if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
+        raise InvalidRequest(
+            "extraction", f"{mode} extraction needs a model", "Pass model=, or use verbatim extraction."
+        )
+    if model is None or mode == ExtractionMode.VERBATIM:
+        return None
+    settings = config.retain
+    return LLMExtractor(
+        model,
+        chunk_characters=settings.chunk_characters,
+        concurrent=settings.concurrent_extractions,
+        instructions=Instructions(mode, settings.guidelines),
+        on_failure=settings.on_model_failure,
+    )
+
+
+def _token_counter() -> TokenCounter:
+    from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+
+    return default_token_counter()
+
+
+def _embedder(embeddings: Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
+    if embeddings is None:
+        return _local_embedder(config.models)
+    if hasattr(embeddings, "identity"):
+        return cast("Embedder", embeddings)
+    from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+
+    return LangChainEmbedder(embeddings)
+
+
+def _local_embedder(models: ModelConfig) -> Embedder:
+    folder, offline = models.embedder_path, models.offline
+    match models.embedder:
+        case EmbedderBackend.ONNX:
+            from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+
+            return OnnxEmbedder(folder=folder, offline=offline)
+        case EmbedderBackend.STATIC:
+            from hindsight_integrations.backends.embedding.static import StaticEmbedder
+
+            return StaticEmbedder(folder=folder, offline=offline)
+        case EmbedderBackend.SENTENCE_TRANSFORMERS:
+            from hindsight_integrations.backends.local_models.sentence_transformers import (
+                SentenceTransformersEmbedder,
+            )
+
+            return SentenceTransformersEmbedder(folder=folder, offline=offline)
+
+
+def _reranker(reranker: Reranker | Literal["default"] | None, config: HindsightConfig) -> Reranker | None:
+    """The reranker given; for "default" the cross-encoder, if its weights are here: it is never worth a download."""
+    if reranker != DEFAULT:
+        return reranker
+    from hindsight_integrations.backends.local_models.onnx import MS_MARCO_MINILM_L12, OnnxCrossEncoder
+    from hindsight_integrations.backends.local_models.weights import resolve_weights
+    from hindsight_integrations.backends.reranking.remembering import RememberingReranker
+
+    folder = config.models.reranker_path
+    try:
+        resolve_weights(MS_MARCO_MINILM_L12, folder=folder, offline=True)
+    except MissingDependency:
+        return None
+    return RememberingReranker(OnnxCrossEncoder(folder=folder, offline=True))

@@ -1,0 +1,183 @@
+"""Engine: hands out banks and closes what it owns. Which backends it runs on is `assembly`'s business."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from hindsight_integrations.bank import AsyncMemoryBank, Tools
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.ports.ledger import BankHeader
+from hindsight_integrations.search.projection import BankProjection, Indexes
+from hindsight_integrations.validation.limits import checked_bank_id
+
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What an engine runs on and how its open banks are, for people.
+
+    Attributes:
+        backends: role to what serves it.
+        banks: bank to (units, revision) of every bank.
+        failures: open bank to what could not be healed; empty when all is well.
+    """
+
+    backends: dict[str, str]
+    banks: dict[str, tuple[int, int]]
+    failures: dict[str, str]
+
+
+class Engine:
+    """Opens and closes banks, and everything it was given.
+
+    Safe to share between threads and event loops. After `close`, and in a forked child, it refuses to work.
+    """
+
+    def __init__(
+        self,
+        tools: Tools,
+        *,
+        open_indexes: Callable[[BankHeader], Indexes],
+        backends: dict[str, str],
+        close_all: Callable[[], None],
+    ) -> None:
+        self._tools, self._open_indexes, self._backends, self._close_all = (
+            tools,
+            open_indexes,
+            backends,
+            close_all,
+        )
+        self._projections: dict[str, BankProjection] = {}
+        self._closing = threading.Lock()
+        self._closed = False
+        _engines.add(self)
+
+    async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
+        """One bank, by any name up to 512 characters.
+
+        Args:
+            name: the bank id.
+            create: make it if it does not exist.
+
+        Raises:
+            InvalidRequest: the name cannot be one.
+            BankNotFound: it does not exist and create is False.
+        """
+        checked = checked_bank_id(name)
+        projection = await self._tools.workers.write(
+            self._open, checked, create and not self._tools.read_only
+        )
+        return AsyncMemoryBank(checked, projection, self._tools)
+
+    async def banks(self) -> list[str]:
+        """Names of all banks, sorted."""
+        return [header.name for header in await self._tools.workers.read(self._tools.ledger.banks)]
+
+    async def doctor(self) -> Health:
+        """What the engine runs on, what its banks hold, and what is broken."""
+        return await self._tools.workers.read(self._examine)
+
+    async def forget_bank(self, name: str) -> int:
+        """Erase a whole bank: its memories, its profile, its indexes and their files; returns how many memories it held.
+
+        Objects made for the bank before are of no use afterwards; `bank(name)` starts a new one.
+
+        Raises:
+            BankNotFound: there is no bank of that name.
+            InvalidRequest: the engine was opened read-only.
+        """
+        return await self._tools.workers.write(self._forget_bank, checked_bank_id(name))
+
+    def _forget_bank(self, name: str) -> int:
+        if self._tools.read_only:
+            raise InvalidRequest("forget_bank", "the engine was opened read-only", "Open it for writing.")
+        # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
+        self._open(name, create=False).discard()
+        del self._projections[name]
+        held = self._tools.ledger.drop_bank(name)
+        self._tools.ledger.scrub()
+        return held
+
+    @property
+    def closed(self) -> bool:
+        """Whether it refuses to work: closed, or in a forked child."""
+        return self._closed
+
+    def check_open(self) -> None:
+        """Raises EngineClosed once closed."""
+        self._tools.workers.check_open()
+
+    async def close(self) -> None:
+        """Finish what was started, then close every bank and backend. Closing twice is fine."""
+        await asyncio.to_thread(self.close_now)
+
+    def close_now(self) -> None:
+        """`close` for callers without an event loop; blocks until running writes have finished."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+            self._tools.workers.close()
+            for projection in self._projections.values():
+                projection.close()
+            self._close_all()
+
+    def _abandon(self) -> None:
+        """In a forked child: files, threads and the JVM belong to the parent; only refuse to work."""
+        self._closed = True
+        self._tools.workers.close("it was opened before a fork", wait=False)
+
+    def _open(self, name: str, create: bool) -> BankProjection:
+        header = self._tools.ledger.bank(name, create=create)
+        known = self._projections.get(name)
+        return known or self._projections.setdefault(name, self._opened(header))
+
+    def _opened(self, header: BankHeader) -> BankProjection:
+        projection = BankProjection(header.name, self._tools.ledger, self._open_indexes(header))
+        projection.open()
+        return projection
+
+    def _examine(self) -> Health:
+        ledger = self._tools.ledger
+        headers = ledger.banks()
+        broken = {name: p.view().failures for name, p in list(self._projections.items())}
+        return Health(
+            backends={
+                **self._backends,
+                "embedder": str(self._tools.embedder.identity),
+                "reranker": self._tools.reranker.name if self._tools.reranker else "none",
+                "model": self._tools.model.name if self._tools.model else "none",
+                "tokens": self._tools.tokens.name,
+            },
+            banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
+            failures={
+                name: "; ".join(f"{k}: {v}" for k, v in found.items())
+                for name, found in broken.items()
+                if found
+            },
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _abandon_all() -> None:
+    for engine in list(_engines):
+        engine._abandon()  # noqa: SLF001 - the module's own class
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_abandon_all)

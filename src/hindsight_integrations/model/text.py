@@ -1,0 +1,25 @@
+"""Text as it may be stored: valid UTF-8 in NFC, without control characters. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """`text` in NFC, without control characters (newline and tab stay); lone surrogates become U+FFFD.
+
+    Such characters cannot be stored as UTF-8 or make tokenizers fail, and carry no meaning worth refusing the text for.
+    """
+    if text.isascii() and not _CONTROL.search(text):
+        return text.strip()
+    repaired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", _CONTROL.sub("", _SURROGATE.sub("\ufffd", repaired))).strip()
+
+
+def is_storable(text: str) -> bool:
+    """Whether a text has neither control characters (newline and tab aside) nor lone surrogates."""
+    return not (_CONTROL.search(text) or _SURROGATE.search(text))

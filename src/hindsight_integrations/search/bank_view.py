@@ -1,0 +1,68 @@
+"""What the pipelines see of one bank: its ledger, its indexes and a snapshot of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.memory_graph import MemoryGraph
+from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
+from hindsight_integrations.search.columns import Columns
+
+EXACT_LIMIT = (
+    20_000  # up to so many units exact search in memory beats an index [design section 3; notes/stack.md 0.7]
+)
+
+
+class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
+    """An exact vector index that can also score chosen units."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankView:
+    """One bank as of one revision. Every unit in `columns` is in every index; indexes may already hold newer ones.
+
+    Attributes:
+        bank: its name.
+        revision: the ledger revision the columns stand at.
+        ledger: the record.
+        columns: filterable facts.
+        vectors: nearest neighbours of the whole bank.
+        scorer: exact cosines of chosen units.
+        keywords: BM25.
+        graph: links and mentions.
+        hubs: row ids of entities that transmit nothing (design section 6).
+        clearings: how often an index had been emptied for a replay when this view was made.
+        failures: index name to reason, for indexes that could not be healed and must not be used.
+        amended: row ids of units partly taken back by others, ascending.
+    """
+
+    bank: str
+    revision: int
+    ledger: Ledger
+    columns: Columns
+    vectors: VectorIndex
+    scorer: ScoringVectorIndex
+    keywords: KeywordIndex
+    graph: MemoryGraph
+    hubs: IntArray
+    failures: dict[str, str]
+    clearings: int = 0
+    amended: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+class Projector(Protocol):
+    """Brings a bank's indexes to the ledger's revision."""
+
+    def view(self) -> BankView:
+        """The bank as of the latest revision every index has reached. Writer thread or not."""
+        ...
+
+    def catch_up(self) -> None:
+        """Apply what was committed. Writer thread only."""
+        ...

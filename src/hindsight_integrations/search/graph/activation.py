@@ -1,0 +1,294 @@
+"""The graph channel: spreading activation (paper eq. 12) and the recall docs' link expansion.
+
+Both walk a MemoryGraph and know nothing of what lies behind it. Hubs (`hub_entities`) neither transmit nor count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.model.links import LinkType
+from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray, no_hits, ranked
+from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
+from hindsight_integrations.search.graph.causal_links import CAUSAL_CODES
+from hindsight_integrations.search.graph.gains import GAIN_CAP, entity_gain, link_gain
+from hindsight_integrations.search.graph.neighbourhood import (
+    Allowed,
+    Similarity,
+    Walkable,
+    best,
+    permitted,
+    strongest,
+    units_lit_by,
+)
+
+SEMANTIC_SEEDS = 20  # best semantic hits that start a spread [design section 6; notes/upstream 2.3]
+MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
+ACTIVATION_FLOOR = 0.1  # weaker activation is dropped [design section 6; notes/upstream 2.4]
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub [design section 6]
+HUB_UNITS = 4  # ... but only beyond this many units [design section 6]
+
+_TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
+_SEMANTIC_CODE = LINK_CODES[LinkType.SEMANTIC, None]
+
+
+def entity_signal(shared: IntArray) -> Float64Array:
+    """tanh(0.5 * shared entities): 1 gives 0.46, 2 give 0.76, 3 give 0.91 (recall docs, "Graph Scoring Detail")."""
+    return np.tanh(0.5 * shared.astype(np.float64))
+
+
+def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
+    """Entities that are everywhere, ascending: they say nothing about relevance (design section 6, hubs).
+
+    Args:
+        entities: entity ids, (n,).
+        degrees: how many units mention each, (n,).
+        n_units: units in the bank.
+        roles: the user, the agent and the speakers, hubs by what they are.
+    """
+    everywhere = degrees > max(HUB_UNITS, HUB_SHARE * n_units)
+    return np.union1d(entities[everywhere], roles)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Activation of units (or of entities): ids ascending, activations, and the hop each was reached at."""
+
+    ids: IntArray
+    values: Float64Array
+    hops: IntArray
+
+    def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Field, _Field]:
+        """This field with higher activations taken over (ids ascending), and the part of it that rose."""
+        names = np.union1d(self.ids, ids)
+        merged = _Field(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
+        old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
+        merged.values[old], merged.hops[old] = self.values, self.hops
+        rose = new[values > merged.values[new]]
+        merged.values[new] = np.maximum(merged.values[new], values)
+        merged.hops[rose] = hop
+        return merged, _Field(names[rose], merged.values[rose], merged.hops[rose])
+
+    def bar(self, limit: int) -> float:
+        """What an activation must reach to be among the `limit` highest, and never less than the floor.
+
+        Gains are below 1 and activations only rise, so what is under the bar now, and all it would light, stays out.
+        """
+        if limit > len(self.ids):
+            return ACTIVATION_FLOOR
+        lowest = np.partition(self.values, len(self.ids) - limit)[len(self.ids) - limit]
+        return max(ACTIVATION_FLOOR, float(lowest) * (1.0 - _TIE))
+
+    def above(self, bar: float) -> _Field:
+        """The part of it that reaches `bar`."""
+        keep = self.values >= bar
+        return _Field(self.ids[keep], self.values[keep], self.hops[keep])
+
+    def at(self, ids: IntArray) -> Float64Array:
+        """Activations of ids it holds."""
+        return self.values[np.searchsorted(self.ids, ids)]
+
+    def top(self, limit: int, similarity: Similarity) -> IntArray:
+        """Positions of the most active, best first; ties by hop, cosine, id (design section 6)."""
+        # float32 as in Hits: two paths of equal strength must tie whatever order they were multiplied in.
+        return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
+
+
+def _dark() -> _Field:
+    return _Field(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Where activation may go."""
+
+    graph: Walkable
+    muted: IntArray
+    allowed: Allowed
+    similarity: Similarity
+
+    def admit(self, ids: IntArray, values: Float64Array, bar: float) -> tuple[IntArray, Float64Array]:
+        """Each permitted unit with its maximum, none below the bar; ids ascending."""
+        enough = values >= bar
+        ids, values = strongest(ids[enough], values[enough])
+        keep = permitted(ids, self.allowed)
+        return ids[keep], values[keep]
+
+    def over_links(self, lit: _Field) -> tuple[IntArray, Float64Array]:
+        """Units one link away from the lit ones, with what reaches them."""
+        edges = self.graph.links(lit.ids)
+        return edges.targets, lit.at(edges.sources) * link_gain(edges)
+
+    def entities(self, lit: _Field) -> tuple[IntArray, Float64Array]:
+        """Entities the lit units mention, hubs left out, each with its strongest unit's activation."""
+        mentions = self.graph.entities_of(lit.ids)
+        heard = ~np.isin(mentions.entities, self.muted)
+        return strongest(mentions.entities[heard], lit.at(mentions.units[heard]))
+
+    def over_entities(self, lit: _Field) -> tuple[IntArray, Float64Array]:
+        """Units that mention the lit entities, with what reaches them."""
+        mentions = units_lit_by(self.graph, lit.ids, allowed=self.allowed, similarity=self.similarity)
+        return mentions.units, lit.at(mentions.entities) * entity_gain()
+
+    def narrow(self, lit: _Field, budget: int) -> _Field:
+        """The beam: at most `budget` most active units, ids ascending."""
+        if len(lit.ids) <= budget:
+            return lit
+        kept = np.sort(lit.top(budget, self.similarity))
+        return _Field(lit.ids[kept], lit.values[kept], lit.hops[kept])
+
+
+def spread(
+    graph: Walkable,
+    seeds: Hits,
+    *,
+    muted: IntArray,
+    allowed: Allowed,
+    budget: int,
+    similarity: Similarity,
+) -> Hits:
+    """Spreading activation: A(j, t+1) = max of A(i, t) * w * delta * mu over edges i-j (paper eq. 12).
+
+    At most 4 hops; a unit keeps its maximum; activation below 0.1 is dropped. Two units that share an entity are one
+    hop apart with w = 1, whatever number of nodes lies between. Units that may not be visited neither show nor
+    transmit, seeds included.
+
+    Args:
+        graph: who is connected to whom.
+        seeds: where it starts, with activations in [0, 1] (the semantic score of entry points); an id given twice
+            keeps its maximum.
+        muted: entities that transmit nothing (`hub_entities`).
+        allowed: which units may be visited.
+        budget: how many units are expanded at each hop, and returned.
+        similarity: cosine with the query, for an entity's fan-out and for ties.
+
+    Returns:
+        Activated units, seeds included, with activations in [0.1, 1]; ties by hop, cosine, id.
+    """
+    if budget <= 0:
+        return no_hits()
+    units = _lit_from(seeds, _Walk(graph, muted, allowed, similarity), budget, lambda lit: lit.bar(budget))
+    order = units.top(budget, similarity)
+    return Hits(units.ids[order], units.values[order].astype(np.float32))
+
+
+def _lit_from(
+    seeds: Hits, walk: _Walk, budget: int, bar_of: Callable[[_Field], float], hops: int = MAX_HOPS
+) -> _Field:
+    """All that the seeds light within so many hops; `bar_of` says below what a unit is not worth lighting."""
+    first = np.clip(seeds.scores.astype(np.float64), 0.0, 1.0)
+    units, lit = _dark().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
+    entities = _dark()
+    for hop in range(1, hops + 1):
+        bar = bar_of(units)
+        lit = walk.narrow(lit.above(bar / GAIN_CAP), budget)
+        if len(lit.ids) == 0:
+            break
+        # An entity lights again only if it got brighter: its units have had the rest already.
+        entities, bright = entities.absorb(*walk.entities(lit), hop)
+        reached = zip(
+            walk.over_links(lit), walk.over_entities(bright.above(bar / entity_gain())), strict=True
+        )
+        ids, values = (np.concatenate(parts) for parts in reached)
+        units, lit = units.absorb(*walk.admit(ids, values, bar), hop)
+    return units
+
+
+def spread_by_distance(
+    graph: Walkable,
+    seeds: Hits,
+    *,
+    steps: int,
+    muted: IntArray,
+    allowed: Allowed,
+    budget: int,
+    similarity: Similarity,
+) -> Hits:
+    """Spreading activation (eq. 12) that ranks the units of each distance from the seeds among themselves.
+
+    For a chain of possessives: what "Alice's manager's team" did stands two hops away, in words that need not be the
+    question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,
+    and a unit's score is its activation / its place there: the best of each distance come first, the nearer ahead.
+
+    Args:
+        graph: as in `spread`.
+        seeds: as in `spread`.
+        steps: how many hops the question asks for; nothing farther is returned. At most 4 are walked.
+        muted: as in `spread`.
+        allowed: as in `spread`.
+        budget: as in `spread`.
+        similarity: as in `spread`.
+
+    Returns:
+        Units with scores in (0, 1].
+    """
+    if budget <= 0:
+        return no_hits()
+    walk = _Walk(graph, muted, allowed, similarity)
+    units = _lit_from(seeds, walk, budget, lambda _: ACTIVATION_FLOOR, min(steps, MAX_HOPS))
+    scores = np.zeros(len(units.ids), np.float32)
+    for hop in np.unique(units.hops):
+        at = np.flatnonzero(units.hops == hop)
+        at = at[best(units.ids[at], (-units.values[at].astype(np.float32),), len(at), similarity)]
+        scores[at] = units.values[at] / np.arange(1, len(at) + 1)
+    return ranked(units.ids, scores, budget)
+
+
+def entity_seeds(
+    graph: Walkable, entities: IntArray, *, muted: IntArray, allowed: Allowed, similarity: Similarity
+) -> Hits:
+    """Units of the entities a query names, as seeds: one hop from an entity with activation 1 (design section 6).
+
+    Returns:
+        At most FAN_OUT permitted units per entity that is not muted, all with activation 0.95, nearest first.
+    """
+    named = np.setdiff1d(entities, muted)
+    ids = np.unique(units_lit_by(graph, named, allowed=allowed, similarity=similarity).units)
+    order = best(ids, (np.zeros(len(ids)),), len(ids), similarity)
+    return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))
+
+
+def link_expansion(
+    graph: Walkable,
+    seeds: Hits,
+    *,
+    muted: IntArray,
+    allowed: Allowed,
+    budget: int,
+    similarity: Similarity,
+) -> Hits:
+    """One hop, three signals added: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring").
+
+    Shared entities are the distinct ones, hubs left out, that a unit has in common with the seeds taken together;
+    semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped here, since a cap would
+    miscount shared entities. Takes the same arguments as `spread`; the seeds' scores do not matter.
+
+    Returns:
+        At most `budget` units, without the seeds, with scores in (0, 3]; ties by cosine, id.
+    """
+    start = np.unique(seeds.ids[permitted(seeds.ids, allowed)])
+    edges = graph.links(start)
+    entities = np.setdiff1d(graph.entities_of(start).entities, muted)
+    sharing, shared = np.unique(graph.units_of(entities).units, return_counts=True)
+    signals = [
+        (sharing, entity_signal(shared)),
+        _strongest_link(edges, [_SEMANTIC_CODE]),
+        _strongest_link(edges, CAUSAL_CODES),
+    ]
+    ids = np.setdiff1d(np.concatenate([found for found, _ in signals]), start)
+    ids = ids[permitted(ids, allowed)]
+    scores = np.zeros(len(ids))
+    for found, values in signals:
+        _, here, there = np.intersect1d(ids, found, assume_unique=True, return_indices=True)
+        scores[here] += values[there]
+    order = best(ids, (-scores.astype(np.float32),), budget, similarity)
+    return Hits(ids[order], scores[order].astype(np.float32))
+
+
+def _strongest_link(edges: Edges, codes: list[int]) -> tuple[IntArray, Float64Array]:
+    """Each unit these kinds of links lead to, with its largest weight."""
+    kind = np.isin(edges.codes, codes)
+    return strongest(edges.targets[kind], edges.weights[kind].astype(np.float64))

@@ -1,0 +1,37 @@
+"""What a question names: entities of the bank, and whether one of them is a speaker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.model.entities import EntityRole, EntityType
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.text.names import normalise_name, possible_names
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a question names.
+
+    Attributes:
+        rows: row ids of the entities, ascending; topics (CONCEPT) are words, not names: "painting" in a question is
+            what the keyword channel is for (measured: decision 004).
+        speaker: the normalised names of the one speaker it names; empty if it names none, or several.
+    """
+
+    rows: IntArray
+    speaker: frozenset[str]
+
+
+def named_in(text: str, view: BankView) -> Named:
+    """Look the question's possible names up in the bank."""
+    names = sorted({normalise_name(name) for name in possible_names(text)} - {""})
+    found = view.ledger.entities_named(view.bank, names).values()
+    named = {entity.id: entity for entity in found if entity.type != EntityType.CONCEPT}
+    rows = view.ledger.entity_rows(view.bank, list(named))
+    speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
+    own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
+    return Named(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own)

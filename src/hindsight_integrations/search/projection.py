@@ -1,0 +1,273 @@
+"""Projection: applies what the ledger committed to a bank's indexes, and rebuilds any that fell out of step.
+
+Each index keeps its own watermark. What it has not seen is read from the ledger's change feed and applied; applying
+twice is harmless, so a kill between an index's work and its watermark costs a replay, never a memory.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.memory_graph import MemoryGraph, Mentions
+from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.search.bank_view import BankView, ScoringVectorIndex
+from hindsight_integrations.search.columns import empty_columns, updated
+from hindsight_integrations.search.graph.activation import hub_entities
+
+logger = logging.getLogger("hindsight_integrations")
+
+SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
+
+
+@dataclass(frozen=True, slots=True)
+class Indexes:
+    """The indexes of one open bank.
+
+    Attributes:
+        vectors: serves unfiltered nearest-neighbour queries.
+        scorer: exact cosines, in memory; the same object as `vectors` where that is exact itself.
+        keywords: BM25.
+        graph: links and mentions, in memory.
+    """
+
+    vectors: VectorIndex
+    scorer: ScoringVectorIndex
+    keywords: KeywordIndex
+    graph: MemoryGraph
+
+    def close(self) -> None:
+        """Close them all."""
+        for index in (self.vectors, self.scorer, self.keywords, self.graph):
+            index.close()
+
+
+class BankProjection:
+    """Keeps one bank's indexes and columns at the ledger's revision.
+
+    `open`, `catch_up` and `rebuild` run on the engine's writer thread. `view` may be called from any thread and is
+    always a consistent snapshot: columns are replaced last, so all they name is in every index.
+    """
+
+    def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
+        self._bank, self._ledger, self._indexes = bank, ledger, indexes
+        self._counts: IntArray = np.zeros(0, np.int64)
+        self._clearings = 0
+        nothing = np.empty(0, np.int64)
+        self._view = BankView(
+            bank=bank,
+            revision=0,
+            ledger=ledger,
+            columns=empty_columns(),
+            vectors=indexes.vectors,
+            scorer=indexes.scorer,
+            keywords=indexes.keywords,
+            graph=indexes.graph,
+            hubs=nothing,
+            failures={},
+        )
+
+    def view(self) -> BankView:
+        """The bank as of the latest revision every index has reached."""
+        return self._view
+
+    def behind(self) -> bool:
+        """Whether the ledger has moved on, or an index waits to be healed."""
+        return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
+
+    @property
+    def clearings(self) -> int:
+        """How often an index was emptied for a replay so far."""
+        return self._clearings
+
+    def unsettled(self, view: BankView) -> bool:
+        """Whether an index is broken, or was emptied since the view was made: what it finds may be half an answer."""
+        return bool(view.failures) or view.clearings != self.clearings
+
+    def open(self) -> None:
+        """Catch up, then check each durable index against the ledger; one that fails is rebuilt, and the log says so."""
+        self.catch_up()
+        for name, check in (("vector", self._check_vectors), ("keyword", self._check_keywords)):
+            if name in self._view.failures:
+                continue
+            try:
+                check()
+            except StorageError as error:
+                self._heal(name, error)
+
+    def catch_up(self) -> None:
+        """Bring every index, then the columns, to the ledger's revision.
+
+        An index that fails is rebuilt from the ledger; one that cannot be is reported in the view's `failures`.
+        """
+        revision = self._ledger.revision(self._bank)
+        failures: dict[str, str] = {}
+        for name, step in self._steps().items():
+            try:
+                step(revision)
+            except (
+                LedgerBusy
+            ):  # another process writes this index: nothing is broken, and nothing may be dropped
+                raise
+            except StorageError as error:
+                if problem := self._rebuilt(name, error, revision):
+                    failures[name] = problem
+        self._publish(revision, failures)
+
+    def reembedded(self) -> None:
+        """Vectors were replaced by another embedder's: drop both vector indexes and replay."""
+        self._clear(self._indexes.vectors)
+        self._clear(self._indexes.scorer)
+        self.catch_up()
+
+    def close(self) -> None:
+        """Close the indexes."""
+        self._indexes.close()
+
+    def discard(self) -> None:
+        """The bank is gone: drop what the indexes hold, and show nothing any more."""
+        self._indexes.vectors.discard()
+        for index in (self._indexes.scorer, self._indexes.keywords, self._indexes.graph):
+            index.clear()
+        self._indexes.close()
+        self._view = replace(self._view, columns=empty_columns(), hubs=np.empty(0, np.int64))
+
+    def _steps(self) -> dict[str, Callable[[int], None]]:
+        return {
+            "scorer": lambda revision: self._follow_vectors(self._indexes.scorer, revision),
+            "vector": lambda revision: self._follow_vectors(self._indexes.vectors, revision),
+            "keyword": self._follow_texts,
+            "graph": self._follow_graph,
+        }
+
+    def _follow_vectors(self, index: VectorIndex, revision: int) -> None:
+        since = self._since(index, revision)
+        if since == revision:
+            return
+        removed = self._ledger.removed(self._bank, since)
+        if since and len(removed) and index.keeps_removed:  # erased means gone from its files too
+            self._clear(index)
+            since = 0
+        ids, vectors = self._ledger.vectors(self._bank, since)
+        index.remove(removed)
+        if len(ids):
+            index.upsert(ids, vectors)
+        index.advance(revision)
+
+    def _follow_texts(self, revision: int) -> None:
+        index = self._indexes.keywords
+        since = self._since(index, revision)
+        if since == revision:
+            return
+        ids, texts = self._ledger.texts(self._bank, since)
+        index.remove(self._ledger.removed(self._bank, since))
+        if len(ids):
+            index.upsert(ids, texts)
+        index.advance(revision)
+
+    def _follow_graph(self, revision: int) -> None:
+        graph = self._indexes.graph
+        since = self._since(graph, revision)
+        if since == revision:
+            return
+        if since and since < self._ledger.graph_epoch(self._bank):  # links or mentions were changed in place
+            self._clear(graph)
+            self._counts = np.zeros(0, np.int64)
+            since = 0
+        removed = self._ledger.removed(self._bank, since)
+        units, edges, mentions = self._ledger.graph(self._bank, since)
+        graph.add(units, edges, mentions)
+        graph.remove(removed)
+        if since == 0 or len(removed):
+            mentions = self._ledger.graph(self._bank, 0)[2]
+            self._counts = np.zeros(0, np.int64)
+        self._count(mentions)
+        graph.advance(revision)
+
+    def _count(self, mentions: Mentions) -> None:
+        if len(mentions.entities):
+            more = np.bincount(mentions.entities)
+            counts = np.zeros(max(len(more), len(self._counts)), np.int64)
+            counts[: len(self._counts)] = self._counts
+            counts[: len(more)] += more
+            self._counts = counts
+
+    def _since(self, index: VectorIndex | KeywordIndex | MemoryGraph, revision: int) -> int:
+        """Where the index stands; one that is ahead of the ledger belongs to another ledger and starts anew."""
+        if index.watermark > revision:
+            logger.warning("bank %r: an index is ahead of the ledger; rebuilding it", self._bank)
+            self._clear(index)
+        return index.watermark
+
+    def _clear(self, index: VectorIndex | KeywordIndex | MemoryGraph) -> None:
+        """Empty an index that is then replayed; recalls under way see from the count that they must ask again."""
+        self._clearings += 1
+        index.clear()
+
+    def _rebuilt(self, name: str, error: StorageError, revision: int) -> str:
+        """Drop and replay one index; empty if that worked, else the reason it did not."""
+        logger.warning(
+            "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, name, error
+        )
+        indexes: dict[str, VectorIndex | KeywordIndex | MemoryGraph] = {
+            "scorer": self._indexes.scorer,
+            "vector": self._indexes.vectors,
+            "keyword": self._indexes.keywords,
+            "graph": self._indexes.graph,
+        }
+        try:
+            self._clear(indexes[name])
+            self._steps()[name](revision)
+        except StorageError as second:
+            logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
+            return str(second)
+        return ""
+
+    def _heal(self, name: str, error: StorageError) -> None:
+        problem = self._rebuilt(name, error, self._view.revision)
+        failures = {**self._view.failures, **({name: problem} if problem else {})}
+        self._view = replace(self._view, failures=failures, clearings=self._clearings)
+
+    def _check_vectors(self) -> None:
+        self._check_count("vector", self._indexes.vectors.count())
+        newest, vectors = self._ledger.vectors(self._bank, self._view.revision - 1)
+        if not len(newest):
+            return
+        best = self._indexes.vectors.search(vectors[-1:], 1)[0]
+        if not len(best) or best.scores[0] < SAME_VECTOR:
+            raise IndexOutOfStep("vector", self._bank, "a stored vector does not find itself")
+
+    def _check_keywords(self) -> None:
+        self._check_count("keyword", self._indexes.keywords.count())
+        self._indexes.keywords.search("probe", 1)
+
+    def _check_count(self, name: str, found: int) -> None:
+        expected = self._ledger.count(self._bank)
+        if found != expected:
+            raise IndexOutOfStep(name, self._bank, f"it holds {found} units, the ledger {expected}")
+
+    def _publish(self, revision: int, failures: dict[str, str]) -> None:
+        seen = self._view.revision
+        if revision != seen or failures != self._view.failures or self.unsettled(self._view):
+            removed = self._ledger.removed(self._bank, seen)
+            columns = updated(self._view.columns, self._ledger.columns(self._bank, seen), removed)
+            entities = np.flatnonzero(self._counts)
+            hubs = hub_entities(
+                entities, self._counts[entities], len(columns), self._ledger.roles(self._bank)
+            )
+            self._view = replace(
+                self._view,
+                revision=revision,
+                columns=columns,
+                hubs=hubs,
+                failures=failures,
+                clearings=self._clearings,
+                amended=self._ledger.amended(self._bank),
+            )

@@ -1,0 +1,75 @@
+"""The temporal channel: what happened in a time window, and how near its middle (paper eq. 13 and 14)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hindsight_integrations.model.time import Interval, to_micros
+from hindsight_integrations.ports.arrays import UNDATED, BoolArray, Hits, IntArray
+
+INSIDE_FLOOR = 0.5  # least score of a unit that overlaps the window [design section 6, temporal channel]
+MENTIONED_SCALE = 0.5  # puts units matched by mentioned_at alone behind occurrence matches [design section 6]
+
+
+def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
+    """Which spans share an instant with the window (paper eq. 13); all half-open, as in `Interval.overlaps`.
+
+    Args:
+        starts: span starts in microseconds, (n,); UNDATED never matches.
+        ends: span ends, exclusive, (n,).
+        window: the time asked about.
+    """
+    before_end, after_start = starts < to_micros(window.end), ends > to_micros(window.start)
+    inside: BoolArray = before_end & after_start & (starts != UNDATED)
+    return inside
+
+
+def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
+    """1 - |mid - mid_q| / (span / 2), clipped to [0, 1] (paper eq. 14); 0 for UNDATED spans.
+
+    Twice the midpoints are compared, in whole microseconds, so nothing is rounded before the division.
+    """
+    first, last = to_micros(window.start), to_micros(window.end)
+    dated = starts != UNDATED
+    twice_mid = np.where(dated, starts, 0) + np.where(dated, ends, 0)
+    score = 1.0 - np.abs(twice_mid - (first + last)) / (last - first)
+    return np.where(dated, np.clip(score, 0.0, 1.0), 0.0)
+
+
+def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
+    """Proximity (eq. 14), but at least 0.5 for a span that overlaps the window (design section 6)."""
+    score = proximity(starts, ends, window)
+    return np.where(overlaps(starts, ends, window), np.maximum(score, INSIDE_FLOOR), score)
+
+
+def event_moments(starts: IntArray, mentioned: IntArray) -> IntArray:
+    """The moment a unit begins: occurred start, else mentioned_at; microseconds, (n,)."""
+    return np.where(starts == UNDATED, mentioned, starts)
+
+
+def temporal_hits(
+    ids: IntArray, starts: IntArray, ends: IntArray, mentioned: IntArray, *, window: Interval
+) -> Hits:
+    """Units that happened in the window, then those that were only mentioned in it.
+
+    "What did she tell me on 8 May?" asks for the day something was said, whenever it happened; so a unit whose own time
+    lies elsewhere still matches by its mention, behind what happened then.
+
+    Args:
+        ids: unit ids, (n,).
+        starts: occurred starts in microseconds, UNDATED if none, (n,).
+        ends: occurred ends, exclusive, (n,).
+        mentioned: mentioned_at in microseconds, (n,).
+        window: the time asked about.
+
+    Returns:
+        Best first, ties by id: occurrence matches with scores in [0.5, 1], then mentions in [0.25, 0.5].
+    """
+    happened = overlaps(starts, ends, window)
+    starts, ends = np.where(happened, starts, mentioned), np.where(happened, ends, mentioned + 1)
+    score = temporal_score(starts, ends, window) * np.where(happened, 1.0, MENTIONED_SCALE)
+    match = np.flatnonzero(overlaps(starts, ends, window))
+    scores = score[match].astype(np.float32)
+    order = np.lexsort((ids[match], -scores, ~happened[match]))
+    return Hits(ids[match][order], scores[order])

@@ -1,0 +1,1 @@
+"""Complete listing and exact sums, where recall returns the best."""

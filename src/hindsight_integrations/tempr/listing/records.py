@@ -1,0 +1,101 @@
+"""Records: complete enumeration and exact arithmetic, where top-k retrieval gives half a sum (design section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.records import Aggregate, Aggregation
+from hindsight_integrations.model.time import Interval, to_micros
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import Columns, valid_at
+from hindsight_integrations.search.temporal import event_moments
+
+
+def find_records(
+    view: BankView, *, kind: str | None, category: str | None, window: Interval | None, as_of: datetime | None
+) -> list[MemoryUnit]:
+    """Every valid unit with such a record, in order of time, then of being retained. Complete: nothing is ranked or cut.
+
+    Args:
+        view: the bank.
+        kind: of record; None means any.
+        category: of record; None means any.
+        window: what happened in it (or, for undated units, was mentioned in it).
+        as_of: a moment of conversation time; None means now.
+    """
+    rows = view.ledger.record_rows(view.bank, kind=kind, category=category)
+    at = view.columns.positions(rows)
+    at = at[at >= 0]
+    mask = valid_at(view.columns, as_of) & _inside(view.columns, window)
+    at = at[mask[at]]
+    order = np.lexsort((view.columns.ids[at], view.columns.points()[at]))
+    ids: IntArray = view.columns.ids[at][order]
+    stored = view.ledger.units(view.bank, ids)
+    return [
+        stored[row] for row in ids.tolist() if row in stored
+    ]  # others were erased since the view was made
+
+
+def _inside(columns: Columns, window: Interval | None) -> BoolArray:
+    """Units whose time begins in the window, so that a value counts in one of two adjoining windows, never in both."""
+    if window is None:
+        return np.ones(len(columns), bool)
+    begins = event_moments(columns.starts, columns.mentioned)
+    inside: BoolArray = (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
+    return inside
+
+
+def aggregate(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
+    """One value over the records of units, in Decimal arithmetic.
+
+    Args:
+        units: with records, in order of time.
+        how: sum, count, mean, min, max or last.
+
+    Raises:
+        InvalidRequest: numbers in different units would be added or compared.
+    """
+    numeric = [u for u in units if u.record is not None and isinstance(u.record.value, Decimal)]
+    if how in (Aggregation.COUNT, Aggregation.LAST):
+        return _plain(units, how)
+    names = sorted({u.record.unit for u in numeric if u.record is not None})
+    if len(names) > 1:
+        raise InvalidRequest(
+            "records", f"their values are in {', '.join(names)}", "Narrow kind, category or unit."
+        )
+    values = [u.record.value for u in numeric if u.record is not None and isinstance(u.record.value, Decimal)]
+    skipped = tuple(u for u in units if u not in numeric)
+    return Aggregate(COMPUTE[how](values), names[0] if names else "", tuple(numeric), skipped)
+
+
+def _plain(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
+    """Count and last, for which text is as good as numbers."""
+    if how == Aggregation.COUNT:
+        return Aggregate(Decimal(len(units)), "", tuple(units))
+    last = units[-1].record if units else None
+    return Aggregate(last.value if last else None, last.unit if last else "", tuple(units[-1:]))
+
+
+def total(values: Sequence[Decimal]) -> Decimal:
+    """The sum; 0 of none."""
+    return sum(values, Decimal(0))
+
+
+def mean(values: Sequence[Decimal]) -> Decimal | None:
+    """The arithmetic mean; None of none."""
+    return total(values) / len(values) if values else None
+
+
+COMPUTE: Mapping[Aggregation, Callable[[Sequence[Decimal]], Decimal | None]] = {
+    Aggregation.SUM: total,
+    Aggregation.MEAN: mean,
+    Aggregation.MIN: lambda values: min(values, default=None),
+    Aggregation.MAX: lambda values: max(values, default=None),
+}

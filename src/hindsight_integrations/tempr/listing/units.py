@@ -1,0 +1,148 @@
+"""Enumeration: every unit that matches, page by page, where recall returns the best ones (design section 7).
+
+Pages are cut by key, not by number: the next one begins after the last unit of this one, so what is retained meanwhile
+shifts nothing. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.pages import UnitPage
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import Columns, of_types, shown_at, tagged
+from hindsight_integrations.search.temporal import event_moments, overlaps
+
+_PLACE = struct.Struct(">qqq")
+_SEAL = 12  # bytes that tie a cursor to its bank and filters; no secret, it catches mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFilter:
+    """Which units are enumerated.
+
+    Attributes:
+        types: networks, each once, sorted.
+        entity: id of an entity they mention; None means any.
+        window: they happened in it, or were mentioned in it.
+        as_of: conversation time whose state is wanted; None means now.
+        tags: visibility tags asked for, sorted.
+        tags_match: how they select.
+        include_invalidated: also what is not valid.
+    """
+
+    types: tuple[FactType, ...] = tuple(sorted(FactType))
+    entity: str | None = None
+    window: Interval | None = None
+    as_of: datetime | None = None
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = TagsMatch.ANY
+    include_invalidated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page ended.
+
+    Attributes:
+        begins: when its last unit begins, microseconds.
+        row: that unit's row id.
+        newest: the highest row id when the enumeration began.
+    """
+
+    begins: int
+    row: int
+    newest: int
+
+
+def cursor_of(place: Place, bank: str, wanted: UnitFilter) -> str:
+    """The place as opaque text, sealed with the bank and the filters."""
+    packed = _PLACE.pack(place.begins, place.row, place.newest)
+    return base64.urlsafe_b64encode(packed + _seal(packed, bank, wanted)).decode()
+
+
+def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
+    """The place a cursor stands for.
+
+    Raises:
+        InvalidRequest: it is no cursor, or one of another bank or of other filters.
+    """
+    try:
+        raw = (
+            base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
+            if isinstance(cursor, str)
+            else b""
+        )
+    except (binascii.Error, UnicodeEncodeError):
+        raw = b""
+    packed, seal = raw[: _PLACE.size], raw[_PLACE.size :]
+    if len(packed) < _PLACE.size or seal != _seal(packed, bank, wanted):
+        raise InvalidRequest(
+            "cursor",
+            "it does not belong to this bank and these filters",
+            "Pass the cursor of the previous page with the same filters, or None to begin anew.",
+        )
+    return Place(*_PLACE.unpack(packed))
+
+
+def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
+    return blake2b(packed + repr((bank, wanted)).encode(), digest_size=_SEAL).digest()
+
+
+def find_page(
+    view: BankView, wanted: UnitFilter, about: IntArray | None, *, after: Place | None, limit: int
+) -> UnitPage:
+    """The next units that match, in order of when they begin, then of row id. Nothing is ranked.
+
+    Args:
+        view: the bank.
+        wanted: the filters.
+        about: row ids of the units that mention the entity asked for; None means it was not asked.
+        after: where the previous page ended.
+        limit: at most so many.
+    """
+    columns = view.columns
+    newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
+    mask = matching(columns, wanted, about) & (columns.ids <= newest)
+    begins = event_moments(columns.starts, columns.mentioned)
+    ahead = mask if after is None else mask & _behind(begins, columns.ids, after)
+    at = np.flatnonzero(ahead)
+    at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
+    page, ids = at[:limit], columns.ids[at[:limit]]
+    stored = view.ledger.units(view.bank, ids)
+    units = tuple(
+        stored[row] for row in ids.tolist() if row in stored
+    )  # others were erased since the view was made
+    cursor = None
+    if len(at) > limit:
+        cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
+    return UnitPage(units, int(mask.sum()), cursor)
+
+
+def _behind(begins: IntArray, ids: IntArray, place: Place) -> BoolArray:
+    """Units that come after a place in the order (begins, row id)."""
+    later: BoolArray = (begins > place.begins) | ((begins == place.begins) & (ids > place.row))
+    return later
+
+
+def matching(columns: Columns, wanted: UnitFilter, about: IntArray | None) -> BoolArray:
+    """Which units the filters let through, as a mask over positions."""
+    mask = of_types(columns, wanted.types) & tagged(columns, wanted.tags, wanted.tags_match)
+    if about is not None:
+        mask &= np.isin(columns.ids, about)
+    if wanted.window is not None:
+        mentioned = overlaps(columns.mentioned, columns.mentioned + 1, wanted.window)
+        mask &= overlaps(columns.starts, columns.ends, wanted.window) | mentioned
+    return mask & shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)

@@ -1,0 +1,38 @@
+"""The time a question asks about: given with it, read from its words, or told by the caller's own parser."""
+
+from __future__ import annotations
+
+from hindsight_integrations.errors import HindsightError
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.text.time_expressions import LANGUAGES, find_window
+
+_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
+
+
+def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
+    """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
+
+    Args:
+        query: checked; its reference time is aware.
+        tools: with the languages, the zone and perhaps a parser.
+        notes: of the trace; a parser that fails is noted there.
+    """
+    if query.window:
+        return query.window
+    for code in tools.time_languages:
+        found = find_window(query.text, query.query_timestamp, tools.zone, language=LANGUAGES[code])
+        if found:
+            return found.interval
+    return _parsed(query, tools, notes)
+
+
+def _parsed(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
+    if tools.time_parser is None:
+        return None
+    try:
+        return tools.time_parser(query.text, query.query_timestamp, tools.zone)
+    except _FAILURES as error:
+        notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
+        return None

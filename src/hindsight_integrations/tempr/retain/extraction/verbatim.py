@@ -1,0 +1,151 @@
+"""Extraction without a model: every message becomes one fact, word for word, with the time and names it speaks of. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from hindsight_integrations.model.entities import EntityType
+from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
+from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.names import AGENT_NAMES
+from hindsight_integrations.text.time_expressions import LANGUAGES, find_event_time
+from hindsight_integrations.text.withdrawal_cues import withdrawals
+
+PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class VerbatimExtractor:
+    """Turns messages and documents into facts by rules alone; keeps every word.
+
+    Attributes:
+        languages: whose words of time are read (codes of `LANGUAGES`), in turn until one finds a time.
+    """
+
+    languages: Sequence[str] = ("en",)
+
+    def extract(
+        self, messages: Sequence[Message], *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
+    ) -> list[ExtractedFact]:
+        """One fact a message, in order.
+
+        Args:
+            messages: with ids and timestamps filled in; one without a timestamp gets no occurrence.
+            zone: the bank's time zone, in which "yesterday" is read.
+            aliases: names the bank already knows, found in any case.
+        """
+        speakers = {message.speaker for message in messages}
+        spotter = NameSpotter([message.text for message in messages], people=speakers, aliases=aliases)
+        return [_said(message, spotter, zone, self.languages) for message in messages]
+
+    def extract_passages(
+        self,
+        pieces: Sequence[str],
+        *,
+        timestamp: datetime | None,
+        zone: tzinfo = UTC,
+        aliases: Iterable[str] = (),
+    ) -> list[ExtractedFact]:
+        """One fact for each passage of a document, in order.
+
+        Args:
+            pieces: as `passages` cuts them, none of them blank.
+            timestamp: when the document was written; None gives no occurrence.
+            zone: the bank's time zone.
+            aliases: names the bank already knows, found in any case.
+        """
+        spotter = NameSpotter(pieces, people=(), aliases=aliases)
+        return [_written(piece.strip(), timestamp, spotter, zone, self.languages) for piece in pieces]
+
+
+def passages(text: str) -> list[str]:
+    """A text in paragraphs, longer ones in passages of at most 500 characters; they concatenate to it."""
+    ends = [*(match.end() for match in _PARAGRAPH.finditer(text)), len(text)]
+    paragraphs = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return [
+        piece
+        for paragraph in paragraphs
+        for piece in (
+            [paragraph]
+            if len(paragraph.strip()) <= PASSAGE_CHARACTERS
+            else chunk_text(paragraph, PASSAGE_CHARACTERS)
+        )
+        if piece
+    ]
+
+
+def _said(message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]) -> ExtractedFact:
+    start, end = _occurred(message.text, message.timestamp, zone, languages)
+    speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
+    others = [
+        name for name in spotter.names_in(message.text) if name.text.casefold() != message.speaker.casefold()
+    ]
+    is_agent = message.speaker.casefold() in AGENT_NAMES
+    return ExtractedFact(
+        what=message.spoken,
+        fact_type=FactType.EXPERIENCE if is_agent else FactType.WORLD,
+        occurred_start=start,
+        occurred_end=end,
+        entities=[speaker, *others],
+        sources=[message.id] if message.id else [],
+        invalidates=[] if is_agent else withdrawals(message.text, message.speaker),
+    )
+
+
+def _written(
+    passage: str, timestamp: datetime | None, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]
+) -> ExtractedFact:
+    start, end = _occurred(passage, timestamp, zone, languages)
+    return ExtractedFact(
+        what=passage, occurred_start=start, occurred_end=end, entities=spotter.names_in(passage)
+    )
+
+
+def _occurred(
+    text: str, timestamp: datetime | None, zone: tzinfo, languages: Sequence[str]
+) -> tuple[str | None, str | None]:
+    if timestamp is None:
+        return None, None
+    for code in languages:
+        window = find_event_time(text, timestamp, zone, language=LANGUAGES[code])
+        if window:
+            return iso_bounds(window.interval, zone)
+    return None, None
+
+
+def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
+    """The interval as the first and last granule in it, so that `occurrence` reads back exactly the same.
+
+    Whole years, months or days of `zone` are written as such, anything finer in whole seconds of UTC.
+    """
+    start, end = _local(interval.start, zone), _local(interval.end, zone)
+    if {start.time(), end.time()} != {time.min} or not _exact(interval, zone):
+        last = interval.end - timedelta(seconds=1)
+        return f"{interval.start:%Y-%m-%dT%H:%M:%S}Z", f"{last:%Y-%m-%dT%H:%M:%S}Z"
+    length = _whole_granule(start, end)
+    return start.date().isoformat()[:length], (end - timedelta(days=1)).date().isoformat()[:length]
+
+
+def _local(moment: datetime, zone: tzinfo) -> datetime:
+    return moment.astimezone(zone).replace(tzinfo=None)
+
+
+def _exact(interval: Interval, zone: tzinfo) -> bool:
+    """Whether the local midnights mean these instants (a clock change at midnight may repeat or skip one)."""
+    bounds = (interval.start, interval.end)
+    return all(as_utc(_local(moment, zone), zone) == moment for moment in bounds)
+
+
+def _whole_granule(start: datetime, end: datetime) -> int:
+    """Characters of an ISO date that tell the bounds apart: a year's four, a month's seven or a day's ten."""
+    if (start.month, start.day, end.month, end.day) == (1, 1, 1, 1):
+        return len("2025")
+    return len("2025-01") if (start.day, end.day) == (1, 1) else len("2025-01-01")

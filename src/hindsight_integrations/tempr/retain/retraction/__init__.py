@@ -1,0 +1,1 @@
+"""Retraction: what a statement of withdrawal closes or amends."""

@@ -1,0 +1,152 @@
+"""Background work: runs the tasks a bank's ledger keeps, one after the other, each in one commit (design section 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.results import Dropped, Settled
+from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.prompts.extract_facts import Passage
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.tempr.retain.commit import Proposal, write_turn
+from hindsight_integrations.tempr.retain.drafts import draft_facts
+from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor, without_sources
+from hindsight_integrations.tempr.retain.pipeline import measured, statements
+from hindsight_integrations.tempr.retain.prepare import RetainTools
+from hindsight_integrations.tempr.retain.waiting import StoredPassage, retry_delay, stored_passage
+
+logger = logging.getLogger("hindsight_integrations")
+
+LEASE = timedelta(
+    minutes=15
+)  # longer than a model call with its repairs; a killed process's task waits as long
+MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
+REASON_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """What one task brought."""
+
+    created: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
+
+Handler = Callable[[Task], Awaitable[TaskOutcome]]
+
+
+def handlers(tools: RetainTools) -> dict[TaskKind, Handler]:
+    """Who does which kind of task; kinds that need a model are left waiting without one."""
+    llm = tools.llm
+    if llm is None:
+        return {}
+
+    async def extract(task: Task) -> TaskOutcome:
+        return await extract_waiting(task, llm, tools)
+
+    return {TaskKind.EXTRACT_PARKED: extract, TaskKind.EXTRACT_QUEUED: extract}
+
+
+async def settle(tools: RetainTools, able: Mapping[TaskKind, Handler]) -> Settled:
+    """Run due tasks of the kinds in `able` until none is due.
+
+    Raises:
+        EngineClosed: the engine was closed meanwhile; what was begun is due again when its lease ends.
+    """
+    settled = Settled()
+    view = tools.projector.view()
+    while able:
+        now = tools.clock.now()
+        task = await tools.workers.write(
+            view.ledger.lease_task, view.bank, tuple(able), now=now, until=now + LEASE
+        )
+        if task is None:
+            break
+        settled = await _run(task, able[task.kind], tools, settled)
+    return settled
+
+
+async def _run(task: Task, handler: Handler, tools: RetainTools, settled: Settled) -> Settled:
+    if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
+        return await _failed(task, "it was begun too often without an end", tools, settled)
+    # Whatever a handler raises is that task's failure and no other's: a poisoned task must not stop the queue.
+    (outcome,) = await asyncio.gather(handler(task), return_exceptions=True)
+    if isinstance(outcome, TaskOutcome):
+        return replace(
+            settled,
+            done=(*settled.done, task.id),
+            created=settled.created + outcome.created,
+            dropped=(*settled.dropped, *outcome.dropped),
+            tokens_in=settled.tokens_in + outcome.tokens_in,
+            tokens_out=settled.tokens_out + outcome.tokens_out,
+        )
+    if not isinstance(outcome, Exception):  # cancellation and interrupts are the caller's
+        raise outcome
+    if isinstance(outcome, MalformedOutput):
+        spent = settled.tokens_in + outcome.tokens_in, settled.tokens_out + outcome.tokens_out
+        settled = replace(settled, tokens_in=spent[0], tokens_out=spent[1])
+    logger.warning("task %d failed at attempt %d: %s", task.id, task.attempts, type(outcome).__name__)
+    return await _failed(task, f"{type(outcome).__name__}: {outcome}", tools, settled)
+
+
+async def _failed(task: Task, reason: str, tools: RetainTools, settled: Settled) -> Settled:
+    view, told = tools.projector.view(), reason[:REASON_CHARACTERS]
+    retry_at = None
+    if task.attempts < MAX_ATTEMPTS:
+        retry_at = tools.clock.now() + retry_delay(task.attempts)
+    await tools.workers.write(view.ledger.fail_task, view.bank, task.id, reason=told, retry_at=retry_at)
+    return replace(settled, failed={**settled.failed, task.id: told})
+
+
+def present_part(stored: StoredPassage, view: BankView) -> Passage:
+    """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
+    if stored.document_id is None:
+        return stored.passage(view.ledger.known_messages(view.bank, stored.keys))
+    document = view.ledger.document(view.bank, stored.document_id)
+    present = {chunk.ordinal for chunk in document.chunks} if document else set()
+    whole = stored.passage(())
+    return whole if stored.chunk in present else replace(whole, messages=())
+
+
+async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> TaskOutcome:
+    """Extract the passage a task keeps, and write its facts and the task's end in one commit.
+
+    Raises:
+        InvalidRequest: the payload is damaged.
+        ModelError: the model is unavailable, or its answer is still malformed after repairs.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    stored = stored_passage(task)
+    passage = await tools.workers.read(present_part, stored, tools.projector.view())
+    extraction = (
+        await llm.extract_again(passage) if passage.messages else Extraction(((),), dropped=OVERTAKEN)
+    )
+    if stored.document_id is not None:
+        extraction = without_sources(extraction)
+    drafts, dropped = draft_facts(extraction.chunks, stored.origin)
+    counted, vectors = await tools.workers.read(measured, drafts, tools)
+    proposal = Proposal(
+        drafts=counted,
+        vectors=vectors,
+        keys=(),
+        speakers=frozenset(stored.speakers),
+        semantic_threshold=tools.embedder.identity.thresholds.semantic_link,
+        completed=(task.id,),
+        withdrawn=await tools.workers.read(statements, drafts, tools),
+    )
+    receipt, _, _ = await tools.workers.write(write_turn, proposal, tools.projector)
+    return TaskOutcome(
+        created=len(receipt.created),
+        dropped=(*extraction.dropped, *dropped),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
+    )

@@ -1,0 +1,109 @@
+"""Phrases that look like a time and are none, told by what stands around them: habits, names, titles."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.time_expressions.grammar import Reading, Scope
+from hindsight_integrations.text.time_expressions.patterns import any_of, regex, word
+from hindsight_integrations.text.time_expressions.words import Decoys, Words
+
+_LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(]?$")
+_NAME_BEFORE = re.compile(r"(?P<name>[A-Z]\w+)(?:\s+(?:and|of))?\s+$")
+_NAME_AFTER = re.compile(r"\s+[A-Z][a-z]")
+_CAPITAL = re.compile(r"(?:(?:of|the)\s+)*(?:[A-Z][a-z]|[0-9]{4}\b|'[0-9])")
+_ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
+_SHOW = re.compile(r"\b(?:The|the)\s+$|^The\s+$")
+_THE_YEAR = re.compile(r"\bthe\s+[0-9]{4}$")
+_OF_FIGURES = re.compile(r"of [0-9]{4}")
+_DECADE = re.compile(r"(?<![0-9])'?[0-9]0'?s$")
+_WORD = re.compile(r"[^\W\d_]+")
+_ARTICLE = re.compile(r"^the\s+", re.IGNORECASE)
+
+
+def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
+    """Whether the words around a phrase make it a habit, a name, a title or a thing."""
+    decoys, text = scope.words.decoys, scope.text
+    before = text[max(0, reading.start - _LOOK_BACK) : reading.start]
+    phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
+    if (
+        regex(decoys.before).search(before)
+        or regex(decoys.after).match(after)
+        or _is_titled(phrase, before, decoys)
+        or _is_work(phrase, before, after, decoys)
+    ):
+        return True
+    if _belongs_to_someone(phrase, before, scope.words):
+        return True
+    if reading.span and reading.span.floating and regex(decoys.habits).search(sentence):
+        return True
+    if _is_habit(phrase, before, after, scope.words) or _is_weekly(phrase, sentence, scope.words):
+        return True
+    bare = _ARTICLE.sub("", phrase)
+    return _is_bare(bare, scope.words) and _is_thing(bare, before, after, decoys)
+
+
+def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
+    """As in "Who stars in 2001", "The Day After Tomorrow"."""
+    plain = phrase.endswith("'s") or _THE_YEAR.search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
+    if _CAPITAL.match(phrase) and not plain and regex(decoys.title_before).search(before):
+        return True
+    inside = regex(decoys.title_words, exact=True).search(phrase)
+    return inside is not None and not _SENTENCE_START.search(before + phrase[: inside.start()])
+
+
+def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
+    if _ONE_CAPITAL.fullmatch(phrase) and _NAME_AFTER.match(after) and _SHOW.search(before):
+        return True
+    if _CAPITAL.match(phrase) and regex(decoys.title_after).search(f"{before}\0{after}"):
+        return True
+    if _OF_FIGURES.fullmatch(phrase):
+        return regex(decoys.copies).search(before) is not None
+    return phrase.isdigit() and regex(decoys.numbered_titles, exact=True).search(before) is not None
+
+
+def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
+    """As in "In her early 40s" is an age, "in my last year" is no year of the calendar."""
+    if _DECADE.search(phrase) and regex(words.decoys.before_decade).search(before):
+        return True
+    which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
+    return which is not None and regex(words.decoys.before_which).search(before) is not None
+
+
+def _is_bare(phrase: str, words: Words) -> bool:
+    plain = word(phrase)
+    tables = (words.months, words.weekdays, words.seasons, words.holidays, words.near)
+    return any(plain in table for table in tables) or plain.isdigit()
+
+
+def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
+    """As in "My Sunday rides"."""
+    owned = word(phrase) in words.weekdays and regex(words.decoys.owner_before).search(before)
+    return bool(owned and regex(words.decoys.plural_after).match(after))
+
+
+def _is_weekly(phrase: str, sentence: str, words: Words) -> bool:
+    """As in "open Monday to Friday": two weekdays in a sentence about what always holds."""
+    names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
+    if len(names) <= 1 or regex(words.asks_back).search(sentence):
+        return False
+    return regex(words.decoys.range_habits).search(sentence) is not None
+
+
+def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
+    """Whether a bare name of a time is a person's, an animal's, a work's, or a kind of thing."""
+    around = ((decoys.before_bare, before), (decoys.things_before, before))
+    if any(regex(pattern).search(text) for pattern, text in around):
+        return True
+    if any(regex(pattern).search(after) for pattern in (decoys.after_bare, decoys.things_after)):
+        return True
+    named = _is_named(before) and not regex(decoys.named_people, exact=True).search(before)
+    return phrase[0].isupper() and (named or _NAME_AFTER.match(after) is not None)
+
+
+def _is_named(before: str) -> bool:
+    """As in "Ruby Tuesday", "Crusoe and Friday": a name goes before, other than the first word of a sentence."""
+    name = _NAME_BEFORE.search(before)
+    return name is not None and not _SENTENCE_START.search(before[: name.start()])

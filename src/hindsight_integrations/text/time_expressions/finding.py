@@ -1,0 +1,146 @@
+"""Finding the time a text speaks of: one window, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.text.languages.en.time_rules import ENGLISH
+from hindsight_integrations.text.time_expressions.decoys import is_decoy
+from hindsight_integrations.text.time_expressions.grammar import (
+    Direction,
+    Language,
+    Level,
+    Reading,
+    Scope,
+    grammar_of,
+)
+from hindsight_integrations.text.time_expressions.patterns import folded, regex
+from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
+
+# A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
+_SENTENCE = re.compile(
+    r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
+)
+_PADDING = " \t\r\n?!.,;:\"'()"
+
+# Where a text is read for its time: what decides is said early, and words of time strung together by the page cost
+# more than their length (14,000 characters of "mon to mon to ...": 2 s).
+READ_CHARACTERS = 3_000
+
+
+def find_window(
+    text: str, reference: datetime, zone: tzinfo = UTC, *, language: Language = ENGLISH
+) -> TimeWindow | None:
+    """The time window a question asks about.
+
+    Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
+    sentence asks of the future ("what will I do on Friday?"). Of several times the narrowest is taken, then one told
+    in figures, then the first.
+
+    Args:
+        text: the question.
+        reference: when it is asked; naive times are read in `zone`.
+        zone: the time zone of days and hours.
+        language: whose words are read.
+
+    Returns:
+        The window, or None if the first 3,000 characters name no (possible) time. Arbitrary text never raises.
+    """
+    past = _scope(text, reference, zone, language)
+    windows = []
+    for sentence in _SENTENCE.finditer(past.text):
+        for scope, start, end in _clauses(past, sentence):
+            found = _readings(scope, sentence[0], start, end)
+            windows += [window for reading in found if (window := _window(text, reading, zone))]
+    if not windows:
+        return _whole_text(text, past, zone)
+    return min(windows, key=_vagueness)
+
+
+def find_event_time(
+    text: str, reference: datetime, zone: tzinfo = UTC, *, language: Language = ENGLISH
+) -> TimeWindow | None:
+    """When the event a statement tells of happened or will happen.
+
+    The first time named counts; open ends ("since 2020", "until Friday") date no event, and in a sentence that
+    announces ("we're going camping in July") a time without a year lies ahead.
+
+    Args:
+        text: the statement.
+        reference: when it was said; naive times are read in `zone`.
+        zone: the time zone of days and hours.
+        language: whose words are read.
+
+    Returns:
+        The window, or None. Arbitrary text never raises.
+    """
+    past = replace(_scope(text, reference, zone, language), telling=True)
+    for sentence in _SENTENCE.finditer(past.text):
+        for scope, start, end in _clauses(past, sentence):
+            for reading in _readings(scope, sentence[0], start, end):
+                window = None if reading.open_ended else _window(text, reading, zone)
+                if window:
+                    return window
+    return None
+
+
+def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
+    """How little a window tells: its length, and whether its words hold no figure."""
+    return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
+
+
+def _scope(text: str, reference: datetime, zone: tzinfo, language: Language) -> Scope:
+    now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
+    return Scope(folded(text[:READ_CHARACTERS]), now, grammar_of(language))
+
+
+def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:
+    """A sentence in clauses with where their times lie: "We're going to meet on Sunday, where was that?"."""
+    words, (start, end) = past.words, sentence.span()
+    coming = replace(past, direction=Direction.FUTURE)
+    if _is_ahead(sentence[0], past):
+        yield coming, start, end
+        return
+    announced = regex(words.announces).search(sentence[0])
+    if announced is None:
+        yield past, start, end
+        return
+    first, last = (start + offset for offset in announced.span())
+    yield from ((past, start, first), (coming, first, last), (past, last, end))
+
+
+def _is_ahead(sentence: str, scope: Scope) -> bool:
+    """Whether all of a sentence speaks of the future."""
+    words = scope.words
+    if scope.telling:
+        return regex(words.future).search(sentence) is not None
+    asks = regex(words.asks_ahead, exact=True).search(sentence)
+    return asks is not None and not regex(words.asks_back).search(sentence)
+
+
+def _readings(scope: Scope, sentence: str, start: int, end: int) -> Iterator[Reading]:
+    for reading in scope.readings(start, end):
+        if not is_decoy(reading, scope, sentence):
+            yield reading
+
+
+def _whole_text(text: str, scope: Scope, zone: tzinfo) -> TimeWindow | None:
+    """A bare "March" or "2023" is a time if the question is nothing else."""
+    start = len(text) - len(text.lstrip(_PADDING))
+    reading = scope.read(start, Level.PART)
+    whole = reading is not None and reading.end >= len(text.rstrip(_PADDING))
+    return _window(text, reading, zone) if reading and whole else None
+
+
+def _window(text: str, reading: Reading, zone: tzinfo) -> TimeWindow | None:
+    if reading.span is None:
+        return None
+    interval = as_interval(reading.span, zone)
+    if interval is None:
+        return None
+    phrase = text[reading.start : reading.end]
+    return TimeWindow(interval, granule_of(reading.span), phrase, (reading.start, reading.end))

@@ -1,0 +1,50 @@
+"""Seasons of the northern hemisphere, by whole months; a winter belongs to the year it begins in."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.time_expressions.calendar import Span, Unit, month_span
+from hindsight_integrations.text.time_expressions.grammar import Scope
+from hindsight_integrations.text.time_expressions.nearest import of_tail, relative, short_year
+from hindsight_integrations.text.time_expressions.patterns import regex, word
+from hindsight_integrations.text.time_expressions.words import Which, YearlyTime
+
+_NAME_GOES_ON = re.compile(r" [A-Z][a-z]")
+
+
+def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+    first = scope.words.seasons[word(match["season"])]
+    return lambda year: month_span(year, first, 3, Unit.QUARTER)
+
+
+def season(match: re.Match[str], scope: Scope) -> Span | None:
+    """As in "In spring"; "in Spring Boot" and "in the fall of Rome" are no season."""
+    if not match["tail"]:
+        if match["season"].istitle() and _NAME_GOES_ON.match(scope.text, match.end()):
+            return None
+        if regex(scope.words.season_things).match(scope.text, match.end()):
+            return None
+    return of_tail(scope, _yearly(match, scope), match["tail"])
+
+
+def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
+    """As in "Spring 2023"; with a year it needs no preposition."""
+    return season(match, scope) if match["tail"] else None
+
+
+def which_season(match: re.Match[str], scope: Scope) -> Span:
+    """As in "Last spring"."""
+    return relative(scope, _yearly(match, scope), scope.words.which[word(match["which"])])
+
+
+def season_before_last(match: re.Match[str], scope: Scope) -> Span:
+    """As in "The summer before last"."""
+    last = relative(scope, _yearly(match, scope), Which.LAST)
+    return _yearly(match, scope)(last.start.year - 1)
+
+
+def split_winter(match: re.Match[str], scope: Scope) -> Span:
+    """As in "Winter 2022/23": the year it begins in is said."""
+    year = match["year"] if "year" in match.re.groupindex else match["y"]
+    return _yearly(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))

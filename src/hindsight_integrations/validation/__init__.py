@@ -1,0 +1,1 @@
+"""Arguments of the verbs, checked once and turned into requests."""

@@ -1,0 +1,196 @@
+"""Intake: whatever the caller has becomes checked messages with ids and times, or one checked document."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.requests import Document, Message
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.text import clean_text
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.validation.limits import checked_metadata, checked_moment, checked_text
+
+SPEAKERS_BY_ROLE = {"human": "user", "ai": "assistant", "user": "user", "assistant": "assistant"}
+NOT_CONVERSATION = frozenset({"system", "developer", "tool", "function", "remove"})
+
+Content = str | Document | Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Checked input of one retain.
+
+    Attributes:
+        messages: with id and aware timestamp filled in, in order; empty for a document.
+        document: with id and aware timestamp filled in; None for a conversation.
+        keys: what makes each message (or the document) the same next time.
+        dropped: what was left out and why.
+    """
+
+    messages: tuple[Message, ...]
+    document: Document | None
+    keys: tuple[MessageKey, ...]
+    dropped: tuple[Dropped, ...] = ()
+
+
+def content_hash(*parts: str) -> str:
+    """A hash over texts, unambiguous about where one ends."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part.encode())
+    return digest.hexdigest()
+
+
+def take_in(
+    content: Content,
+    *,
+    now: datetime,
+    zone: tzinfo,
+    thread: str,
+    document_id: str | None = None,
+    append: bool = False,
+) -> Intake:
+    """Check and normalise what is to be retained.
+
+    Args:
+        content: a text, a Document, or messages (Message, dict or LangChain message).
+        now: time of texts and messages without one (aware UTC).
+        zone: in which naive times are read.
+        thread: the conversation; message ids are unique within it.
+        document_id: id of a plain text, if the caller has one.
+        append: the text is to be added to the document of that id.
+
+    Raises:
+        InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different messages.
+    """
+    if isinstance(content, str):
+        content = Document(content, id=document_id)
+    if isinstance(content, Document):
+        return _take_document(content, now=now, zone=zone, append=append)
+    if append:
+        raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
+    if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
+        return _take_messages(list(content), now=now, zone=zone, thread=thread)
+    raise InvalidRequest(
+        "content",
+        f"{type(content).__name__} cannot be retained",
+        "Pass text, a Document or a list of messages.",
+    )
+
+
+def document_thread(document_id: str) -> str:
+    """The thread under which the versions of a document have their message keys."""
+    return f"document/{document_id}"
+
+
+def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: bool) -> Intake:
+    if append and document.id is None:
+        raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
+    text = checked_text(document.text, "text")
+    digest = content_hash(text)
+    identity = (
+        checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
+    )
+    taken = Document(
+        text=text,
+        id=identity,
+        timestamp=as_utc(checked_moment(document.timestamp, "timestamp") or now, zone),
+        metadata=checked_metadata(document.metadata),
+    )
+    if append:  # the same words added again with another timestamp are said again
+        digest = content_hash(text, str(document.timestamp or ""))
+    added = f"append:{digest}" if append else ""
+    return Intake((), taken, (MessageKey(document_thread(identity), added, digest),))
+
+
+def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str) -> Intake:
+    messages: dict[str, Message] = {}
+    dropped: list[Dropped] = []
+    for position, item in enumerate(items):
+        message = as_message(item)
+        if message is None or not clean_text(message.text):
+            dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
+            continue
+        filled = _filled(message, position, now=now, zone=zone)
+        known = messages.setdefault(filled.id or "", filled)
+        if (known.text, known.speaker) != (filled.text, filled.speaker):
+            raise InvalidRequest(
+                "messages", f"id {filled.id!r} stands for two different messages", "Give each its own id."
+            )
+    if not messages:
+        raise InvalidRequest(
+            "messages", "there is nothing to retain in them", "Pass at least one message with text."
+        )
+    taken = tuple(messages.values())
+    keys = tuple(MessageKey(thread, m.id or "", content_hash(m.speaker, m.text)) for m in taken)
+    return Intake(taken, None, keys, tuple(dropped))
+
+
+def _filled(message: Message, position: int, *, now: datetime, zone: tzinfo) -> Message:
+    text = checked_text(message.text, f"message {position}")
+    speaker = clean_text(message.speaker) or "user"
+    given = checked_moment(message.timestamp, f"timestamp of message {position}")
+    stamp = as_utc(given, zone) if given else now
+    # Without an id, position, time and content make one: the same list retained again is the same messages.
+    derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
+    return Message(text, speaker, stamp, message.id or derived)
+
+
+def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in
+    """A Message, dict or LangChain message as a Message; None for system and tool messages.
+
+    Raises:
+        InvalidRequest: it is none of these.
+    """
+    if isinstance(item, Message):
+        return item
+    if isinstance(item, Mapping):
+        return _from_dict(item)
+    if hasattr(item, "content") and hasattr(item, "type"):
+        return _from_langchain(item)
+    raise InvalidRequest(
+        "messages",
+        f"{type(item).__name__} is not a message",
+        "Pass Message, a dict with role and content, or a LangChain message.",
+    )
+
+
+def _from_dict(item: Mapping[str, Any]) -> Message | None:
+    role = str(item.get("role") or item.get("type") or "user").lower()
+    if role in NOT_CONVERSATION:
+        return None
+    text = item.get("content", item.get("text"))
+    if text is None:
+        raise InvalidRequest(
+            "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
+        )
+    speaker = item.get("speaker") or item.get("name") or SPEAKERS_BY_ROLE.get(role, role)
+    identity = item.get("id")
+    return Message(
+        _text_of(text), str(speaker), item.get("timestamp"), None if identity is None else str(identity)
+    )
+
+
+def _from_langchain(item: Any) -> Message | None:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
+    if item.type in NOT_CONVERSATION:
+        return None
+    speaker = getattr(item, "name", None) or SPEAKERS_BY_ROLE.get(item.type, item.type)
+    stamp = getattr(item, "additional_kwargs", {}).get("timestamp")
+    return Message(_text_of(item.content), str(speaker), stamp, getattr(item, "id", None))
+
+
+def _text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        parts = (block if isinstance(block, str) else block.get("text", "") for block in content)
+        return "\n".join(part for part in parts if isinstance(part, str) and part)
+    raise InvalidRequest(
+        "messages", f"content of type {type(content).__name__} is not text", "Pass text or content blocks."
+    )

@@ -1,0 +1,122 @@
+"""Limits a request must keep, each with an error that names it (design section 8)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.text import clean_text, is_storable
+
+MAX_TEXT = 1_000_000  # characters of one message or document [design section 8]
+MAX_QUERY = 8_000  # characters [design section 8]
+MAX_BANK_ID = 512  # characters [design section 8]
+MAX_TAGS = 64  # [design section 8]
+MAX_TAG = 256  # characters
+MAX_METADATA = 16_384  # bytes, keys and values together [design section 8]
+MAX_TOKENS = 10_000_000
+
+
+def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
+    """The cleaned text.
+
+    Raises:
+        InvalidRequest: it is not text, is empty once cleaned, or is over the limit.
+    """
+    if not isinstance(text, str):
+        raise InvalidRequest(field, f"it is {type(text).__name__}, not text", "Pass a str.")
+    if len(text) > limit:
+        raise InvalidRequest(
+            field, f"it has {len(text):,} characters, over the limit of {limit:,}", "Split it."
+        )
+    cleaned = clean_text(text)
+    if not cleaned:
+        raise InvalidRequest(field, "it is empty", "Pass some text.")
+    return cleaned
+
+
+def checked_bank_id(name: object) -> str:
+    """The bank id as given; slashes and any script are fine, folders are named by its hash.
+
+    Raises:
+        InvalidRequest: not text, empty, over 512 characters, or with characters that cannot be stored.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidRequest("bank id", f"{name!r} is not a name", "Pass a non-empty str.")
+    if len(name) > MAX_BANK_ID:
+        raise InvalidRequest(
+            "bank id",
+            f"it has {len(name)} characters, over the limit of {MAX_BANK_ID}",
+            "Shorten or hash it.",
+        )
+    if not is_storable(name):
+        raise InvalidRequest(
+            "bank id", "it has control characters or lone surrogates", "Use printable characters."
+        )
+    return name
+
+
+def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Tags, cleaned, without repeats, sorted.
+
+    Raises:
+        InvalidRequest: a bare string instead of a list, too many tags, or a tag that is empty or too long.
+    """
+    if isinstance(tags, str):
+        raise InvalidRequest("tags", f"{tags!r} is a single string", "Pass a list of strings.")
+    found = sorted({checked_text(tag, "tag", MAX_TAG) for tag in tags})
+    if len(found) > MAX_TAGS:
+        raise InvalidRequest(
+            "tags", f"there are {len(found)}, over the limit of {MAX_TAGS}", "Use fewer tags."
+        )
+    return tuple(found)
+
+
+def checked_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
+    """Metadata with every value as text; None values are left out.
+
+    Raises:
+        InvalidRequest: keys and values together take more than 16 kB.
+    """
+    kept = {
+        clean_text(str(key)): clean_text(str(value)) for key, value in metadata.items() if value is not None
+    }
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in kept.items())
+    if size > MAX_METADATA:
+        raise InvalidRequest(
+            "metadata", f"it takes {size:,} bytes, over the limit of {MAX_METADATA:,}", "Keep it small."
+        )
+    return kept
+
+
+def checked_moment(moment: object, field: str) -> datetime | None:
+    """A datetime, an ISO string or a Unix time in seconds, as a datetime (naive stays naive); None stays None.
+
+    Raises:
+        InvalidRequest: it cannot be read, or lies outside the years 1 to 9999.
+    """
+    if moment is None or isinstance(moment, datetime):
+        return moment
+    remedy = "Pass a datetime or an ISO 8601 string between years 1 and 9999."
+    try:
+        if isinstance(moment, str):
+            return datetime.fromisoformat(moment.strip())
+        if isinstance(moment, int | float) and not isinstance(moment, bool) and math.isfinite(moment):
+            return datetime.fromtimestamp(moment, tz=UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidRequest(field, f"{moment!r} cannot be read as a time", remedy) from error
+    raise InvalidRequest(field, f"{moment!r} is not a time", remedy)
+
+
+def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_TOKENS) -> int:
+    """A whole number between `least` and `most`.
+
+    Raises:
+        InvalidRequest: it is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidRequest(
+            field, f"{value!r} is not a whole number from {least} to {most:,}", "Choose one in that range."
+        )
+    return value
