@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.time_expressions import TimeWindow, find_window
 
 Row = dict[str, Any]
@@ -60,7 +61,7 @@ def load(table: Path, name: str) -> list[Row]:
 def read(row: Row) -> TimeWindow | None:
     """What the grammar finds in a row's question."""
     zone = ZoneInfo(row["zone"])
-    return find_window(row["question"], datetime.fromisoformat(row["asked"]), zone)
+    return find_window(row["question"], datetime.fromisoformat(row["asked"]), zone, rules=ENGLISH.times)
 
 
 def ends(row: Row) -> Ends:
@@ -101,7 +102,7 @@ def milliseconds(rows: Iterable[Row], passes: int) -> list[float]:
 def _timed(row: Row) -> float:
     reference, zone = datetime.fromisoformat(row["asked"]), ZoneInfo(row["zone"])
     started = time.perf_counter()
-    find_window(row["question"], reference, zone)
+    find_window(row["question"], reference, zone, rules=ENGLISH.times)
     return (time.perf_counter() - started) * 1000
 
 

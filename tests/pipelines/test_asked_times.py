@@ -11,7 +11,7 @@ from hindsight_integrations.config import StorageConfig, TimeLanguage
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.text.time_expressions import LANGUAGES
+from hindsight_integrations.text.languages import LANGUAGES
 
 ASKED = datetime(2024, 6, 12, 10, tzinfo=UTC)
 FEAST = Interval(datetime(2023, 11, 12, tzinfo=UTC), datetime(2023, 11, 13, tzinfo=UTC))

@@ -1,7 +1,7 @@
-"""The languages of the grammar, a file or a few each. Another language is another `Language` in `LANGUAGES`."""
+"""The languages we know, a folder each. Another language is another folder and a line here."""
 
-from hindsight_integrations.text.languages.de.time_rules import GERMAN
-from hindsight_integrations.text.languages.en.time_rules import ENGLISH
-from hindsight_integrations.text.time_expressions.grammar import Language
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.de import GERMAN
+from hindsight_integrations.text.languages.en import ENGLISH
 
 LANGUAGES: dict[str, Language] = {language.code: language for language in (ENGLISH, GERMAN)}

@@ -5,9 +5,8 @@ seasons, quarters, "early 2023", open ends and ranges, and finds dates in names 
 `meanings/`; which words say so is a language's, under `languages/`.
 """
 
-from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions.finding import find_event_time, find_window
-from hindsight_integrations.text.time_expressions.grammar import Language
+from hindsight_integrations.text.time_expressions.grammar import TimeRules
 from hindsight_integrations.text.time_expressions.window import TimeWindow
 
-__all__ = ["LANGUAGES", "Language", "TimeWindow", "find_event_time", "find_window"]
+__all__ = ["TimeRules", "TimeWindow", "find_event_time", "find_window"]

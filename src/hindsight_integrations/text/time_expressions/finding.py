@@ -8,14 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.text.languages.en.time_rules import ENGLISH
 from hindsight_integrations.text.time_expressions.decoys import is_decoy
 from hindsight_integrations.text.time_expressions.grammar import (
     Direction,
-    Language,
     Level,
     Reading,
     Scope,
+    TimeRules,
     grammar_of,
 )
 from hindsight_integrations.text.time_expressions.patterns import folded, regex
@@ -32,9 +31,7 @@ _PADDING = " \t\r\n?!.,;:\"'()"
 READ_CHARACTERS = 3_000
 
 
-def find_window(
-    text: str, reference: datetime, zone: tzinfo = UTC, *, language: Language = ENGLISH
-) -> TimeWindow | None:
+def find_window(text: str, reference: datetime, zone: tzinfo = UTC, *, rules: TimeRules) -> TimeWindow | None:
     """The time window a question asks about.
 
     Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
@@ -45,12 +42,12 @@ def find_window(
         text: the question.
         reference: when it is asked; naive times are read in `zone`.
         zone: the time zone of days and hours.
-        language: whose words are read.
+        rules: of the language whose words are read.
 
     Returns:
         The window, or None if the first 3,000 characters name no (possible) time. Arbitrary text never raises.
     """
-    past = _scope(text, reference, zone, language)
+    past = _scope(text, reference, zone, rules)
     windows = []
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
@@ -62,7 +59,7 @@ def find_window(
 
 
 def find_event_time(
-    text: str, reference: datetime, zone: tzinfo = UTC, *, language: Language = ENGLISH
+    text: str, reference: datetime, zone: tzinfo = UTC, *, rules: TimeRules
 ) -> TimeWindow | None:
     """When the event a statement tells of happened or will happen.
 
@@ -73,12 +70,12 @@ def find_event_time(
         text: the statement.
         reference: when it was said; naive times are read in `zone`.
         zone: the time zone of days and hours.
-        language: whose words are read.
+        rules: of the language whose words are read.
 
     Returns:
         The window, or None. Arbitrary text never raises.
     """
-    past = replace(_scope(text, reference, zone, language), telling=True)
+    past = replace(_scope(text, reference, zone, rules), telling=True)
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
@@ -93,9 +90,9 @@ def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
     return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
 
 
-def _scope(text: str, reference: datetime, zone: tzinfo, language: Language) -> Scope:
+def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules) -> Scope:
     now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
-    return Scope(folded(text[:READ_CHARACTERS]), now, grammar_of(language))
+    return Scope(folded(text[:READ_CHARACTERS]), now, grammar_of(rules))
 
 
 def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:

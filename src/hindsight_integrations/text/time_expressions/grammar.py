@@ -82,8 +82,8 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Language:
-    """All the grammar knows of one language.
+class TimeRules:
+    """All the grammar knows of the times of one language.
 
     Attributes:
         code: ISO 639-1.
@@ -108,7 +108,7 @@ class Grammar:
 
 
 @cache
-def grammar_of(language: Language) -> Grammar:
+def grammar_of(language: TimeRules) -> Grammar:
     """The compiled grammar of a language; costs some 50 ms the first time."""
     parts = fragments(language.words)
     return Grammar(

@@ -13,9 +13,10 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
+from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
-from hindsight_integrations.text.time_expressions import LANGUAGES, find_event_time
+from hindsight_integrations.text.time_expressions import find_event_time
 from hindsight_integrations.text.withdrawal_cues import withdrawals
 
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
@@ -115,7 +116,7 @@ def _occurred(
     if timestamp is None:
         return None, None
     for code in languages:
-        window = find_event_time(text, timestamp, zone, language=LANGUAGES[code])
+        window = find_event_time(text, timestamp, zone, rules=LANGUAGES[code].times)
         if window:
             return iso_bounds(window.interval, zone)
     return None, None

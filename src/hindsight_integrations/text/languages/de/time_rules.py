@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.text.time_expressions.calendar import Unit, easter
-from hindsight_integrations.text.time_expressions.grammar import Continuation, Language, Level, Rule
+from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
     anchored,
     calendar_units,
@@ -192,7 +192,7 @@ _RULES: tuple[Rule, ...] = (
     Rule(r"(?:zwischen|von|vom) (?:dem )?{time}", ranges.between, _RANGE),
 )
 
-GERMAN = Language(
+TIME_RULES = TimeRules(
     code="de",
     words=_WORDS,
     rules=_RULES,

@@ -13,7 +13,7 @@ from hindsight_integrations.text.languages.en.dates import (
 )
 from hindsight_integrations.text.languages.en.time_words import WORDS
 from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.grammar import Continuation, Language, Level, Rule
+from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
     anchored,
     calendar_units,
@@ -181,7 +181,7 @@ _RULES = (
     *_RANGES,
 )  # fmt: skip
 
-ENGLISH = Language(
+TIME_RULES = TimeRules(
     code="en",
     words=WORDS,
     rules=_RULES,
