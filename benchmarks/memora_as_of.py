@@ -1,6 +1,6 @@
 """Whether `as_of` shows a Memora week as it was: recall and enumeration at 20 moments, against the validity log and a fresh bank.
 
-    python benchmarks/memora_as_of.py --data /work/shared/data/memora --facts /work/shared/data/extracted
+    python benchmarks/memora_as_of.py --data DIR --facts DIR
 
 At each moment, just after a session that changed something, every item of ground truth so far is asked about with
 `as_of` that moment. Served must be nothing that was mentioned later, nothing closed by then, and only what is valid by a

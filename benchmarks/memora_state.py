@@ -1,6 +1,6 @@
-"""What a bank holds as true after a Memora week, against the week's ground truth (issue 3, "Must show" 2).
+"""What a bank holds as true after a Memora week, against the week's ground truth (Memora section 3.5).
 
-    python benchmarks/memora_state.py --data /work/shared/data/memora --facts /work/shared/data/extracted
+    python benchmarks/memora_state.py --data DIR --facts DIR
 
 A value is present if a valid unit whose sources lie in its add or update session contains its tokens (all numbers, two
 thirds of the words: extraction paraphrases), and nothing beside that unit takes just this value back. It is absent
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _report_all(sessions: list[dict[str, Any]], units: Sequence[Held], *, verbatim: bool) -> None:
-    """The rule as issue 3 words it, then without what no conversation said; in verbatim mode also the user alone."""
+    """Every word of the ground truth counted, then without what no conversation said; in verbatim mode also the user alone."""
     for name, said_only in (("all tokens of the details", False), ("tokens the conversations say", True)):
         values = final_state(sessions, said_only=said_only)
         sys.stdout.write(f"\n{name}\n")

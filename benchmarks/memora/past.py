@@ -51,7 +51,7 @@ def _words(value: Any) -> Iterable[str]:  # noqa: ANN401 - JSON
 def valid_by_log(log: Sequence[ValidityEvent], moment: datetime) -> bool:
     """Whether a unit holds at a moment, by replaying its log: the last closing or restoring that came by then decides.
 
-    Written apart from the engine's masks on purpose. Moments count by the second (design section 4).
+    Written apart from the engine's masks on purpose. Moments count by the second (`search.columns.no_later`).
     """
     second = moment.replace(microsecond=0)
     by_then = [event for event in log if event.effective_at.replace(microsecond=0) <= second]

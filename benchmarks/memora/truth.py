@@ -70,8 +70,8 @@ def final_state(sessions: list[dict[str, Any]], *, said_only: bool) -> list[Valu
     Args:
         sessions: in order.
         said_only: keep only those tokens of a value that the session's conversation says (the details hold more than
-            was ever told), and let no statement about a part withdraw a document's title. False is the rule as issue 3
-            words it.
+            was ever told), and let no statement about a part withdraw a document's title. False counts every
+            word of the details.
     """
     values: list[Value] = []
     current: dict[Key, Value] = {}

@@ -31,10 +31,9 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.clock import Clock, SystemClock
+from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.testing.clock_contract import ClockContract
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 from hindsight_integrations.testing.embedder_contract import EmbedderContract
 from hindsight_integrations.testing.openai_server import (
@@ -90,6 +89,14 @@ class TestOnnxEmbedder(EmbedderContract):
         """A message cut inside a surrogate pair is embedded like its readable rest."""
         broken, whole = bge.embed_documents(["I love my dog \ud83d", "I love my dog ?"])
         assert float(broken @ whole) > 0.98
+
+    def test_a_vector_depends_on_its_text_alone(self, bge: OnnxEmbedder) -> None:
+        """The same text is the same memory in any company: alone, in a batch of any order, and beside long ones."""
+        texts = ["Alice moved to Lisbon.", "She sings.", "Bob repaired the old boat " * 20, "1,032 steps"]
+        together, reversed_ = bge.embed_documents(texts), bge.embed_documents(texts[::-1])[::-1]
+        alone = np.stack([bge.embed_documents([text])[0] for text in texts])
+        assert (together == alone).all()
+        assert (reversed_ == alone).all()
 
     def test_weights_in_a_folder_are_told_apart(self, tmp_path: Path) -> None:
         """A bank notices other weights: a folder's own hash is recorded, and its cosines are calibrated."""
@@ -215,6 +222,13 @@ class TestOnnxCrossEncoder(RerankerContract):
         assert scores[0] > 3.0
         assert scores[1] < -3.0
 
+    def test_a_logit_depends_on_its_pair_alone(self, cross_encoder: OnnxCrossEncoder) -> None:
+        """A score remembered from one question is the score of the next, whatever was read beside it."""
+        texts = ["Alice moved to Lisbon.", "She sings.", "Bob repaired the old boat " * 20]
+        together = cross_encoder.score("Where does Alice live?", texts)
+        alone = [cross_encoder.score("Where does Alice live?", [text])[0] for text in texts]
+        assert together.tolist() == alone
+
     def test_it_reads_texts_longer_than_the_model(self, cross_encoder: OnnxCrossEncoder) -> None:
         """A long passage is judged by its first 500 tokens rather than refused."""
         (score,) = cross_encoder.score("Where does Tom live?", ["Tom lives in Lisbon. " + "It rains. " * 500])
@@ -265,17 +279,15 @@ class TestRememberingReranker(RerankerContract):
         assert read == [1, 1, 1, 1]
 
 
-class TestSystemClock(ClockContract):
-    @pytest.fixture
-    def clock(self) -> Clock:
-        return SystemClock()
+class TestSystemClock:
+    def test_now_is_this_instant_in_utc(self) -> None:
+        """Without a timestamp a memory is dated by the machine's clock, comparable with any message's time."""
+        before, now, after = datetime.now(UTC), SystemClock().now(), datetime.now(UTC)
+        assert before <= now <= after
+        assert now.tzinfo is UTC
 
 
-class TestFrozenClock(ClockContract):
-    @pytest.fixture
-    def clock(self) -> Clock:
-        return FrozenClock()
-
+class TestFrozenClock:
     def test_it_moves_only_when_told(self) -> None:
         """A test's "now" is what the test says, to the microsecond."""
         clock = FrozenClock(datetime(2024, 1, 31, tzinfo=UTC))
