@@ -53,8 +53,8 @@ class Baselines:
 
     def __init__(self, corpus: Corpus, *, depth: int) -> None:
         self._corpus, self._depth = corpus, depth
-        self._shelf = LuceneKeywords(MEMORY) if java_available() else Fts5Keywords(MEMORY)
-        self._keywords = self._shelf.open("baseline")
+        self._stores = LuceneKeywords(MEMORY) if java_available() else Fts5Keywords(MEMORY)
+        self._keywords = self._stores.open("baseline")
         ids = sorted(corpus.units)
         self._keywords.upsert(np.array(ids, np.int64), [corpus.units[row].text for row in ids])
         self._keywords.advance(1)
@@ -73,4 +73,4 @@ class Baselines:
 
     def close(self) -> None:
         """Drop the keyword index."""
-        self._shelf.close()
+        self._stores.close()

@@ -9,7 +9,7 @@ import pytest
 
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordShelf
+from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordStores
 from hindsight_integrations.backends.memory import DictKeywordIndex
 from hindsight_integrations.testing.keyword_index_contract import (
     KeywordIndexContract,
@@ -21,7 +21,7 @@ from hindsight_integrations.testing.keyword_index_contract import (
 class Engines:
     """Opens keyword engines on one place, one after the other."""
 
-    def __init__(self, make: Callable[[], KeywordShelf]) -> None:
+    def __init__(self, make: Callable[[], KeywordStores]) -> None:
         self._make = make
         self.current = make()
 
@@ -31,10 +31,10 @@ class Engines:
         return self.current.open
 
 
-class ShelfOnDisk(PersistentKeywordIndexContract):
+class StoresOnDisk(PersistentKeywordIndexContract):
     """Fixtures of a backend on disk."""
 
-    backend: Callable[[Path], KeywordShelf]
+    backend: Callable[[Path], KeywordStores]
 
     @pytest.fixture
     def engines(self, tmp_path: Path) -> Iterator[Engines]:
@@ -51,11 +51,11 @@ class ShelfOnDisk(PersistentKeywordIndexContract):
         return engines.reopen
 
 
-class TestLuceneOnDisk(ShelfOnDisk):
+class TestLuceneOnDisk(StoresOnDisk):
     backend = LuceneKeywords
 
 
-class TestFts5OnDisk(ShelfOnDisk):
+class TestFts5OnDisk(StoresOnDisk):
     backend = Fts5Keywords
 
 

@@ -25,7 +25,7 @@ class EntityType(StrEnum):
 
 
 class EntityRole(StrEnum):
-    """Why an entity is everywhere in a bank: such entities transmit no activation (design section 6, hubs)."""
+    """Why an entity is everywhere in a bank: such entities transmit no activation (decision 004)."""
 
     NONE = ""
     USER = "user"

@@ -15,7 +15,7 @@ DAY = 86_400_000_000
 
 
 class Granule(StrEnum):
-    """The unit in which a time was given; a span is widened to it (design section 6)."""
+    """The unit in which a time was given; a span is widened to it, so that "in May" is all of May."""
 
     SECOND = "second"
     MINUTE = "minute"

@@ -89,7 +89,7 @@ class MemoryUnit:
 
 
 class ValidityKind(StrEnum):
-    """What a validity event does to a unit (design section 4)."""
+    """What a validity event does to a unit (decision 010)."""
 
     CLOSED = "closed"
     RESTORED = "restored"

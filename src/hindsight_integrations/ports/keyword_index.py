@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hindsight_integrations.ports.arrays import Hits, IntArray
 
-BM25_K1 = 1.2  # design section 3; hindsight reference "Lexical Scoring"
+BM25_K1 = 1.2  # reference, "Lexical Scoring (BM25)"
 BM25_B = 0.75
 
 

@@ -1,6 +1,6 @@
 """MemoryGraph over one rustworkx.PyDiGraph: unit nodes, entity nodes, and edges with interned payloads.
 
-A mention is an edge from a unit to an entity (bipartite: cliques of units would explode, notes/stack.md 5). A link is
+A mention is an edge from a unit to an entity (bipartite: cliques of units would explode, decision 084). A link is
 an edge from its source to its target. Every payload is one of 1,792 shared integers, link code * 256 + weight in
 steps of 1/255, so that an edge costs no Python object of its own; a weight comes back within half a step.
 """
@@ -18,7 +18,7 @@ from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
 
-LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [notes/stack.md 5]
+LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [decision 084]
 MENTION = len(LINK_CODES)  # the code of a mention, after those of links
 BATCH = 65_536  # edges handed to rustworkx at once; bounds the Python tuples alive during a bulk load
 
@@ -97,8 +97,8 @@ class RustworkxMemoryGraph:
             self._intern(self._entities, mentions.entities)
             links = self._as_rows(self._units, edges.sources, edges.targets, payloads)
             mention = np.full(len(mentions.units), MENTION * _CODE_STEP, np.int64)
-            said = self._as_rows(self._entities, mentions.units, mentions.entities, mention)
-            self._mention_count += self._connect(said)
+            mentioned = self._as_rows(self._entities, mentions.units, mentions.entities, mention)
+            self._mention_count += self._connect(mentioned)
             self._connect(links)
 
     def _intern(self, known: dict[int, int], ids: IntArray) -> None:
@@ -139,10 +139,10 @@ class RustworkxMemoryGraph:
         """Remove units with all their links and mentions, and entities nothing mentions any more."""
         with self._lock:
             nodes = _present(self._units, units)
-            said = self._mention_rows(nodes)
+            rows = self._mention_rows(nodes)
             self._drop(self._units, nodes)
-            self._mention_count -= len(said)
-            touched = np.unique(said[:, 1]).tolist()
+            self._mention_count -= len(rows)
+            touched = np.unique(rows[:, 1]).tolist()
             self._drop(self._entities, [node for node in touched if not self._graph.in_degree(node)])
 
     def _drop(self, known: dict[int, int], nodes: list[int]) -> None:

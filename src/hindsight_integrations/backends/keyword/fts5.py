@@ -20,8 +20,8 @@ from hindsight_integrations.backends.keyword.store_pool import (
     MAX_QUERY_TERMS,
     MEMORY,
     OPEN_STORES,
-    KeywordShelf,
     KeywordStore,
+    KeywordStores,
 )
 from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL)
 """
 
 
-class Fts5Keywords(KeywordShelf):
+class Fts5Keywords(KeywordStores):
     """The FTS5 indexes of one engine, behind one lock."""
 
     index_name = "FTS5"

@@ -17,8 +17,8 @@ from hindsight_integrations.backends.keyword.lucene_store import LuceneStore, op
 from hindsight_integrations.backends.keyword.store_pool import (
     MEMORY,
     OPEN_STORES,
-    KeywordShelf,
     KeywordStore,
+    KeywordStores,
 )
 from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 LOCKED = "org.apache.lucene.store.LockObtainFailedException"
 
 
-class LuceneKeywords(KeywordShelf):
+class LuceneKeywords(KeywordStores):
     """The Lucene indexes of one engine. All engines of a process share one JVM and one Java thread."""
 
     index_name = "Lucene"

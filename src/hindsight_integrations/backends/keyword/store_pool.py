@@ -1,6 +1,6 @@
-"""What the Lucene and the FTS5 keyword index share: a shelf of open stores, one per bank, used one call at a time.
+"""What the Lucene and the FTS5 keyword index share: a pool of open stores, one per bank, used one call at a time.
 
-A store is one bank's open files. The shelf keeps the most recently used ones open and reopens the others when they are
+A store is one bank's open files. The pool keeps the most recently used ones open and reopens the others when they are
 next needed, so an engine may hold any number of banks. A backend supplies the store, how to run a call so that no other
 runs beside it, and how to delete a bank's files.
 """
@@ -24,7 +24,7 @@ MEMORY = ":memory:"
 """In place of a data directory: indexes that live in memory, apart from every other engine's."""
 
 OPEN_STORES = 64
-"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB (notes/stack.md section 2)."""
+"""How many banks' files stay open; an open Lucene writer takes about 1.4 MB (decision 084)."""
 
 MAX_QUERY_TERMS = 1024
 """Distinct words of one query that are looked up: Lucene's own limit of clauses. Later words are ignored."""
@@ -75,7 +75,7 @@ class KeywordStore(Protocol):
         ...
 
 
-class KeywordShelf(ABC):
+class KeywordStores(ABC):
     """The keyword indexes of one engine."""
 
     index_name: str
@@ -111,7 +111,7 @@ class KeywordShelf(ABC):
         """Run `work` on the bank's store, opening it if need be.
 
         Raises:
-            EngineClosed: the shelf is closed, or this is a forked child.
+            EngineClosed: the pool is closed, or this is a forked child.
             IndexOutOfStep: the index is broken, or an earlier error cost it changes; clear and replay it.
             LedgerBusy: another process holds the index.
         """
@@ -205,8 +205,8 @@ class KeywordShelf(ABC):
 class BankKeywords:
     """The `KeywordIndex` of one bank. `count` and searches show the state of the last `advance`, or a later one."""
 
-    def __init__(self, shelf: KeywordShelf, bank_key: str) -> None:
-        self._shelf, self._key = shelf, bank_key
+    def __init__(self, pool: KeywordStores, bank_key: str) -> None:
+        self._pool, self._key = pool, bank_key
         self._closed = False
 
     @property
@@ -247,16 +247,16 @@ class BankKeywords:
     def clear(self) -> None:
         """Drop everything, watermark included. Works on a broken index too."""
         self._check_open()
-        self._shelf.clear(self._key)
+        self._pool.clear(self._key)
 
     def close(self) -> None:
         """Release the files; the data stays."""
         self._closed = True
-        self._shelf.release(self._key)
+        self._pool.release(self._key)
 
     def _use(self, work: Callable[[KeywordStore], T]) -> T:
         self._check_open()
-        return self._shelf.use(self._key, work)
+        return self._pool.use(self._key, work)
 
     def _check_open(self) -> None:
         if self._closed:

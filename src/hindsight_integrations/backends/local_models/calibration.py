@@ -1,4 +1,4 @@
-"""What an embedder's cosines mean: its own equivalents of the papers' 0.7 and 0.3 (notes/models.md).
+"""What an embedder's cosines mean: its own equivalents of the papers' 0.7 and 0.3 (decision 084).
 
 The papers' thresholds were set with sentence-transformers models, whose scale all-MiniLM-L6-v2 stands for here. On a
 small table of held pairs every embedder has a median cosine for related and for unrelated texts; the straight line
@@ -37,16 +37,16 @@ class Scale:
 
 
 # Medians of all-MiniLM-L6-v2 (fp32, weights sha256 53aa51172d14...) on calibration_pairs.json, computed in numpy
-# 2026-11-21: paraphrases .837, unrelated passages .048 (the pairs of notes/models.md gave .82 and .06); questions
+# 2026-11-21: paraphrases .837, unrelated passages .048 (other pairs gave .82 and .06); questions
 # with their passage .600, with another's .081.
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
 # The papers' cosines on that scale: earlier paper 2.5.2 (semantic link) and 3.1.1 (channel floor); the duplicate one
-# is this project's (design section 7).
+# is this project's: above it two units of one record are the same thing said again (decision 010).
 REFERENCE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 
-# The same text embedded alone and in a batch by an int8 model agrees to .990 at worst (measured 2026-11-21): a
+# The same text embedded in another batch by an int8 model, as earlier versions did, agrees to .990 at worst: a
 # duplicate threshold must stay below, or the same sentence said twice would not be one.
 DUPLICATE_CEILING = 0.985
 
@@ -79,7 +79,7 @@ def held_pairs() -> HeldPairs:
 def equivalent_cosine(
     reference: float, *, paraphrase: float, unrelated: float, scale: Scale = MINILM_PASSAGES
 ) -> float:
-    """A cosine on the reference scale carried to an embedder's own (notes/models.md; design section 6).
+    """A cosine on the reference scale carried to an embedder's own (decision 084).
 
     t' = u' + (t - u) / (p - u) * (p' - u'), with p, u the reference medians and p', u' the embedder's.
 
@@ -109,8 +109,8 @@ def calibrate(
     texts = [text for pair in pairs.paraphrases for text in pair]
     rows = embed_documents([*texts, *(passage for _, passage in pairs.questions)])
     passages = _cosines(rows[0 : len(texts) : 2], rows[1 : len(texts) : 2])
-    asked = np.stack([embed_query(question) for question, _ in pairs.questions])
-    questions = _cosines(asked, rows[len(texts) :])
+    queries = np.stack([embed_query(question) for question, _ in pairs.questions])
+    questions = _cosines(queries, rows[len(texts) :])
     duplicate = min(_equivalent(REFERENCE.duplicate, passages, MINILM_PASSAGES), DUPLICATE_CEILING)
     link = _equivalent(REFERENCE.semantic_link, passages, MINILM_PASSAGES)
     floor = _equivalent(REFERENCE.channel_floor, questions, MINILM_QUESTIONS)

@@ -236,8 +236,8 @@ class OnnxCrossEncoder:
         """
         if not texts:
             return np.empty(0, np.float32)
-        asked = encodable(query)
-        return self._text.rows([(asked, encodable(text)) for text in texts], _only_logit)
+        cleaned = encodable(query)
+        return self._text.rows([(cleaned, encodable(text)) for text in texts], _only_logit)
 
 
 def _only_logit(logits: FloatArray) -> FloatArray:

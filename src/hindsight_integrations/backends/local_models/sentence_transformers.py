@@ -190,8 +190,8 @@ class SentenceTransformersReranker:
         """
         if not texts:
             return np.empty(0, np.float32)
-        asked = encodable(query)
-        pairs = [(asked, encodable(text)) for text in texts]
+        cleaned = encodable(query)
+        pairs = [(cleaned, encodable(text)) for text in texts]
         with self._model.ready() as model:
             found = model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
         logits: FloatArray = np.asarray(found, np.float32).reshape(len(texts))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("hindsight_integrations")
 
-EF_SEARCH = 1000  # design section 3: k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors
+EF_SEARCH = 1000  # k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors [decision 084]
 
 
 class ChromaVectors:

@@ -11,24 +11,24 @@ import pytest
 
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_words
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordShelf
+from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordStores
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
-BACKENDS: list[Callable[..., KeywordShelf]] = [LuceneKeywords, Fts5Keywords]
+BACKENDS: list[Callable[..., KeywordStores]] = [LuceneKeywords, Fts5Keywords]
 
 
 @pytest.fixture(params=BACKENDS, ids=["lucene", "fts5"])
-def backend(request: pytest.FixtureRequest) -> Callable[..., KeywordShelf]:
-    chosen: Callable[..., KeywordShelf] = request.param
+def backend(request: pytest.FixtureRequest) -> Callable[..., KeywordStores]:
+    chosen: Callable[..., KeywordStores] = request.param
     return chosen
 
 
 @pytest.fixture
-def shelf(backend: Callable[..., KeywordShelf], tmp_path: Path) -> Iterator[KeywordShelf]:
-    shelf = backend(tmp_path, open_stores=2)
-    yield shelf
-    shelf.close()
+def stores(backend: Callable[..., KeywordStores], tmp_path: Path) -> Iterator[KeywordStores]:
+    stores = backend(tmp_path, open_stores=2)
+    yield stores
+    stores.close()
 
 
 def index_files(folder: Path) -> list[Path]:
@@ -43,15 +43,15 @@ def spoil(folder: Path) -> None:
 
 
 def test_broken_index_says_so_and_can_be_cleared(
-    backend: Callable[..., KeywordShelf], tmp_path: Path
+    backend: Callable[..., KeywordStores], tmp_path: Path
 ) -> None:
     """Files a failing disk has spoiled give an error that names the bank, and `clear` makes the index usable again."""
-    shelf = backend(tmp_path)
-    fill(shelf.open("bank"), CORPUS, 5)
-    shelf.close()
+    stores = backend(tmp_path)
+    fill(stores.open("bank"), CORPUS, 5)
+    stores.close()
     spoil(tmp_path)
-    shelf = backend(tmp_path)
-    index = shelf.open("bank")
+    stores = backend(tmp_path)
+    index = stores.open("bank")
     for use in (lambda: index.watermark, lambda: index.search("quartz", 1), index.count):
         with pytest.raises(IndexOutOfStep, match="'bank'"):
             use()
@@ -59,53 +59,53 @@ def test_broken_index_says_so_and_can_be_cleared(
     assert (index.watermark, index.count()) == (0, 0)
     fill(index, CORPUS, 6)
     assert (index.watermark, found(index, "quartz")) == (6, [5])
-    shelf.close()
+    stores.close()
 
 
 def test_lucene_index_missing_a_file_can_be_cleared(tmp_path: Path) -> None:
     """An index that lost one segment file is reported, is not left locked, and can be cleared."""
-    shelf = LuceneKeywords(tmp_path)
-    fill(shelf.open("bank"), CORPUS, 5)
-    shelf.close()
+    stores = LuceneKeywords(tmp_path)
+    fill(stores.open("bank"), CORPUS, 5)
+    stores.close()
     next((tmp_path / "lucene" / "bank").glob("_*")).unlink()
-    shelf = LuceneKeywords(tmp_path)
-    index = shelf.open("bank")
+    stores = LuceneKeywords(tmp_path)
+    index = stores.open("bank")
     with pytest.raises(IndexOutOfStep):
         index.search("quartz", 1)
     index.clear()
     fill(index, CORPUS, 6)
     assert found(index, "quartz") == [5]
-    shelf.close()
+    stores.close()
 
 
-def test_broken_bank_leaves_the_others_alone(shelf: KeywordShelf, tmp_path: Path) -> None:
+def test_broken_bank_leaves_the_others_alone(stores: KeywordStores, tmp_path: Path) -> None:
     """One bank's broken files do not keep another bank from answering."""
-    fill(shelf.open("good"), CORPUS)
-    bad = shelf.open("bad")
+    fill(stores.open("good"), CORPUS)
+    bad = stores.open("bad")
     fill(bad, CORPUS)
     bad.close()
     for path in (path for path in index_files(tmp_path) if "bad" in str(path)):
         path.write_bytes(b"\x5a" * 100)
     with pytest.raises(IndexOutOfStep):
-        shelf.open("bad").count()
-    assert found(shelf.open("good"), "quartz") == [5]
+        stores.open("bad").count()
+    assert found(stores.open("good"), "quartz") == [5]
 
 
-def test_more_banks_than_open_files(shelf: KeywordShelf) -> None:
+def test_more_banks_than_open_files(stores: KeywordStores) -> None:
     """An engine with more banks than it keeps open answers for all of them, and forgets nothing on the way."""
-    banks = {f"bank{number}": shelf.open(f"bank{number}") for number in range(6)}
+    banks = {f"bank{number}": stores.open(f"bank{number}") for number in range(6)}
     for revision in (1, 2):
         for number, index in enumerate(banks.values()):
             fill(index, {10 * number + revision: f"indigo garden {revision}"}, revision)
-    assert len(shelf._stores) == 2
+    assert len(stores._stores) == 2
     for number, index in enumerate(banks.values()):
         assert (index.watermark, index.count()) == (2, 2)
         assert found(index, "indigo") == [10 * number + 1, 10 * number + 2]
 
 
-def test_eviction_between_write_and_advance_loses_nothing(shelf: KeywordShelf) -> None:
+def test_eviction_between_write_and_advance_loses_nothing(stores: KeywordStores) -> None:
     """Banks written at the same time, more than stay open, all keep what was written before their `advance`."""
-    banks = [shelf.open(f"bank{number}") for number in range(5)]
+    banks = [stores.open(f"bank{number}") for number in range(5)]
     for index in banks:
         index.upsert(int_ids(1), ["indigo garden"])
     for index in banks:
@@ -113,16 +113,16 @@ def test_eviction_between_write_and_advance_loses_nothing(shelf: KeywordShelf) -
     assert [(index.watermark, found(index, "indigo")) for index in banks] == [(3, [1])] * 5
 
 
-def test_error_never_lets_the_watermark_run_ahead(shelf: KeywordShelf) -> None:
+def test_error_never_lets_the_watermark_run_ahead(stores: KeywordStores) -> None:
     """If an error costs the index changes it had not recorded, it refuses to record them until it is reopened."""
-    index = shelf.open("bank")
+    index = stores.open("bank")
     fill(index, CORPUS, 5)
     index.upsert(int_ids(9), ["indigo garden"])
     with pytest.raises(IndexOutOfStep, match="disk on fire"):
-        shelf.use("bank", lambda _: broken_disk())
+        stores.use("bank", lambda _: broken_disk())
     with pytest.raises(IndexOutOfStep, match="were lost"):
         index.advance(6)
-    again = shelf.open("bank")
+    again = stores.open("bank")
     assert (again.watermark, found(again, "indigo")) == (5, [])
 
 
@@ -130,9 +130,9 @@ def broken_disk() -> None:
     raise OSError("disk on fire")
 
 
-def test_forgotten_words_leave_the_files(shelf: KeywordShelf, tmp_path: Path) -> None:
+def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) -> None:
     """Words of an erased memory can no longer be read from the files of the index."""
-    index = shelf.open("bank")
+    index = stores.open("bank")
     fill(index, {**CORPUS, 9: "zyxwvsecretbox indigo"}, 1)
     assert any(b"zyxwvsecretbox" in path.read_bytes() for path in index_files(tmp_path))
     index.remove(int_ids(9))
@@ -153,19 +153,19 @@ def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
     )
     answers = []
     for make in BACKENDS:
-        shelf = make(tmp_path)
-        index = shelf.open("bank")
+        stores = make(tmp_path)
+        index = stores.open("bank")
         fill(index, CORPUS)
         answers.append([found(index, question, 1) for question in questions])
-        shelf.close()
+        stores.close()
     assert answers[0] == answers[1] == [[1], [2], [3], [5], [6], [7], [8]]
 
 
 @pytest.mark.parametrize("question", ["Alice's teapot", "teapots", "Alice\u2019s", "the teapot of Alice"])
-def test_word_forms_are_matched(shelf: KeywordShelf, question: str) -> None:
+def test_word_forms_are_matched(stores: KeywordStores, question: str) -> None:
     """Plurals and possessives find the plain word."""
-    fill(shelf.open("bank"), {**CORPUS, 9: "Alice bought one teapot for Bob"})
-    assert found(shelf.open("bank"), question, 1) == [9]
+    fill(stores.open("bank"), {**CORPUS, 9: "Alice bought one teapot for Bob"})
+    assert found(stores.open("bank"), question, 1) == [9]
 
 
 def test_query_words_are_capped_and_distinct() -> None:
@@ -174,15 +174,15 @@ def test_query_words_are_capped_and_distinct() -> None:
     assert len(query_words(" ".join(f"w{number}" for number in range(5000)))) == MAX_QUERY_TERMS
 
 
-def test_closed_engine_and_closed_bank_refuse(shelf: KeywordShelf) -> None:
+def test_closed_engine_and_closed_bank_refuse(stores: KeywordStores) -> None:
     """Use after close is a clear error, and closing twice is fine."""
-    bank, other = shelf.open("bank"), shelf.open("other")
+    bank, other = stores.open("bank"), stores.open("other")
     fill(bank, CORPUS)
     bank.close()
     with pytest.raises(EngineClosed):
         bank.search("quartz", 1)
-    shelf.close()
-    shelf.close()
+    stores.close()
+    stores.close()
     for use in (other.count, other.clear, lambda: other.search("quartz", 1), lambda: other.advance(1)):
         with pytest.raises(EngineClosed):
             use()
@@ -190,8 +190,8 @@ def test_closed_engine_and_closed_bank_refuse(shelf: KeywordShelf) -> None:
 
 def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
     """Bytes changed under an open index are reported instead of searched, until it is cleared."""
-    shelf = LuceneKeywords(tmp_path)
-    index = shelf.open("bank")
+    stores = LuceneKeywords(tmp_path)
+    index = stores.open("bank")
     fill(index, CORPUS, 5)
     spoil(tmp_path)
     for _ in range(2):
@@ -200,26 +200,26 @@ def test_lucene_files_others_wrote_to_are_not_searched(tmp_path: Path) -> None:
     index.clear()
     fill(index, CORPUS, 6)
     assert found(index, "quartz") == [5]
-    shelf.close()
+    stores.close()
 
 
 def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
     """Where another program changed the time of a file but not its bytes, one search fails and the next one is whole."""
-    shelf = LuceneKeywords(tmp_path)
-    index = shelf.open("bank")
+    stores = LuceneKeywords(tmp_path)
+    index = stores.open("bank")
     fill(index, CORPUS, 5)
     for path in index_files(tmp_path):
         os.utime(path, (1, 1))
     with pytest.raises(IndexOutOfStep, match="changed or removed by another program"):
         index.search("quartz", 1)
     assert (index.watermark, found(index, "quartz")) == (5, [5])
-    shelf.close()
+    stores.close()
 
 
 def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Path) -> None:
     """With its folder gone every use says so, instead of finding nothing in a new index, until it is cleared."""
-    shelf = LuceneKeywords(tmp_path, open_stores=1)
-    index, other = shelf.open("bank"), shelf.open("other")
+    stores = LuceneKeywords(tmp_path, open_stores=1)
+    index, other = stores.open("bank"), stores.open("other")
     fill(index, CORPUS, 5)
     fill(other, CORPUS, 5)  # the only place there is: the first one is put away
     shutil.rmtree(tmp_path / "lucene" / "bank")
@@ -229,19 +229,19 @@ def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Pa
     assert found(other, "quartz") == [5]
     index.clear()
     assert (index.watermark, index.count()) == (0, 0)
-    shelf.close()
+    stores.close()
 
 
 def test_a_flipped_byte_in_a_lucene_index_is_found_on_opening(tmp_path: Path) -> None:
     """Damage that leaves a file its length and shape shows when the index is opened, not as a wrong answer later."""
-    shelf = LuceneKeywords(tmp_path)
-    fill(shelf.open("bank"), CORPUS, 5)
-    shelf.close()
+    stores = LuceneKeywords(tmp_path)
+    fill(stores.open("bank"), CORPUS, 5)
+    stores.close()
     (data,) = (tmp_path / "lucene" / "bank").glob("*.cfs")
     content = bytearray(data.read_bytes())
     content[len(content) // 2] ^= 0x01
     data.write_bytes(content)
-    shelf = LuceneKeywords(tmp_path)
+    stores = LuceneKeywords(tmp_path)
     with pytest.raises(IndexOutOfStep, match="'bank'"):
-        shelf.open("bank").search("quartz", 1)
-    shelf.close()
+        stores.open("bank").search("quartz", 1)
+    stores.close()
