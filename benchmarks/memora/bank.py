@@ -10,7 +10,7 @@ from typing import Any
 
 from hindsight_integrations import MemoryBank, RetainResult
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.archived import archived_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +48,19 @@ def _messages(session: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def all_units(bank: MemoryBank) -> list[MemoryUnit]:
-    """Every unit of the bank, closed ones included, by enumeration of the ledger."""
-    ledger = _ledger(bank)
-    return list(ledger.units(bank.name, ledger.columns(bank.name, 0).ids).values())
+    """Every unit of the bank, closed ones included, in the order in which they were retained."""
+    return [bank.get(row["unit_id"]) for row in archived_rows(bank.archive.export, "unit")]
 
 
 def held(bank: MemoryBank) -> list[Held]:
     """Every valid unit."""
-    ledger = _ledger(bank)
     return [
         Held(
             unit.text,
             unit.fact_type,
             frozenset(int(source.split(":")[0][1:]) for source in unit.sources),
-            tuple(e.reason for e in ledger.validity(bank.name, unit.id) if e.kind is ValidityKind.AMENDED),
+            tuple(e.reason for e in bank.history(unit.id) if e.kind is ValidityKind.AMENDED),
         )
         for unit in all_units(bank)
         if unit.closed_at is None
     ]
-
-
-def _ledger(bank: MemoryBank) -> Ledger:
-    return bank.asynchronous._tools.ledger  # noqa: SLF001 - the benchmark checks what recall is made from

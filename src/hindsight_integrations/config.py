@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
+from hindsight_integrations.choices import Choice, choice
 from hindsight_integrations.errors import InvalidRequest
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class VectorBackend(StrEnum):
@@ -98,8 +96,8 @@ class StorageConfig:
 
     def __post_init__(self) -> None:
         """Plain strings become the choices they name; unknown ones are refused."""
-        object.__setattr__(self, "vectors", _known(VectorBackend, self.vectors, "vectors"))
-        object.__setattr__(self, "keywords", _known(KeywordBackend, self.keywords, "keywords"))
+        object.__setattr__(self, "vectors", choice(VectorBackend, self.vectors, "vectors"))
+        object.__setattr__(self, "keywords", choice(KeywordBackend, self.keywords, "keywords"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """A plain string becomes the choice it names; an unknown one is refused."""
-        object.__setattr__(self, "embedder", _known(EmbedderBackend, self.embedder, "embedder"))
+        object.__setattr__(self, "embedder", choice(EmbedderBackend, self.embedder, "embedder"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +131,8 @@ class RetainConfig:
 
     def __post_init__(self) -> None:
         """Plain strings become the choices they name; unknown ones, and guidelines nobody would read, are refused."""
-        object.__setattr__(self, "extraction", _known(ExtractionMode, self.extraction, "extraction"))
-        failing = _known(OnModelFailure, self.on_model_failure, "on_model_failure")
+        object.__setattr__(self, "extraction", choice(ExtractionMode, self.extraction, "extraction"))
+        failing = choice(OnModelFailure, self.on_model_failure, "on_model_failure")
         object.__setattr__(self, "on_model_failure", failing)
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
@@ -173,9 +171,9 @@ class RecallConfig:
 
     def __post_init__(self) -> None:
         """Plain strings become the choices they name; unknown ones are refused."""
-        object.__setattr__(self, "graph", _known(GraphStrategy, self.graph, "graph"))
-        object.__setattr__(self, "budgeting", _known(Budgeting, self.budgeting, "budgeting"))
-        failing = _known(OnChannelFailure, self.on_channel_failure, "on_channel_failure")
+        object.__setattr__(self, "graph", choice(GraphStrategy, self.graph, "graph"))
+        object.__setattr__(self, "budgeting", choice(Budgeting, self.budgeting, "budgeting"))
+        failing = choice(OnChannelFailure, self.on_channel_failure, "on_channel_failure")
         object.__setattr__(self, "on_channel_failure", failing)
 
 
@@ -200,7 +198,7 @@ class HindsightConfig:
 
     def __post_init__(self) -> None:
         """Plain strings become the languages they name; unknown ones are refused."""
-        languages = tuple(_known(TimeLanguage, code, "time_languages") for code in self.time_languages)
+        languages = tuple(choice(TimeLanguage, code, "time_languages") for code in self.time_languages)
         object.__setattr__(self, "time_languages", languages)
 
     @classmethod
@@ -247,17 +245,4 @@ def _path(values: Mapping[str, str], name: str) -> Path | None:
 
 def _choice(values: Mapping[str, str], name: str, default: Choice) -> Choice:
     given = values.get(name)
-    return _known(type(default), given.lower(), name) if given else default
-
-
-def _known(kind: type[Choice], value: Choice | str, name: str) -> Choice:
-    """The choice a value names.
-
-    Raises:
-        InvalidRequest: it names none.
-    """
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(kind)
-        raise InvalidRequest(name, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
+    return choice(type(default), given.lower(), name) if given else default

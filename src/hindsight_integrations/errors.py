@@ -119,7 +119,7 @@ class EmbedderMismatch(StorageError):
         self.bank, self.stored, self.given = bank, stored, given
         super().__init__(
             f"bank {bank!r} was embedded with {stored}, not {given}; their vectors cannot be compared. "
-            "Open it with the first, or call reindex() to embed it anew with the second."
+            "Open it with the first, or call maintenance.reindex() to embed it anew with the second."
         )
 
 
@@ -139,7 +139,9 @@ class TaskClosed(StorageError):
 
     def __init__(self, task: int) -> None:
         self.task = task
-        super().__init__(f"task {task} is not to be done any more; nothing was written. Look at tasks().")
+        super().__init__(
+            f"task {task} is not to be done any more; nothing was written. Look at tasks.list()."
+        )
 
 
 class ModelError(HindsightError):

@@ -9,19 +9,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from functools import partial, wraps
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
 from hindsight_integrations.bank import AsyncMemoryBank
+from hindsight_integrations.bank.archive import AsyncArchive
+from hindsight_integrations.bank.entities import AsyncEntities
+from hindsight_integrations.bank.maintenance import AsyncMaintenance
+from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import InvalidRequest
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Q = ParamSpec("Q")
-Target = TypeVar("Target")
+Async_co = TypeVar("Async_co", covariant=True)
 
 
 class _Loop:
@@ -94,31 +98,34 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_SHARED.forget)
 
 
-class _SyncFace:
+class _SyncFace(Generic[Async_co]):
     """What a sync object needs: the async one it stands for, and the loop."""
 
-    def __init__(self, target: object, loop: _Loop | _SharedLoop) -> None:
-        self._target, self._loop = target, loop
+    def __init__(self, target: Async_co, loop: _Loop | _SharedLoop) -> None:
+        self._target: Final = target
+        self._loop: Final = loop
 
 
-def _awaited(verb: Callable[Concatenate[Target, P], Awaitable[R]]) -> Callable[Concatenate[_SyncFace, P], R]:
+def _awaited(
+    verb: Callable[Concatenate[Async_co, P], Awaitable[R]],
+) -> Callable[Concatenate[_SyncFace[Async_co], P], R]:
     """The same verb without await: same name, parameters and docstring."""
 
     @wraps(verb)
-    def call(face: _SyncFace, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return face._loop.run(partial(verb, face._target, *args, **kwargs))  # type: ignore[arg-type] # noqa: SLF001 - the face holds the verb's own class; both are of this module
+    def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return face._loop.run(partial(verb, face._target, *args, **kwargs))  # noqa: SLF001 - of this module
 
     return call
 
 
 def _iterated(
-    verb: Callable[Concatenate[Target, P], AsyncIterator[R]],
-) -> Callable[Concatenate[_SyncFace, P], Iterator[R]]:
+    verb: Callable[Concatenate[Async_co, P], AsyncIterator[R]],
+) -> Callable[Concatenate[_SyncFace[Async_co], P], Iterator[R]]:
     """The same verb for a plain `for`: same name, parameters and docstring."""
 
     @wraps(verb)
-    def call(face: _SyncFace, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
-        items = verb(face._target, *args, **kwargs)  # type: ignore[arg-type] # noqa: SLF001 - as in `_awaited`
+    def call(face: _SyncFace[Async_co], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[R]:
+        items = verb(face._target, *args, **kwargs)  # noqa: SLF001 - of this module
         end = object()
         following = partial(anext, items, end)
         while (item := face._loop.run(following)) is not end:  # noqa: SLF001
@@ -127,8 +134,58 @@ def _iterated(
     return call
 
 
-class MemoryBank(_SyncFace):
+class Entities(_SyncFace[AsyncEntities]):
+    """The bank's entities."""
+
+    list = _awaited(AsyncEntities.list)
+    merge = _awaited(AsyncEntities.merge)
+    split = _awaited(AsyncEntities.split)
+    alias = _awaited(AsyncEntities.alias)
+    undo = _awaited(AsyncEntities.undo)
+    changes = _awaited(AsyncEntities.changes)
+
+
+class Tasks(_SyncFace[AsyncTasks]):
+    """The bank's waiting work."""
+
+    list = _awaited(AsyncTasks.list)
+    settle = _awaited(AsyncTasks.settle)
+    retry = _awaited(AsyncTasks.retry)
+
+
+class Archive(_SyncFace[AsyncArchive]):
+    """The bank carried from one place to another."""
+
+    export = _awaited(AsyncArchive.export)
+    load = _awaited(AsyncArchive.load)
+
+
+class Maintenance(_SyncFace[AsyncMaintenance]):
+    """Vectors made anew, and the audit of corrections."""
+
+    reindex = _awaited(AsyncMaintenance.reindex)
+    edits = _awaited(AsyncMaintenance.edits)
+
+
+class MemoryBank(_SyncFace[AsyncMemoryBank]):
     """One bank of memories: retain, recall, reflect. Made by `Hindsight.bank`; usable from any thread."""
+
+    retain = _awaited(AsyncMemoryBank.retain)
+    retain_many = _awaited(AsyncMemoryBank.retain_many)
+    recall = _awaited(AsyncMemoryBank.recall)
+    reflect = _awaited(AsyncMemoryBank.reflect)
+    get = _awaited(AsyncMemoryBank.get)
+    edit = _awaited(AsyncMemoryBank.edit)
+    restore = _awaited(AsyncMemoryBank.restore)
+    history = _awaited(AsyncMemoryBank.history)
+    forget = _awaited(AsyncMemoryBank.forget)
+    units = _awaited(AsyncMemoryBank.units)
+    iterate_units = _iterated(AsyncMemoryBank.iterate_units)
+    records = _awaited(AsyncMemoryBank.records)
+    aggregate = _awaited(AsyncMemoryBank.aggregate)
+    count = _awaited(AsyncMemoryBank.count)
+    profile = _awaited(AsyncMemoryBank.profile)
+    set_profile = _awaited(AsyncMemoryBank.set_profile)
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
@@ -138,47 +195,32 @@ class MemoryBank(_SyncFace):
     @property
     def asynchronous(self) -> AsyncMemoryBank:
         """The same bank's async face."""
-        return self._bank
+        return self._target
 
     @property
     def name(self) -> str:
         """The bank's id."""
-        return self._bank.name
+        return self._target.name
 
     @property
-    def _bank(self) -> AsyncMemoryBank:
-        assert isinstance(self._target, AsyncMemoryBank)  # noqa: S101 - narrows the type; `Hindsight.bank` makes no other
-        return self._target
+    def entities(self) -> Entities:
+        """Who is who: list, merge, split, alias, undo, changes."""
+        return Entities(self._target.entities, self._loop)
 
-    retain = _awaited(AsyncMemoryBank.retain)
-    retain_many = _awaited(AsyncMemoryBank.retain_many)
-    recall = _awaited(AsyncMemoryBank.recall)
-    reflect = _awaited(AsyncMemoryBank.reflect)
-    profile = _awaited(AsyncMemoryBank.profile)
-    set_profile = _awaited(AsyncMemoryBank.set_profile)
-    count = _awaited(AsyncMemoryBank.count)
-    reindex = _awaited(AsyncMemoryBank.reindex)
-    forget = _awaited(AsyncMemoryBank.forget)
-    export_archive = _awaited(AsyncMemoryBank.export_archive)
-    import_archive = _awaited(AsyncMemoryBank.import_archive)
-    entities = _awaited(AsyncMemoryBank.entities)
-    merge_entities = _awaited(AsyncMemoryBank.merge_entities)
-    split_entity = _awaited(AsyncMemoryBank.split_entity)
-    alias = _awaited(AsyncMemoryBank.alias)
-    undo_entity_change = _awaited(AsyncMemoryBank.undo_entity_change)
-    entity_changes = _awaited(AsyncMemoryBank.entity_changes)
-    get = _awaited(AsyncMemoryBank.get)
-    edit = _awaited(AsyncMemoryBank.edit)
-    edits = _awaited(AsyncMemoryBank.edits)
-    settle = _awaited(AsyncMemoryBank.settle)
-    tasks = _awaited(AsyncMemoryBank.tasks)
-    retry_parked = _awaited(AsyncMemoryBank.retry_parked)
-    history = _awaited(AsyncMemoryBank.history)
-    restore = _awaited(AsyncMemoryBank.restore)
-    records = _awaited(AsyncMemoryBank.records)
-    aggregate = _awaited(AsyncMemoryBank.aggregate)
-    units = _awaited(AsyncMemoryBank.units)
-    iterate_units = _iterated(AsyncMemoryBank.iterate_units)
+    @property
+    def tasks(self) -> Tasks:
+        """Work left over from a model that failed: list, settle, retry."""
+        return Tasks(self._target.tasks, self._loop)
+
+    @property
+    def archive(self) -> Archive:
+        """The bank as one portable file: export, load."""
+        return Archive(self._target.archive, self._loop)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """For whoever runs the bank: reindex, edits."""
+        return Maintenance(self._target.maintenance, self._loop)
 
 
 def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:
@@ -196,7 +238,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
     return open_sync
 
 
-class Hindsight(_SyncFace):
+class Hindsight(_SyncFace[AsyncHindsight]):
     """The engine's sync face: opens banks over one data directory.
 
     with Hindsight.open("memory") as hindsight:
@@ -213,11 +255,11 @@ class Hindsight(_SyncFace):
     forget_bank = _awaited(AsyncHindsight.forget_bank)
 
     def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
-        return MemoryBank(self._loop.run(partial(self._engine.bank, name, create=create)), self._loop)
+        return MemoryBank(self._loop.run(partial(self._target.bank, name, create=create)), self._loop)
 
     def close(self) -> None:  # noqa: D102 - docstring set below, from the async face
-        if not self._engine.closed:
-            self._engine.close_now()
+        if not self._target.closed:
+            self._target.close_now()
             self._loop.stop()
 
     bank.__doc__, close.__doc__ = AsyncHindsight.bank.__doc__, AsyncHindsight.close.__doc__
@@ -230,11 +272,6 @@ class Hindsight(_SyncFace):
     @property
     def asynchronous(self) -> AsyncHindsight:
         """The same engine's async face, over the same banks."""
-        return self._engine
-
-    @property
-    def _engine(self) -> AsyncHindsight:
-        assert isinstance(self._target, AsyncHindsight)  # noqa: S101 - narrows the type; `open` makes no other
         return self._target
 
     def __enter__(self) -> Self:

@@ -26,7 +26,7 @@ def filled(engine: Hindsight) -> MemoryBank:
     bank.set_profile(bank.profile().__class__("Ada", "I like proofs."))
     bank.retain(TALK, thread="t", tags=["x"], metadata={"k": "v"})
     bank.retain("A long document about figs. It has two sentences.", document_id="d1")
-    bank.alias("Alice", "The Captain")
+    bank.entities.alias("Alice", "The Captain")
     bank.edit(bank.recall("plums").units[0].unit.id, tags=["y"])
     return bank
 
@@ -40,19 +40,19 @@ def answers(bank: MemoryBank) -> Any:
 
 def archived(bank: MemoryBank) -> str:
     out = io.StringIO()
-    bank.export_archive(out)
+    bank.archive.export(out)
     return out.getvalue()
 
 
 def test_a_bank_comes_back_the_same(opener: Any, tmp_path: Path) -> None:
     """Exported and imported elsewhere, a bank gives the same memories with the same ids, scores, names and history."""
     first = filled(opener(tmp_path / "one"))
-    assert first.export_archive(tmp_path / "alice.jsonl") == first.count() == 4
+    assert first.archive.export(tmp_path / "alice.jsonl") == first.count() == 4
     second = opener(tmp_path / "two").bank("alice")
-    assert second.import_archive(tmp_path / "alice.jsonl") == 4
+    assert second.archive.load(tmp_path / "alice.jsonl") == 4
     assert answers(second) == answers(first)
-    assert (second.profile(), second.entities()) == (first.profile(), first.entities())
-    assert [c.names for c in second.entity_changes()] == [("the captain",)]
+    assert (second.profile(), second.entities.list()) == (first.profile(), first.entities.list())
+    assert [c.names for c in second.entities.changes()] == [("the captain",)]
     lines = archived(first).splitlines()[2:-1]
     assert archived(second).splitlines()[2:-1] == lines
     assert second.retain(TALK, thread="t").created == 0
@@ -63,7 +63,7 @@ def test_an_imported_bank_survives_reopening(opener: Any, tmp_path: Path) -> Non
     """Indexes of an imported bank are the ledger's, after a restart too."""
     text = archived(filled(opener()))
     with opener(tmp_path / "two") as engine:
-        engine.bank("copy").import_archive(io.StringIO(text))
+        engine.bank("copy").archive.load(io.StringIO(text))
     again = opener(tmp_path / "two")
     assert "m1" in again.bank("copy").recall("red kayak").units[0].unit.sources
     assert again.doctor().failures == {}
@@ -79,7 +79,7 @@ def test_an_archive_from_before_speakers_comes_in(light: Hindsight) -> None:
     older = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
     sealed = older + json.dumps({**seal, "sha256": hashlib.sha256(older.encode()).hexdigest()}) + "\n"
     copy = light.bank("copy")
-    assert copy.import_archive(io.StringIO(sealed)) == 4
+    assert copy.archive.load(io.StringIO(sealed)) == 4
     assert {unit.speaker for unit in copy.units().units} == {""}
 
 
@@ -88,10 +88,10 @@ def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:
     bank = filled(light)
     text, before = archived(bank), answers(bank)
     with pytest.raises(InvalidRequest, match="empty bank"):
-        bank.import_archive(io.StringIO(text))
+        bank.archive.load(io.StringIO(text))
     assert answers(bank) == before
     bank.forget(everything=True)
-    assert bank.import_archive(io.StringIO(text)) == 4
+    assert bank.archive.load(io.StringIO(text)) == 4
     assert [[u.id for u, _, _ in found] for found in answers(bank)] == [
         [u.id for u, _, _ in b] for b in before
     ]
@@ -126,9 +126,9 @@ def test_a_bad_archive_leaves_the_bank_empty(light: Hindsight) -> None:
     for name, text in damaged(good).items():
         assert text != good, name
         with pytest.raises(InvalidRequest, match="archive"):
-            bank.import_archive(io.StringIO(text))
-        assert (bank.count(), bank.recall("kayak").units, bank.entities()) == (0, (), []), name
-    assert bank.import_archive(io.StringIO(good)) == 4
+            bank.archive.load(io.StringIO(text))
+        assert (bank.count(), bank.recall("kayak").units, bank.entities.list()) == (0, (), []), name
+    assert bank.archive.load(io.StringIO(good)) == 4
 
 
 def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Any) -> None:
@@ -136,7 +136,7 @@ def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Any) 
     text = archived(filled(light))
     bank = opener(embeddings=HashEmbedder(64)).bank("alice")
     with pytest.raises(EmbedderMismatch):
-        bank.import_archive(io.StringIO(text))
+        bank.archive.load(io.StringIO(text))
     assert bank.count() == 0
 
 
@@ -151,4 +151,4 @@ def test_the_format_is_plain_lines(light: Hindsight) -> None:
 def test_nothing_is_left_of_an_export_that_failed(light: Hindsight, tmp_path: Path) -> None:
     """A path that cannot be written is the caller's OSError, and an archive that is there already stays."""
     with pytest.raises(OSError, match="No such file"):
-        filled(light).export_archive(tmp_path / "missing" / "a.jsonl")
+        filled(light).archive.export(tmp_path / "missing" / "a.jsonl")

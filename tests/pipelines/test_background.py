@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from hindsight_integrations import (
     Message,
     ModelUnavailable,
 )
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
@@ -34,7 +36,6 @@ from hindsight_integrations.errors import ModelRefused, TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.arrays import NEVER
 from hindsight_integrations.tempr.retain.tasks import LEASE, MAX_ATTEMPTS
 from hindsight_integrations.tempr.retain.waiting import retry_delay
 from hindsight_integrations.testing.doubles import FrozenClock
@@ -86,13 +87,11 @@ def opened(opener: Any) -> Opened:
 
 def units(engine: Hindsight, bank: str = "alice") -> list[MemoryUnit]:
     """Every valid unit of a bank."""
-    ledger = engine.asynchronous._tools.ledger
-    columns = ledger.columns(bank, 0)
-    return list(ledger.units(bank, columns.ids[columns.closed == NEVER]).values())
+    return list(engine.bank(bank).iterate_units())
 
 
 def states(engine: Hindsight) -> list[TaskState]:
-    return [task.state for task in engine.bank("alice").tasks()]
+    return [task.state for task in engine.bank("alice").tasks.list()]
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
     bank = engine.bank("alice")
     with pytest.raises(ModelUnavailable):
         bank.retain(TALK)
-    assert (units(engine), bank.tasks()) == ([], [])
+    assert (units(engine), bank.tasks.list()) == ([], [])
     assert bank.retain(TALK).created == 1
 
 
@@ -136,7 +135,7 @@ def test_queued_a_model_in_trouble_costs_no_message(opener: Any, serving: Any, t
     assert (result.created, result.parked, len(result.queued)) == (0, (), 1)
     assert "unavailable" in result.queued[0].reason
     assert bank.retain(TALK).skipped_messages == 3
-    settled = bank.settle()
+    settled = bank.tasks.settle()
     assert (settled.done, settled.created, dict(settled.failed)) == ((result.queued[0].task,), 1, {})
     assert settled.tokens_in > 0
     assert states(engine) == [TaskState.DONE]
@@ -148,7 +147,7 @@ def test_a_refused_key_is_queued_too(opened: Opened) -> None:
     engine = opened([ModelRefused("test", "expired"), {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     assert "ModelRefused" in bank.retain(TALK).queued[0].reason
-    assert bank.settle().created == 1
+    assert bank.tasks.settle().created == 1
 
 
 @pytest.mark.parametrize("failure", [DOWN, "no json"], ids=["queued", "parked"])
@@ -163,7 +162,7 @@ def test_a_passage_extracted_later_is_as_it_would_have_been(
     at_once.bank("alice").retain(TALK, **ABOUT)
     later.bank("alice").retain(TALK, **ABOUT)
     clock.advance(timedelta(days=40))
-    assert later.bank("alice").settle().created == 1
+    assert later.bank("alice").tasks.settle().created == 1
     assert units(later) == units(at_once)
     (unit,) = units(later)
     assert (unit.thread, unit.sources, unit.tags) == ("t1", ("m1",), ("boats",))
@@ -193,7 +192,7 @@ def test_a_document_passage_extracted_later_keeps_its_place(opened: Opened, cloc
     assert (result.created, [p.chunk for p in result.parked]) == (2, [1])
     whole.bank("alice").retain(document)
     clock.advance(HOUR)
-    assert engine.bank("alice").settle().created == 1
+    assert engine.bank("alice").tasks.settle().created == 1
 
     # Facts told at one instant are set apart by microseconds in the order they were written; the rest is the same.
     both = [
@@ -238,15 +237,15 @@ def test_every_stage_shows_in_the_result(opened: Opened) -> None:
 
 
 def test_settle_is_idempotent(opened: Opened) -> None:
-    """Settling again does nothing, costs no call and changes no revision."""
+    """Settling again does nothing, costs no call and changes neither memories nor revision."""
     engine = opened([DOWN, {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     bank.retain(TALK)
-    bank.settle()
-    before = engine.asynchronous._tools.ledger.revision("alice")
-    again = bank.settle()
+    bank.tasks.settle()
+    before = engine.doctor().banks["alice"]
+    again = bank.tasks.settle()
     assert (again.done, again.created, dict(again.failed)) == ((), 0, {})
-    assert engine.asynchronous._tools.ledger.revision("alice") == before
+    assert engine.doctor().banks["alice"] == before
 
 
 def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened, clock: FrozenClock) -> None:
@@ -255,15 +254,15 @@ def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened,
     bank = engine.bank("alice")
     bank.retain(TALK)
     for attempt in range(1, MAX_ATTEMPTS + 1):
-        assert len(bank.settle().failed) == 1
-        assert bank.settle().failed == {}
-        assert bank.tasks()[0].attempts == attempt
+        assert len(bank.tasks.settle().failed) == 1
+        assert bank.tasks.settle().failed == {}
+        assert bank.tasks.list()[0].attempts == attempt
         clock.advance(retry_delay(attempt))
-    (task,) = bank.tasks()
+    (task,) = bank.tasks.list()
     assert (task.state, "unavailable" in task.reason) == (TaskState.DEAD, True)
-    assert bank.settle().done == ()
-    assert bank.retry_parked() == 1
-    assert bank.settle().created == 1
+    assert bank.tasks.settle().done == ()
+    assert bank.tasks.retry() == 1
+    assert bank.tasks.settle().created == 1
 
 
 def test_delays_double_up_to_an_hour() -> None:
@@ -272,27 +271,24 @@ def test_delays_double_up_to_an_hour() -> None:
     assert minutes == [1, 2, 4, 32, 60, 60]
 
 
-def enqueue(engine: Hindsight, payload: str, clock: FrozenClock) -> None:
-    """Put a task of the test's own into the queue, due before all others."""
-    bank = engine.bank("alice").asynchronous
-    due = clock.now() - HOUR
-    write = WriteSet(
-        "alice",
-        engine.asynchronous._tools.ledger.revision("alice"),
-        tasks=(TaskWrite(TaskKind.EXTRACT_QUEUED, payload, due),),
-    )
-    engine.asynchronous._tools.ledger.commit(write)
-    bank._projection.catch_up()
+def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
+    """Put a task of the test's own into the queue of a closed memory, due before all others."""
+    task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload, clock.now() - HOUR)
+    with closing(SqliteLedger.open(folder)) as ledger:
+        ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
 @pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])
-def test_a_poisoned_task_blocks_no_other(opened: Opened, clock: FrozenClock, payload: str) -> None:
+def test_a_poisoned_task_blocks_no_other(
+    opened: Opened, clock: FrozenClock, payload: str, tmp_path: Path
+) -> None:
     """A damaged payload fails on its own, first in line though it is; what is behind it is done in the same settle."""
-    engine = opened([DOWN, {"facts": [KAYAK]}])
+    with opened([DOWN], path=tmp_path) as engine:
+        engine.bank("alice").retain(TALK)
+    enqueue(tmp_path, payload, clock)
+    engine = opened([{"facts": [KAYAK]}], path=tmp_path)
     bank = engine.bank("alice")
-    bank.retain(TALK)
-    enqueue(engine, payload, clock)
-    settled = bank.settle()
+    settled = bank.tasks.settle()
     assert (settled.created, len(settled.failed)) == (1, 1)
     assert "payload cannot be read" in next(iter(settled.failed.values()))
     assert states(engine) == [TaskState.DONE, TaskState.PENDING]
@@ -313,39 +309,41 @@ def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> N
     engine = opened(reply, settings(on_model_failure="queue", chunk_characters=60))
     bank = engine.bank("alice")
     assert len(bank.retain(TALK).queued) == 2
-    settled = bank.settle()
+    settled = bank.tasks.settle()
     assert (settled.created, len(settled.done)) == (1, 1)
-    assert "KeyError: 'context_length_exceeded'" in bank.tasks()[0].reason
+    assert "KeyError: 'context_length_exceeded'" in bank.tasks.list()[0].reason
 
 
 def test_a_killed_process_task_is_taken_again_once_its_lease_ends(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:
     """A kill between lease and commit delays the task by its lease, and repeats nothing that was written."""
-    engine = opened([DOWN], path=tmp_path)
-    engine.bank("alice").retain(TALK)
-    ledger, now = engine.asynchronous._tools.ledger, clock.now()
-    assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
-    engine.close()
+    with opened([DOWN], path=tmp_path) as engine:
+        engine.bank("alice").retain(TALK)
+    now = clock.now()
+    with closing(SqliteLedger.open(tmp_path)) as ledger:
+        assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
     engine = opened([{"facts": [KAYAK]}], path=tmp_path)
     bank = engine.bank("alice")
-    assert (bank.settle().done, states(engine)) == ((), [TaskState.LEASED])
+    assert (bank.tasks.settle().done, states(engine)) == ((), [TaskState.LEASED])
     clock.advance(LEASE)
-    assert (bank.settle().created, states(engine)) == (1, [TaskState.DONE])
-    assert bank.tasks()[0].payload == ""
+    assert (bank.tasks.settle().created, states(engine)) == (1, [TaskState.DONE])
+    assert bank.tasks.list()[0].payload == ""
 
 
-def test_a_task_that_kills_its_process_each_time_is_given_up(opened: Opened, clock: FrozenClock) -> None:
+def test_a_task_that_kills_its_process_each_time_is_given_up(
+    opened: Opened, clock: FrozenClock, tmp_path: Path
+) -> None:
     """Leases that end without an outcome count as attempts, so a crash loop ends."""
-    engine = opened([DOWN])
-    bank = engine.bank("alice")
-    bank.retain(TALK)
-    ledger = engine.asynchronous._tools.ledger
-    for _ in range(MAX_ATTEMPTS):
-        now = clock.advance(LEASE)
-        assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
+    with opened([DOWN], path=tmp_path) as engine:
+        engine.bank("alice").retain(TALK)
+    with closing(SqliteLedger.open(tmp_path)) as ledger:
+        for _ in range(MAX_ATTEMPTS):
+            now = clock.advance(LEASE)
+            assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
     clock.advance(LEASE)
-    bank.settle()
+    engine = opened([], path=tmp_path)
+    engine.bank("alice").tasks.settle()
     assert states(engine) == [TaskState.DEAD]
 
 
@@ -359,7 +357,7 @@ def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: Froze
             raise DOWN
         if len(calls) == 2:  # while this model call runs, the lease ends and another settle does the task
             clock.advance(LEASE)
-            bank.settle()
+            bank.tasks.settle()
             return {"facts": [{**KAYAK, "what": "Alice bought a kayak that was red."}]}
         return {"facts": [KAYAK]}
 
@@ -367,7 +365,7 @@ def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: Froze
     engine = opened(reply)
     bank = engine.bank("alice")
     bank.retain(TALK)
-    settled = bank.settle()
+    settled = bank.tasks.settle()
     assert [unit.text for unit in units(engine)] == ["Alice bought a red kayak."]
     assert TaskClosed.__name__ in next(iter(settled.failed.values()))
     assert states(engine) == [TaskState.DONE]
@@ -379,7 +377,7 @@ def test_an_edited_message_is_not_extracted_in_its_old_wording(opened: Opened) -
     bank = engine.bank("alice")
     bank.retain(TALK[:1])
     bank.retain([replace(TALK[0], text="Yesterday I bought a blue canoe.", timestamp="2024-05-03T11:00")])
-    settled = bank.settle()
+    settled = bank.tasks.settle()
     assert (settled.created, len(settled.done)) == (0, 1)
     assert "replaced since" in settled.dropped[0].reason
     assert [unit.text for unit in units(engine)] == ["Alice bought a blue canoe."]
@@ -391,8 +389,10 @@ def test_without_a_model_passages_wait_on(opener: Any, tmp_path: Path) -> None:
     engine.bank("alice").retain(TALK)
     engine.close()
     engine = opener(tmp_path, config=QUEUE)
-    assert engine.bank("alice").settle().done == ()
-    assert [(task.state, task.attempts) for task in engine.bank("alice").tasks()] == [(TaskState.PENDING, 0)]
+    assert engine.bank("alice").tasks.settle().done == ()
+    assert [(task.state, task.attempts) for task in engine.bank("alice").tasks.list()] == [
+        (TaskState.PENDING, 0)
+    ]
 
 
 def test_nothing_runs_after_close(opened: Opened) -> None:
@@ -401,18 +401,17 @@ def test_nothing_runs_after_close(opened: Opened) -> None:
     bank = engine.bank("alice")
     bank.retain(TALK)
     engine.close()
-    for verb in (bank.settle, bank.tasks, bank.retry_parked):
+    for verb in (bank.tasks.settle, bank.tasks.list, bank.tasks.retry):
         with pytest.raises(EngineClosed):
             verb()
 
 
-def test_modes_and_guidelines_reach_the_model(opened: Opened) -> None:
+def test_modes_and_guidelines_reach_the_model(opener: Any) -> None:
     """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
     asked = {}
     for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):
         model = ScriptedModel([{"facts": [KAYAK]}])
-        engine = opened([], settings(extraction=mode, guidelines=guidelines))
-        engine.asynchronous._tools.llm._model._chat_model = model  # type: ignore[union-attr]
+        engine = opener(model=model, config=settings(extraction=mode, guidelines=guidelines))
         engine.bank("alice").retain(TALK)
         asked[mode] = str(model.prompts[0][0].text)
     assert "Concise and self-contained" in asked["concise"]

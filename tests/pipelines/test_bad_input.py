@@ -228,7 +228,7 @@ def test_another_embedder_is_refused_until_reindexed(opener: Any, tmp_path: Path
         bank.recall("plums")
     with pytest.raises(EmbedderMismatch, match="reindex"):
         bank.retain("Alice likes figs.")
-    assert bank.reindex() == 1
+    assert bank.maintenance.reindex() == 1
     assert bank.retain("Alice likes figs.").created == 1
     assert bank.recall("plums").units[0].unit.text == "Alice likes plums."
 

@@ -15,6 +15,7 @@ import pytest
 
 from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
 from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 KILLED = """
@@ -82,13 +83,9 @@ def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
     bank = light.bank("b")
     ids = [bank.retain_many([RetainItem(talk, thread=name, facts=flood) for name in "xyz"]).items[1].result]
     assert ids[0] is not None
-    ledger = light.asynchronous._tools.ledger
-    rows = ledger.row_ids("b", ids[0].unit_ids)
-    edges = ledger.graph("b", 0)[1]
-    causal = [
-        (s, t) for s, t, code in zip(edges.sources, edges.targets, edges.codes, strict=True) if code >= 2
-    ]
-    assert (rows[ids[0].unit_ids[1]], rows[ids[0].unit_ids[0]]) in causal
+    links = archived_rows(bank.archive.export, "link")
+    causal = [(link["source"], link["target"]) for link in links if link["code"] >= 2]
+    assert (ids[0].unit_ids[1], ids[0].unit_ids[0]) in causal
     assert len(causal) == 3
 
 

@@ -82,7 +82,7 @@ def test_the_log_says_why(light: Hindsight) -> None:
     bank = light.bank("boats")
     removed = bank.retain(Document(PADDLE, id="d", timestamp=MAY)).unit_ids[0]
     bank.retain(Document(KAYAK, id="d", timestamp=JUNE))
-    log = light.asynchronous._tools.ledger.validity("boats", removed)
+    log = bank.history(removed)
     assert [(event.kind.value, event.reason, event.effective_at) for event in log] == [
         ("closed", "document changed", JUNE)
     ]

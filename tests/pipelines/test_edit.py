@@ -52,7 +52,7 @@ def test_an_edit_is_audited_without_the_old_text(light: Hindsight) -> None:
     first, _ = bank.retain(TALK).unit_ids
     bank.edit(first, text="Alice rented a bicycle.")
     bank.edit(first, tags=["x"])
-    assert [fields for _, fields in bank.edits(first)] == [("text",), ("tags",)]
+    assert [fields for _, fields in bank.maintenance.edits(first)] == [("text",), ("tags",)]
     assert bank.retain(TALK).created == 0
     assert bank.get(first).text == "Alice rented a bicycle."
 
@@ -77,12 +77,12 @@ def test_a_senseless_edit_is_refused(light: Hindsight, changes: Any) -> None:
     before = bank.get(first)
     with pytest.raises(InvalidRequest):
         bank.edit(first, **changes)
-    assert (bank.get(first), bank.edits(first)) == (before, [])
+    assert (bank.get(first), bank.maintenance.edits(first)) == (before, [])
 
 
 def test_an_unknown_id_is_named(light: Hindsight) -> None:
     """Asking for, or correcting, a memory that is not there names the id."""
     bank = light.bank("alice")
-    for call in (bank.get, bank.edits, lambda key: bank.edit(key, text="x")):
+    for call in (bank.get, bank.maintenance.edits, lambda key: bank.edit(key, text="x")):
         with pytest.raises(InvalidRequest, match="nobody"):
             call("nobody")

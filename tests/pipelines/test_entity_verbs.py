@@ -33,7 +33,7 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def names(bank: MemoryBank) -> dict[str, int]:
-    return {entity.name: entity.mentions for entity in bank.entities() if entity.name != "Narrator"}
+    return {entity.name: entity.mentions for entity in bank.entities.list() if entity.name != "Narrator"}
 
 
 def about(bank: MemoryBank, query: str) -> dict[str, tuple[str, ...]]:
@@ -43,22 +43,22 @@ def about(bank: MemoryBank, query: str) -> dict[str, tuple[str, ...]]:
 def test_entities_are_listed(bank: MemoryBank) -> None:
     """Entities come with type, names and mention counts, the most mentioned first; a prefix narrows them."""
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
-    assert [(e.name, e.names) for e in bank.entities("ROB")] == [("Robert Miller", ("robert miller",))]
-    assert len(bank.entities(limit=2)) == 2
+    assert [(e.name, e.names) for e in bank.entities.list("ROB")] == [("Robert Miller", ("robert miller",))]
+    assert len(bank.entities.list(limit=2)) == 2
     with pytest.raises(InvalidRequest, match="limit"):
-        bank.entities(limit=0)
+        bank.entities.list(limit=0)
 
 
 def test_two_merged_entities_are_one_and_can_be_parted(bank: MemoryBank) -> None:
     """After a merge both names mean one entity, in memories, graph and later retains; undo puts all back."""
     before = names(bank), about(bank, "rope in Lisbon")
-    change = bank.merge_entities("Robert Miller", "Bob")
+    change = bank.entities.merge("Robert Miller", "Bob")
     assert names(bank) == {"Robert Miller": 3, "Thunder": 2, "Lisbon": 1}
     assert "Robert Miller" in next(iter(about(bank, "rope in Lisbon").values()))
-    bank.undo_entity_change(change.id)
+    bank.entities.undo(change.id)
     assert (names(bank), about(bank, "rope in Lisbon")) == before
-    assert [c.undone for c in bank.entity_changes()] == [True]
-    bank.merge_entities("Robert Miller", "Bob")
+    assert [c.undone for c in bank.entities.changes()] == [True]
+    bank.entities.merge("Robert Miller", "Bob")
     said(bank, "Bob sold the Thunder.")
     assert names(bank)["Robert Miller"] == 4
 
@@ -67,71 +67,71 @@ def test_the_graph_follows_a_merge(bank: MemoryBank) -> None:
     """What the graph knows of an entity's memories changes with the merge and with its undoing, without reopening."""
 
     def degrees() -> list[int]:
-        view = bank.asynchronous._projection.view()
-        rows = view.ledger.entity_rows("b", [entity.id for entity in bank.entities()])
+        view = bank.asynchronous._context.projection.view()
+        rows = view.ledger.entity_rows("b", [entity.id for entity in bank.entities.list()])
         counts = {key: int(view.graph.degrees(np.array([row]))[0]) for key, row in rows.items()}
-        return [counts[entity.id] for entity in bank.entities()]
+        return [counts[entity.id] for entity in bank.entities.list()]
 
-    assert degrees() == [entity.mentions for entity in bank.entities()]
-    change = bank.merge_entities("Robert Miller", "Bob")
-    assert degrees() == [entity.mentions for entity in bank.entities()]
-    bank.undo_entity_change(change.id)
-    assert degrees() == [entity.mentions for entity in bank.entities()]
+    assert degrees() == [entity.mentions for entity in bank.entities.list()]
+    change = bank.entities.merge("Robert Miller", "Bob")
+    assert degrees() == [entity.mentions for entity in bank.entities.list()]
+    bank.entities.undo(change.id)
+    assert degrees() == [entity.mentions for entity in bank.entities.list()]
 
 
 def test_a_split_stays_split(bank: MemoryBank) -> None:
     """A name split off takes its mentions along, and later mentions of it go to the new entity."""
-    merged = bank.merge_entities("Robert Miller", "Bob")
-    change = bank.split_entity("Robert Miller", names=["Bob"])
+    merged = bank.entities.merge("Robert Miller", "Bob")
+    change = bank.entities.split("Robert Miller", names=["Bob"])
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
     said(bank, "Bob sold the Thunder.", "Robert Miller wept.")
     assert (names(bank)["Bob"], names(bank)["Robert Miller"]) == (3, 2)
     with pytest.raises(InvalidRequest, match=f"change {change.id} stands on it"):
-        bank.undo_entity_change(merged.id)
-    bank.undo_entity_change(change.id)
+        bank.entities.undo(merged.id)
+    bank.entities.undo(change.id)
     assert names(bank)["Robert Miller"] == 5
 
 
 def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
     """A nickname given by hand resolves to its entity from then on, and no more once undone."""
-    change = bank.alias("Robert Miller", "Captain")
+    change = bank.entities.alias("Robert Miller", "Captain")
     said(bank, "Captain steered the Thunder.")
     assert names(bank)["Robert Miller"] == 2
-    bank.undo_entity_change(change.id)
-    assert [(c.kind, c.undone) for c in bank.entity_changes()] == [("alias", True)]
+    bank.entities.undo(change.id)
+    assert [(c.kind, c.undone) for c in bank.entities.changes()] == [("alias", True)]
     said(bank, "Captain slept.")
     assert (names(bank)["Robert Miller"], names(bank)["Captain"]) == (2, 1)
-    with pytest.raises(InvalidRequest, match="merge_entities"):
-        bank.alias("Robert Miller", "Bob")
+    with pytest.raises(InvalidRequest, match=r"entities\.merge"):
+        bank.entities.alias("Robert Miller", "Bob")
 
 
 def test_changes_survive_reopening(opener: Any, tmp_path: Any) -> None:
     """The audit log and what was changed are in the ledger."""
     with opener(tmp_path) as engine:
         said(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")
-        change = engine.bank("b").merge_entities("Robert Miller", "Bob")
+        change = engine.bank("b").entities.merge("Robert Miller", "Bob")
     bank = opener(tmp_path).bank("b")
-    assert bank.entity_changes() == [change]
+    assert bank.entities.changes() == [change]
     assert names(bank) == {"Robert Miller": 2}
-    bank.undo_entity_change(change.id)
+    bank.entities.undo(change.id)
     assert names(bank) == {"Robert Miller": 1, "Bob": 1}
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda bank: bank.merge_entities("Bob", "Nobody"),
-        lambda bank: bank.merge_entities("Bob", "bob"),
-        lambda bank: bank.split_entity("Bob", names=["Bob"]),
-        lambda bank: bank.split_entity("Bob", names=["Rob"]),
-        lambda bank: bank.split_entity("Bob", names="Bob"),
-        lambda bank: bank.alias("Bob", "  "),
-        lambda bank: bank.undo_entity_change(77),
+        lambda bank: bank.entities.merge("Bob", "Nobody"),
+        lambda bank: bank.entities.merge("Bob", "bob"),
+        lambda bank: bank.entities.split("Bob", names=["Bob"]),
+        lambda bank: bank.entities.split("Bob", names=["Rob"]),
+        lambda bank: bank.entities.split("Bob", names="Bob"),
+        lambda bank: bank.entities.alias("Bob", "  "),
+        lambda bank: bank.entities.undo(77),
     ],
 )
 def test_what_cannot_be_done_changes_nothing(bank: MemoryBank, call: Any) -> None:
     """A change that makes no sense is refused with its reason, and nobody is somebody else afterwards."""
-    before = bank.entities()
+    before = bank.entities.list()
     with pytest.raises(InvalidRequest):
         call(bank)
-    assert bank.entities() == before
+    assert bank.entities.list() == before

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, MemoryUnit, UnitPage
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 LIGHT = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
@@ -66,9 +67,8 @@ def bank(light: Hindsight) -> MemoryBank:
 
 def everything(bank: MemoryBank) -> list[MemoryUnit]:
     """All units, closed ones included, by the ledger's own rows, in the promised order."""
-    ledger = bank.asynchronous._tools.ledger
-    stored = ledger.units(bank.name, ledger.columns(bank.name, 0).ids)
-    return [stored[row] for row in sorted(stored, key=lambda row: (begins(stored[row]), row))]
+    stored = [bank.get(row["unit_id"]) for row in archived_rows(bank.archive.export, "unit")]
+    return sorted(stored, key=begins)
 
 
 def test_every_filter_agrees_with_brute_force(bank: MemoryBank) -> None:
@@ -127,14 +127,14 @@ def test_an_entity_of_two_thousand_memories_is_listed_completely(light: Hindsigh
         {"what": f"Mia note {n}", "entities": [{"text": "Mia Wong", "type": "PERSON"}]} for n in range(2000)
     ] + [{"what": f"Jo note {n}", "entities": [{"text": "Jo Park", "type": "PERSON"}]} for n in range(300)]
     tell(bank, "t", rows)
-    bank.alias("Mia Wong", "Mimi")
-    (mia,) = bank.entities("mia")
+    bank.entities.alias("Mia Wong", "Mimi")
+    (mia,) = bank.entities.list("mia")
     for name in ("Mia Wong", "mimi", mia.id):
         texts = listed(bank, 300, entity=name)
         assert (len(texts), set(texts)) == (2000, {f"Mia note {n}" for n in range(2000)})
     first = bank.units(entity="Mia Wong", limit=10)
     assert bank.units(entity="mimi", limit=10, cursor=first.cursor).total == 2000
-    bank.merge_entities("Mia Wong", "Jo Park")
+    bank.entities.merge("Mia Wong", "Jo Park")
     assert bank.units(entity="Mia Wong").total == 2300
 
 

@@ -16,6 +16,7 @@ from hindsight_integrations import (
     MemoryBank,
     Message,
 )
+from hindsight_integrations.backends.ledger.sqlite import connections
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.testing.doubles import HashEmbedder
 
@@ -136,7 +137,7 @@ def test_an_entity_goes_with_all_that_mentions_it(light: Hindsight) -> None:
     bank.retain([*OTHERS, SECRET])
     receipt = bank.forget(entity="bob")
     assert receipt.counts["units"] == 20
-    assert [e.name for e in bank.entities("bob")] == []
+    assert [e.name for e in bank.entities.list("bob")] == []
     assert not any("Bob" in text for text in texts(bank, "Bob plums"))
     assert any(TOKEN in text for text in texts(bank, TOKEN))
 
@@ -158,7 +159,7 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Any, tmp_path: P
     bank.retain([*OTHERS, SECRET])
     receipt = bank.forget(everything=True)
     assert receipt.counts["units"] == len(OTHERS) + 1
-    assert (bank.count(), bank.recall("kayak").units, bank.entities()) == (0, (), [])
+    assert (bank.count(), bank.recall("kayak").units, bank.entities.list()) == (0, (), [])
     assert (
         files_with(tmp_path / "data", TOKEN.encode()) == files_with(tmp_path / "data", b"quendolyn") == set()
     )
@@ -229,10 +230,13 @@ def test_large_collections_are_cleaned_too(opener: Any, tmp_path: Path) -> None:
     assert engine.doctor().failures == {}
 
 
-def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(opener: Any, tmp_path: Path) -> None:
+def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
+    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While another process reads the old state its files cannot be emptied; the next forget or open does it."""
     import sqlite3
 
+    monkeypatch.setattr(connections, "BUSY_MILLISECONDS", 50)
     engine = opener(tmp_path, config=HindsightConfig(storage=LIGHT))
     bank = engine.bank("alice")
     (secret,) = bank.retain([SECRET]).unit_ids
@@ -240,7 +244,6 @@ def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(opener:
     reader = sqlite3.connect(f"file:{tmp_path / 'ledger.sqlite'}?mode=ro", uri=True)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM units").fetchone()
-    engine.asynchronous._tools.ledger._connections._main.execute("PRAGMA busy_timeout = 50")
     assert bank.forget(unit=secret).files_clean is False
     reader.close()
     engine.close()

@@ -268,7 +268,7 @@ def test_observations_of_the_entities_met_come_in_their_own_budget(bank: MemoryB
         "Alice Chen and Bob Okafor trust each other.",
     ]
     assert [item.text for item in found.entities[1].observations] == ["Bob Okafor rides in pairs."]
-    assert found.entities[0].id == bank.entities("alice")[0].id
+    assert found.entities[0].id == bank.entities.list("alice")[0].id
     assert found.tokens == sum(item.unit.tokens for item in found.units)
     for budget in range(1, 40, 3):
         shown = bank.recall("who repairs bicycles?", k=2, include_entities=True, max_entity_tokens=budget)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.model.results import RecalledUnit, RetainResult
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
@@ -195,16 +198,16 @@ def test_two_withdrawals_of_the_same_part_are_told_once(light: Hindsight) -> Non
     assert item.amendments[0].by_unit == first
 
 
-def test_a_withdrawal_without_words_is_told_by_its_memory(light: Hindsight) -> None:
+def test_a_withdrawal_without_words_is_told_by_its_memory(opener: Any, tmp_path: Path) -> None:
     """An amendment whose reason is empty, as another writer may leave it, shows the text of the memory that made it."""
-    bank = light.bank("alice")
-    (email,) = say(bank, 1, EMAIL).unit_ids
     removal = "User removed Bo Chen from the email"
-    (later,) = say(bank, 3, removal).unit_ids
+    with opener(tmp_path) as engine:
+        (email,) = say(engine.bank("alice"), 1, EMAIL).unit_ids
+        (later,) = say(engine.bank("alice"), 3, removal).unit_ids
     event = ValidityEvent(email, ValidityKind.AMENDED, datetime(2024, 5, 3, tzinfo=UTC), later)
-    ledger = bank.asynchronous._tools.ledger  # no verb of the bank writes such an event
-    ledger.commit(WriteSet(bank.name, ledger.revision(bank.name), events=(event,)))
-    say(bank, 4, "User had soup")  # the next write shows it
+    with closing(SqliteLedger.open(tmp_path)) as ledger:  # no verb of the bank writes such an event
+        ledger.commit(WriteSet("alice", ledger.revision("alice"), events=(event,)))
+    bank = opener(tmp_path).bank("alice")
     (item,) = [item for item in bank.recall("budget email recipients").units if item.unit.id == email]
     assert [part.statement for part in item.amendments] == [removal]
     assert item.text == f"{EMAIL} [Partly withdrawn later: {removal}]"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.tempr.retain import link_turn
 from hindsight_integrations.tempr.retain.degrees import within_degree
 from hindsight_integrations.tempr.retain.linking import Pair
+from hindsight_integrations.testing.archived import archived_rows
 
 PAIRS = st.lists(
     st.builds(Pair, st.integers(0, 9), st.integers(0, 4), st.floats(0, 1)), max_size=40, unique=True
@@ -33,6 +34,6 @@ def test_a_fact_everybody_repeats_stays_within_its_degree(light: Any, monkeypatc
     bank = light.bank("b")
     for turn in range(30):
         bank.retain(f"The red kayak lies in the old shed, {turn}.")
-    edges = light.asynchronous._tools.ledger.graph("b", 0)[1]
-    ends = [*edges.sources[edges.codes == 1].tolist(), *edges.targets[edges.codes == 1].tolist()]
+    semantic = [link for link in archived_rows(bank.archive.export, "link") if link["code"] == 1]
+    ends = [link[end] for link in semantic for end in ("source", "target")]
     assert 5 < max(ends.count(end) for end in set(ends)) <= 7

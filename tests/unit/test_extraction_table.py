@@ -15,7 +15,6 @@ import pytest
 from hindsight_integrations import Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.ports.arrays import NEVER
 from hindsight_integrations.tempr.retain.extraction.screening import repeats_endlessly, variety
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -213,10 +212,7 @@ def opened(answers: list[Any]) -> tuple[Hindsight, ScriptedModel, FrozenClock]:
 
 def remembered(engine: Hindsight) -> list[str]:
     """All valid texts but the one that was there before, which must be there still."""
-    ledger = engine.asynchronous._tools.ledger
-    columns = ledger.columns("alice", 0)
-    valid = columns.ids[columns.closed == NEVER]
-    texts = sorted(unit.text for unit in ledger.units("alice", valid).values())
+    texts = sorted(unit.text for unit in engine.bank("alice").iterate_units())
     assert "Bob likes tea." in texts
     texts.remove("Bob likes tea.")
     return texts
@@ -267,10 +263,10 @@ def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
         (parked,) = result.parked
         assert (result.created, parked.chunk, remembered(engine)) == (0, 0, [])
         assert "outside its schema" in parked.reason
-        assert [task.id for task in bank.tasks() if task.state is TaskState.PENDING] == [parked.task]
-        assert bank.settle().done == ()
-        assert bank.retry_parked() == 1
-        assert (bank.settle().done, model.calls) == ((parked.task,), 5)
+        assert [task.id for task in bank.tasks.list() if task.state is TaskState.PENDING] == [parked.task]
+        assert bank.tasks.settle().done == ()
+        assert bank.tasks.retry() == 1
+        assert (bank.tasks.settle().done, model.calls) == ((parked.task,), 5)
         assert remembered(engine) == sorted(BOTH)
         assert bank.retain(TALK).skipped_messages == 2
 

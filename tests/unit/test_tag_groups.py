@@ -21,7 +21,7 @@ from hindsight_integrations.search.columns import (
     tagged,
     updated,
 )
-from hindsight_integrations.validation.recall_request import checked_tag_groups
+from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 A, B = TagLeaf(("a",)), TagLeaf(("b",))
 OWN = {"untagged": "", "one of two": "a", "both": "ab", "both and more": "abc", "another": "c"}

@@ -86,7 +86,7 @@ def _parsed(line: str) -> Json:
 
 def _check_header(header: Json) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InvalidRequest("archive", "it is no hindsight archive", "Pass a file made by export_archive.")
+        raise InvalidRequest("archive", "it is no hindsight archive", "Pass a file made by archive.export.")
     version = header.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InvalidRequest(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from hindsight_integrations.bank import AsyncMemoryBank, Tools
+from hindsight_integrations.bank import AsyncMemoryBank, BankContext, Tools
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.ports.ledger import BankHeader
 from hindsight_integrations.search.projection import BankProjection, Indexes
@@ -75,7 +75,7 @@ class Engine:
         projection = await self._tools.workers.write(
             self._open, checked, create and not self._tools.read_only
         )
-        return AsyncMemoryBank(checked, projection, self._tools)
+        return AsyncMemoryBank(BankContext(checked, projection, self._tools))
 
     async def banks(self) -> list[str]:
         """Names of all banks, sorted."""

@@ -64,7 +64,7 @@ def create_retain_node(
     return RunnableLambda(retain, afunc=aretain, name="retain")
 
 
-def create_recall_node(  # noqa: PLR0913 - keyword-only options, most of them recall's own
+def create_recall_node(
     memory: AnyMemory,
     *,
     bank: BankName | None = None,

@@ -78,7 +78,7 @@ class EntityChange:
     """One audited change of entities.
 
     Attributes:
-        id: what `undo_entity_change` takes.
+        id: what `entities.undo` takes.
         kind: merge, split or alias.
         entity_id: the entity kept, split or given another name.
         other_id: the entity merged into it or split from it; empty for an alias.

@@ -17,7 +17,7 @@ class TaskKind(StrEnum):
 
 
 class TaskState(StrEnum):
-    """Where a task stands. PENDING and LEASED ones are still to be done; a DEAD one waits for `retry_parked`."""
+    """Where a task stands. PENDING and LEASED ones are still to be done; a DEAD one waits for `tasks.retry`."""
 
     PENDING = "pending"
     LEASED = "leased"

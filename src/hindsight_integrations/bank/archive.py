@@ -1,4 +1,4 @@
-"""A bank as one portable file: export and import."""
+"""`bank.archive`: the whole bank as one portable file, out and in."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import IO
 
 from hindsight_integrations.bank.archive_file import read_archive, write_archive
-from hindsight_integrations.bank.core import BankCore
+from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import InvalidRequest
 
 Target = str | Path | IO[str]
 
 
-class ArchiveVerbs(BankCore):
-    """The verbs that carry a bank from one place to another."""
+class AsyncArchive(BankVerbs):
+    """The bank carried from one place to another."""
 
-    async def export_archive(self, target: Target) -> int:
+    namespace = "archive"
+
+    async def export(self, target: Target) -> int:
         """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys.
 
         Streams, so the size of the bank does not matter. A file that is there already is replaced only once the archive
@@ -33,9 +35,10 @@ class ArchiveVerbs(BankCore):
         Raises:
             OSError: the file cannot be written.
         """
-        return await self._tools.workers.read(self._export, target)
+        return await self._context.tools.workers.read(self._export, target)
 
-    async def import_archive(self, source: Target) -> int:
+    @writes
+    async def load(self, source: Target) -> int:
         """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile.
 
         All or nothing: an archive that is damaged, cut short or of a newer version leaves the bank empty.
@@ -47,23 +50,23 @@ class ArchiveVerbs(BankCore):
             How many memories it holds.
 
         Raises:
-            InvalidRequest: the bank is not empty, or the archive cannot be used.
+            InvalidRequest: the bank is not empty, the archive cannot be used, or the engine was opened read-only.
             EmbedderMismatch: its vectors were made by another embedder than the engine's.
             OSError: the file cannot be read.
         """
-        self._check_writable("import_archive")
-        return await self._tools.workers.write(self._import, source)
+        return await self._context.tools.workers.write(self._load, source)
 
     def _export(self, target: Target) -> int:
-        with _writing(target) as file, closing(self._tools.ledger.archive_rows(self._name)) as rows:
+        rows = self._context.tools.ledger.archive_rows(self._context.name)
+        with _writing(target) as file, closing(rows):
             return write_archive(file, rows)
 
-    def _import(self, source: Target) -> int:
-        given = self._tools.embedder.identity
+    def _load(self, source: Target) -> int:
+        bank, tools = self._context, self._context.tools
         with _reading(source) as file:
-            rows = read_archive(file, bank=self._name, embedder=given)
-            count = self._tools.ledger.restore_rows(self._name, rows)
-        self._projection.catch_up()
+            rows = read_archive(file, bank=bank.name, embedder=tools.embedder.identity)
+            count = tools.ledger.restore_rows(bank.name, rows)
+        bank.projection.catch_up()
         return count
 
 

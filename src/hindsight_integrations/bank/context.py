@@ -1,0 +1,166 @@
+"""What all verbs of a bank share: its name, its projection and the engine's tools; and the guard of verbs that write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import wraps
+from typing import ClassVar, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.config import HindsightConfig
+from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.ports.time_parser import TimeParser
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.prepare import RetainTools
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What an engine gives its banks to work with.
+
+    Attributes:
+        read_only: no verb that writes is allowed.
+    """
+
+    ledger: Ledger
+    embedder: Embedder
+    reranker: Reranker | None
+    model: LanguageModel | None
+    llm: LLMExtractor | None
+    tokens: TokenCounter
+    clock: Clock
+    workers: Workers
+    config: HindsightConfig
+    zone: tzinfo
+    read_only: bool
+    in_flight: InFlight = field(default_factory=InFlight)
+    time_parser: TimeParser | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BankContext:
+    """One open bank: what its verbs work on.
+
+    Attributes:
+        name: the bank's id.
+        projection: its indexes and columns.
+        tools: the engine's.
+    """
+
+    name: str
+    projection: BankProjection
+    tools: Tools
+
+    async def current_view(self) -> BankView:
+        """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first.
+
+        Raises:
+            EmbedderMismatch: another embedder made the bank's vectors.
+        """
+        self.tools.workers.check_open()
+        view = self.projection.view()
+        if self.projection.unsettled(view) or (self.tools.read_only and self.projection.behind()):
+            await self.tools.workers.write(self.projection.catch_up)
+            view = self.projection.view()
+        if len(view.columns):
+            await self.tools.workers.read(self.check_embedder)
+        return view
+
+    def check_embedder(self) -> None:
+        """Refuse to compare vectors of two embedders.
+
+        Raises:
+            EmbedderMismatch: another embedder made the bank's vectors.
+        """
+        stored = self.tools.ledger.bank(self.name, create=False).embedder
+        given = self.tools.embedder.identity
+        if stored is not None and not stored.matches(given):
+            raise EmbedderMismatch(self.name, str(stored), str(given))
+
+    def claim_embedder(self) -> None:
+        """On the first retain the bank remembers who makes its vectors; later ones must be the same.
+
+        Raises:
+            EmbedderMismatch: another embedder made the bank's vectors.
+        """
+        self.check_embedder()
+        ledger = self.tools.ledger
+        if ledger.bank(self.name, create=False).embedder is None:
+            nothing = np.empty(0, np.int64)
+            ledger.set_embedder(
+                self.name, self.tools.embedder.identity, nothing, np.empty((0, 0), np.float32)
+            )
+            self.projection.catch_up()
+
+    def retain_tools(self) -> RetainTools:
+        """What the retain pipeline needs."""
+        tools = self.tools
+        return RetainTools(
+            projector=self.projection,
+            embedder=tools.embedder,
+            tokens=tools.tokens,
+            llm=tools.llm,
+            workers=tools.workers,
+            clock=tools.clock,
+            in_flight=tools.in_flight,
+            time_languages=tools.config.time_languages,
+        )
+
+    def recall_tools(self) -> RecallTools:
+        """What the recall pipeline needs."""
+        tools = self.tools
+        return RecallTools(
+            embedder=tools.embedder,
+            reranker=tools.reranker,
+            tokens=tools.tokens,
+            workers=tools.workers,
+            config=tools.config.recall,
+            zone=tools.zone,
+            time_parser=tools.time_parser,
+            time_languages=tools.config.time_languages,
+        )
+
+
+class BankVerbs:
+    """Verbs of one bank: the bank itself, or a namespace of it."""
+
+    namespace: ClassVar[str] = ""
+    """The attribute of the bank under which they are called; empty for the bank's own."""
+
+    def __init__(self, context: BankContext) -> None:
+        self._context = context
+
+
+Verbs = TypeVar("Verbs", bound=BankVerbs)
+
+
+def writes(
+    verb: Callable[Concatenate[Verbs, P], Awaitable[R]],
+) -> Callable[Concatenate[Verbs, P], Awaitable[R]]:
+    """A verb that a read-only engine refuses before anything else is looked at, naming the verb."""
+
+    @wraps(verb)
+    async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._context.tools.read_only:
+            called = ".".join(filter(None, (self.namespace, verb.__name__)))
+            raise InvalidRequest(called, "the engine was opened read-only", "Open it without read_only=True.")
+        return await verb(self, *args, **kwargs)
+
+    return guarded

@@ -1,0 +1,190 @@
+"""The bank's verbs that list completely, where recall returns the best: units, iterate_units, records, aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.bank.entities import MAX_NAME, entity_named
+from hindsight_integrations.choices import choice
+from hindsight_integrations.model.pages import UnitPage
+from hindsight_integrations.model.records import Aggregate, Aggregation
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.tempr.listing.records import aggregate, find_records
+from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
+from hindsight_integrations.validation.arguments import Window, checked_as_of, checked_types, checked_window
+from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
+
+LARGEST_PAGE = 10_000
+UNITS_A_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that masks cost little
+
+
+class ListingVerbs(BankVerbs):
+    """Verbs that give everything that matches; nothing is ranked or cut."""
+
+    async def units(
+        self,
+        *,
+        entity: str | None = None,
+        types: Iterable[FactType | str] = tuple(FactType),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        include_invalidated: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> UnitPage:
+        """Every memory that matches, a page at a time, in order of when it happened (else was mentioned), oldest first.
+
+        Following the cursors gives each memory that was there at the first page once, whatever is retained meanwhile;
+        what is retained later is for the next enumeration. A page shows what is valid when it is read: a memory closed in
+        between is missing, unless `include_invalidated`. One whose time `edit` corrects in between may come twice or not.
+
+        Args:
+            entity: name or id of an entity they mention; None means any.
+            types: networks to list.
+            window: (start, end): what happened or was mentioned in it.
+            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+            tags: visibility tags; none means any memory.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
+            include_invalidated: also list what is no longer valid; with `as_of`, all that had been mentioned by then.
+            limit: at most this many on the page, up to 10,000.
+            cursor: of the page before; None for the first.
+
+        Raises:
+            InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
+        """
+        read, zone = self._context.tools.workers.read, self._context.tools.zone
+        wanted = UnitFilter(
+            types=tuple(sorted(set(checked_types(types)))),
+            window=checked_window(window, zone),
+            as_of=checked_as_of(as_of, zone),
+            tags=checked_tags(tags),
+            tags_match=choice(TagsMatch, tags_match, "tags_match"),
+            include_invalidated=bool(include_invalidated),
+        )
+        most = checked_count(limit, "limit", most=LARGEST_PAGE)
+        view, mentioning = await self._context.current_view(), None
+        if entity is not None:
+            entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
+            wanted = replace(wanted, entity=entity_id)
+        after = None if cursor is None else place_of(cursor, self._context.name, wanted)
+        return await read(find_page, view, wanted, mentioning, after=after, limit=most)
+
+    async def iterate_units(
+        self,
+        *,
+        entity: str | None = None,
+        types: Iterable[FactType | str] = tuple(FactType),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        include_invalidated: bool = False,
+    ) -> AsyncIterator[MemoryUnit]:
+        """Every memory that matches, one after the other; see `units` for the order and the errors.
+
+        Args:
+            entity: as in `units`.
+            types: as in `units`.
+            window: as in `units`.
+            as_of: as in `units`.
+            tags: as in `units`.
+            tags_match: as in `units`.
+            include_invalidated: as in `units`.
+        """
+        networks, labels, cursor = checked_types(types), checked_tags(tags), None
+        while True:
+            page = await self.units(
+                entity=entity,
+                types=networks,
+                window=window,
+                as_of=as_of,
+                tags=labels,
+                tags_match=tags_match,
+                include_invalidated=include_invalidated,
+                limit=UNITS_A_PAGE,
+                cursor=cursor,
+            )
+            for unit in page.units:
+                yield unit
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    async def records(
+        self,
+        *,
+        kind: str | None = None,
+        category: str | None = None,
+        unit: str | None = None,
+        window: Window = None,
+        as_of: datetime | str | None = None,
+    ) -> list[MemoryUnit]:
+        """Every memory with a record of this kind, in order of time. Nothing is ranked or cut.
+
+        Args:
+            kind: "expense", "steps", "todo", ...; None means any.
+            category: the finer sort, "coffee"; None means any.
+            unit: of the values, "USD"; None means any.
+            window: (start, end) of when it happened, or was mentioned if it has no time of its own.
+            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+
+        Raises:
+            InvalidRequest: a time cannot be read.
+        """
+        tools = self._context.tools
+        found = await tools.workers.read(
+            find_records,
+            await self._context.current_view(),
+            kind=kind,
+            category=category,
+            window=checked_window(window, tools.zone),
+            as_of=checked_as_of(as_of, tools.zone),
+        )
+        return [item for item in found if unit is None or (item.record and item.record.unit == unit)]
+
+    async def aggregate(
+        self,
+        how: Aggregation | str,
+        *,
+        kind: str | None = None,
+        category: str | None = None,
+        unit: str | None = None,
+        window: Window = None,
+        as_of: datetime | str | None = None,
+    ) -> Aggregate:
+        """One exact value over records, with the memories that entered it.
+
+        Args:
+            how: sum, count, mean, min, max or last.
+            kind: as in `records`.
+            category: as in `records`.
+            unit: as in `records`.
+            window: as in `records`.
+            as_of: as in `records`.
+
+        Raises:
+            InvalidRequest: `how` is not known, or values in different units would be added or compared.
+        """
+        chosen = choice(Aggregation, how, "how")
+        found = await self.records(kind=kind, category=category, unit=unit, window=window, as_of=as_of)
+        return aggregate(found, chosen)
+
+    def _mentioning(self, name: str) -> tuple[str, IntArray]:
+        """An entity's id and the row ids of the units that mention it; read again if entities changed meanwhile."""
+        ledger, bank = self._context.tools.ledger, self._context.name
+        while True:
+            epoch = ledger.graph_epoch(bank)
+            entity = entity_named(self._context, name)
+            units = [unit for unit, _ in ledger.mention_texts(bank, entity.id)]
+            rows = ledger.row_ids(bank, units)
+            if ledger.graph_epoch(bank) == epoch:
+                return entity.id, np.fromiter(rows.values(), np.int64, len(rows))

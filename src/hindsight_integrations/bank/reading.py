@@ -1,0 +1,194 @@
+"""The bank's verbs that find and look: recall, reflect, get, history, count, profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.bank.unit_changes import stored_unit
+from hindsight_integrations.cara.reflect import reflect
+from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.requests import (
+    RECALLED_BY_DEFAULT,
+    Budget,
+    GivenGroup,
+    GivenScores,
+    RecallQuery,
+    TagsMatch,
+)
+from hindsight_integrations.model.results import RecallResult, Reflection
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
+from hindsight_integrations.tempr.recall.pipeline import recall
+from hindsight_integrations.validation.arguments import (
+    Moment,
+    Window,
+    checked_as_of,
+    checked_types,
+    checked_window,
+)
+from hindsight_integrations.validation.limits import (
+    MAX_QUERY,
+    checked_count,
+    checked_moment,
+    checked_tags,
+    checked_text,
+)
+from hindsight_integrations.validation.min_scores import checked_min_scores
+from hindsight_integrations.validation.tag_groups import checked_tag_groups
+
+MAX_UNITS = 10_000  # of one recall
+
+
+class ReadingVerbs(BankVerbs):
+    """Verbs that find memories, and look at one or at the bank."""
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 4096,
+        budget: Budget | str = Budget.MID,
+        types: Iterable[FactType | str] = RECALLED_BY_DEFAULT,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        query_timestamp: Moment = None,
+        include_invalidated: bool = False,
+        k: int | None = None,
+        min_scores: GivenScores = None,
+        include_entities: bool = False,
+        max_entity_tokens: int = 500,
+        include_chunks: bool = False,
+        max_chunk_tokens: int = 8192,
+        include_source_facts: bool = False,
+        max_source_fact_tokens: int = 4096,
+        trace: bool = False,
+    ) -> RecallResult:
+        """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
+
+        Args:
+            query: the question, up to 8,000 characters.
+            max_tokens: what the texts of the memories returned may cost together, 1 to 10,000,000.
+            budget: effort: low, mid or high; how many candidates are looked at, apart from what is returned.
+            types: networks to search: world, experience, opinion, observation; all but observations if left out.
+            tags: visibility tags; none means any memory.
+            tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
+                memories.
+            tag_groups: further conditions, all of which must hold, and `tags` too: {"tags": [...], "match":
+                "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr, TagNot.
+            window: (start, end) of the time the question is about; None means find it in the question.
+            as_of: a moment of conversation time; what was valid then. None means what is valid now.
+            query_timestamp: the moment from which "yesterday" and recency count; now if None.
+            include_invalidated: also return what is no longer valid, marked.
+            k: at most this many memories, 1 to 10,000; None means tokens alone decide.
+            min_scores: what a memory must reach at each stage that scores it; see `MinScores`.
+            include_entities: also return observations of the entities met.
+            max_entity_tokens: what those observations may cost.
+            include_chunks: also return the passages that the memories came from.
+            max_chunk_tokens: what those passages may cost.
+            include_source_facts: also return the facts on which observations among the memories stand.
+            max_source_fact_tokens: what those facts may cost.
+            trace: also record how every candidate fared; `RecallResult.explain` tells it.
+
+        Raises:
+            InvalidRequest: an option is out of range.
+            IndexOutOfStep: an index is broken and could not be healed.
+        """
+        tools = self._context.tools
+        entity_tokens = checked_count(max_entity_tokens, "max_entity_tokens")
+        chunk_tokens = checked_count(max_chunk_tokens, "max_chunk_tokens")
+        source_fact_tokens = checked_count(max_source_fact_tokens, "max_source_fact_tokens")
+        request = RecallQuery(
+            text=checked_text(query, "query", MAX_QUERY),
+            query_timestamp=as_utc(
+                checked_moment(query_timestamp, "query_timestamp") or tools.clock.now(), tools.zone
+            ),
+            max_tokens=checked_count(max_tokens, "max_tokens"),
+            budget=choice(Budget, budget, "budget"),
+            types=checked_types(types),
+            tags=checked_tags(tags),
+            tags_match=choice(TagsMatch, tags_match, "tags_match"),
+            window=checked_window(window, tools.zone),
+            as_of=checked_as_of(as_of, tools.zone),
+            include_invalidated=include_invalidated,
+            k=None if k is None else checked_count(k, "k", most=MAX_UNITS),
+            tag_groups=checked_tag_groups(tag_groups),
+            min_scores=checked_min_scores(min_scores),
+            entity_tokens=entity_tokens if include_entities else 0,
+            chunk_tokens=chunk_tokens if include_chunks else 0,
+            source_fact_tokens=source_fact_tokens if include_source_facts else 0,
+            trace=trace,
+        )
+        return await self._recalled(request)
+
+    async def reflect(self, query: str, *, max_tokens: int = 4096) -> Reflection:
+        """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
+
+        Without a model the answer is the best memories themselves, and `extractive` is True.
+
+        Args:
+            query: the question.
+            max_tokens: budget of the memories the answer may use.
+
+        Raises:
+            ModelError: the model failed; memory is unchanged.
+        """
+        profile = await self.profile()
+
+        async def recall_for(text: str) -> RecallResult:
+            return await self.recall(text, max_tokens=max_tokens)
+
+        return await reflect(query, recall_for, profile=profile, model=self._context.tools.model)
+
+    async def get(self, unit_id: str) -> MemoryUnit:
+        """One memory by its id, valid or not.
+
+        Args:
+            unit_id: the memory's id.
+
+        Raises:
+            InvalidRequest: the bank holds none of that id.
+        """
+        return await self._context.tools.workers.read(stored_unit, self._context, unit_id)
+
+    async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
+        """When a memory was closed, restored or amended, by which other memory and why; oldest first.
+
+        Args:
+            unit_id: the memory's id; one the bank does not know has no history.
+        """
+        tools = self._context.tools
+        return tuple(await tools.workers.read(tools.ledger.validity, self._context.name, unit_id))
+
+    async def count(self) -> int:
+        """How many memories the bank holds, those no longer valid included."""
+        tools = self._context.tools
+        return await tools.workers.read(tools.ledger.count, self._context.name)
+
+    async def profile(self) -> BankProfile:
+        """Who the agent behind this bank is."""
+        tools = self._context.tools
+        return (await tools.workers.read(tools.ledger.bank, self._context.name, create=False)).profile
+
+    async def _recalled(self, query: RecallQuery) -> RecallResult:
+        """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.
+
+        Such an answer may be half of one, and such a failure is none.
+        """
+        projection = self._context.projection
+        while True:
+            view = await self._context.current_view()
+            try:
+                found = await recall(query, view, self._context.recall_tools())
+            except StorageError:
+                if view.clearings == projection.clearings:
+                    raise
+                continue
+            if view.clearings == projection.clearings:
+                return found

@@ -1,0 +1,264 @@
+"""The bank's verbs that change it: retain, retain_many, edit, restore, forget, set_profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.bank.entities import entity_named
+from hindsight_integrations.bank.unit_changes import UnitChanges, corrected, restored
+from hindsight_integrations.errors import HindsightError, InvalidRequest
+from hindsight_integrations.model.bulk import BulkResult
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.requests import RetainItem
+from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.tempr.retain.bulk import Given, retain_many
+from hindsight_integrations.tempr.retain.pipeline import retain
+from hindsight_integrations.text.names import normalise_name
+from hindsight_integrations.validation.arguments import Window, checked_window
+from hindsight_integrations.validation.intake import Content
+from hindsight_integrations.validation.limits import (
+    checked_count,
+    checked_metadata,
+    checked_tags,
+    checked_text,
+)
+from hindsight_integrations.validation.retain_request import Source, retain_request
+
+BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
+
+
+class WritingVerbs(BankVerbs):
+    """Verbs that change the bank."""
+
+    @writes
+    async def retain(
+        self,
+        content: Content,
+        *,
+        context: str = "",
+        timestamp: datetime | str | float | None = None,
+        thread: str = "",
+        document_id: str | None = None,
+        entities: Sequence[str] = (),
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, object] | None = None,
+        facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None,
+        append: bool = False,
+    ) -> RetainResult:
+        """Remember a text, a document or the messages of a conversation.
+
+        Returns once every index has what was retained. The same input twice is one memory. A document retained again
+        with other text is brought up to date: passages that are still there are not read again, and what only the
+        removed ones said is closed. A message retained again with other text supersedes its earlier version.
+
+        A passage for which the model gives no usable answer waits as a task, named in the result; `tasks.settle` tries
+        again.
+
+        Args:
+            content: text, a Document, or messages: Message, dicts with role and content, or LangChain messages.
+            context: what this is, for extraction ("support chat").
+            timestamp: when it was said or written, for what carries no time of its own; now if None.
+            thread: the conversation; message ids are unique within it.
+            document_id: the caller's id of a plain text.
+            entities: names every memory of this call is about.
+            tags: visibility tags.
+            metadata: strings to keep with every memory.
+            facts: facts somebody else extracted from the content; None means extract them here.
+            append: add the text to the document of that id instead of replacing it; the same text with the same
+                timestamp is added once.
+
+        Raises:
+            InvalidRequest: the input is empty, over a limit or inconsistent, or the engine was opened read-only.
+            ModelError: extraction or embedding failed; memory is unchanged.
+        """
+        tools = self._context.tools
+        about = Source(timestamp, thread, document_id, context, entities, tags, metadata or {}, append)
+        bank = self._context.name
+        request = retain_request(content, about, facts, bank=bank, clock=tools.clock, zone=tools.zone)
+        await tools.workers.write(self._context.claim_embedder)
+        return await retain(request, self._context.retain_tools())
+
+    @writes
+    async def retain_many(
+        self,
+        items: Iterable[RetainItem],
+        *,
+        progress: Callable[[int, int], object] | None = None,
+        batch_size: int = BATCH_SIZE,
+    ) -> BulkResult:
+        """Remember many texts, documents and conversations: embedded and committed in batches.
+
+        One bad item does not stop the others: its error is in the result and nothing of it is stored. What is already
+        remembered is skipped, so that after a kill the same call does what is left.
+
+        Args:
+            items: what to retain; of two versions of one document or message the later one wins.
+            progress: called after each batch with the number of items done, and of all; what it raises stops the work.
+            batch_size: at most so many items a commit, 1 to 10,000.
+
+        Raises:
+            InvalidRequest: batch_size is out of range, an item is no RetainItem, or the engine was opened read-only.
+            EngineClosed: the engine was closed; batches committed before stay.
+        """
+        size = checked_count(batch_size, "batch_size", most=10_000)
+        requests = [self._request(item) for item in items]
+        tools = self._context.tools
+        await tools.workers.write(self._context.claim_embedder)
+        outcomes = await retain_many(
+            requests,
+            self._context.retain_tools(),
+            batch_size=size,
+            concurrent=tools.config.retain.concurrent_extractions,
+            progress=progress,
+        )
+        return BulkResult(tuple(outcomes))
+
+    @writes
+    async def edit(
+        self,
+        unit_id: str,
+        *,
+        text: str | None = None,
+        occurred: Interval | tuple[datetime | str, datetime | str] | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> MemoryUnit:
+        """Correct a memory in place; it keeps its id, its sources and its validity. What is None stays.
+
+        New text is embedded and indexed, and temporal and semantic links are made anew with text or time; causal links and
+        the entities it mentions stay as they are. The old text is not kept; `maintenance.edits` tells when what was
+        changed.
+
+        Args:
+            unit_id: which.
+            text: what it says.
+            occurred: when it happened: an Interval, or (start, end).
+            tags: its visibility tags.
+            metadata: its strings.
+
+        Raises:
+            InvalidRequest: the bank holds none of that id, nothing is to be changed, a value is over a limit, or the
+                engine was opened read-only.
+            ModelError: the text could not be embedded; the memory is unchanged.
+        """
+        tools = self._context.tools
+        changes = UnitChanges(
+            text=checked_text(text, "text") if text is not None else None,
+            occurred=occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.zone),
+            tags=checked_tags(tags) if tags is not None else None,
+            metadata=checked_metadata(metadata) if metadata is not None else None,
+        )
+        if not changes.fields:
+            raise InvalidRequest(
+                "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
+            )
+        return await tools.workers.write(corrected, self._context, unit_id, changes)
+
+    @writes
+    async def restore(self, unit_id: str) -> bool:
+        """Undo the closing of a memory: it is valid again from now on, and the log says so.
+
+        Args:
+            unit_id: the memory's id.
+
+        Returns:
+            False if it was valid already; nothing is written then.
+
+        Raises:
+            InvalidRequest: the bank has no such memory, or the engine was opened read-only.
+        """
+        return await self._context.tools.workers.write(restored, self._context, unit_id)
+
+    @writes
+    async def forget(
+        self,
+        *,
+        unit: str | None = None,
+        document: str | None = None,
+        entity: str | None = None,
+        window: Window = None,
+        everything: bool = False,
+    ) -> ForgetReceipt:
+        """Erase memories for good: from the ledger, from every index and from the files underneath.
+
+        With a memory go its vector, its links, what amends it, the passage it came from, waiting work that carries its
+        text, and entities and names that only it used. Messages it came from stay known by their hash, so that a replayed
+        conversation does not bring it back; `everything` forgets those too. To say that something is no longer true,
+        retain that instead: then history is kept.
+
+        Costs a rewrite of the ledger's files and of the bank's vector collection.
+
+        Args:
+            unit: id of one memory.
+            document: id of a document.
+            entity: name or id of an entity: it, and every memory that mentions it.
+            window: (start, end): what happened or was said in it.
+            everything: all memories of the bank; its name and profile stay.
+
+        Raises:
+            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id, or the engine was
+                opened read-only.
+        """
+        given = [each for each in (unit, document, entity, window, everything or None) if each is not None]
+        if len(given) != 1:
+            raise InvalidRequest(
+                "forget",
+                f"it was given {len(given)} things to forget",
+                "Pass exactly one of unit=, document=, entity=, window= and everything=True.",
+            )
+        tools = self._context.tools
+        erasure = Erasure(unit, document, entity, checked_window(window, tools.zone), everything)
+        return await tools.workers.write(self._erase, erasure)
+
+    async def set_profile(self, profile: BankProfile) -> None:
+        """Replace the profile: who the agent behind this bank is.
+
+        Args:
+            profile: the new one.
+        """
+        tools = self._context.tools
+        await tools.workers.write(tools.ledger.set_profile, self._context.name, profile)
+
+    def _request(self, item: RetainItem) -> Given:
+        """An item as a request, or the error that makes it none."""
+        if not isinstance(item, RetainItem):
+            raise InvalidRequest("items", f"{type(item).__name__} is not a RetainItem", "Wrap it in one.")
+        about = Source(
+            item.timestamp,
+            item.thread,
+            item.document_id,
+            item.context,
+            item.entities,
+            item.tags,
+            item.metadata or {},
+        )
+        bank, tools = self._context.name, self._context.tools
+        try:
+            return retain_request(
+                item.content, about, item.facts, bank=bank, clock=tools.clock, zone=tools.zone
+            )
+        except HindsightError as error:
+            return error
+
+    def _erase(self, erasure: Erasure) -> ForgetReceipt:
+        bank, ledger = self._context, self._context.tools.ledger
+        if erasure.entity is not None:
+            erasure = replace(erasure, entity=entity_named(bank, erasure.entity).id)
+        receipt = ledger.erase(bank.name, erasure, normalise=normalise_name)
+        if not receipt.counts:
+            # A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of.
+            for field, name in (("unit", erasure.unit), ("document", erasure.document)):
+                if name is not None:
+                    raise InvalidRequest(field, f"the bank holds nothing of id {name!r}", "Check the id.")
+            return receipt
+        bank.projection.catch_up()
+        healthy = not bank.projection.view().failures
+        return replace(receipt, files_clean=ledger.scrub() and healthy)
