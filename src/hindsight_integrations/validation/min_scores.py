@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import GivenScores, MinScores
 
-_SCORE_RANGES = {"semantic": (-1.0, 1.0), "keyword": (0.0, math.inf), "reranker": (0.0, 1.0)}
+
+class _Thresholds(BaseModel):
+    """What each stage can give; bools and numeric strings are no numbers here."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    semantic: float | None = Field(None, ge=-1, le=1, description="a number from -1 to 1")
+    keyword: float | None = Field(None, ge=0, description="a number from 0 to inf")
+    reranker: float | None = Field(None, ge=0, le=1, description="a number from 0 to 1")
+    final: float | None = Field(None, description="a number from -inf to inf")
 
 
 def checked_min_scores(given: GivenScores) -> MinScores:
     """Thresholds as a typed value.
 
+    Args:
+        given: MinScores or a mapping of stages to thresholds; None lets everything through.
+
     Raises:
         InvalidRequest: a stage is not known, or a threshold is no number that stage can give.
     """
-    stages = [field.name for field in fields(MinScores)]
     if given is None:
         return MinScores()
     if not isinstance(given, MinScores | Mapping):
         raise InvalidRequest("min_scores", f"{given!r} is no mapping", 'Pass MinScores or {"reranker": 0.3}.')
-    values = given if isinstance(given, Mapping) else {name: getattr(given, name) for name in stages}
-    unknown = [name for name in values if name not in stages]
-    if unknown:
-        raise InvalidRequest("min_scores", f"{unknown[0]!r} is no stage", f"Use: {', '.join(stages)}.")
-    return MinScores(**{name: _threshold(values.get(name), name) for name in stages})
-
-
-def _threshold(value: object, stage: str) -> float | None:
-    if value is None:
-        return None
-    least, most = _SCORE_RANGES.get(stage, (-math.inf, math.inf))
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(float(value)) or not least <= float(value) <= most:  # type: ignore[arg-type] # a number by then
-        raise InvalidRequest(
-            f"min_scores.{stage}",
-            f"{value!r} is not a number from {least:g} to {most:g}",
-            "Choose one there.",
-        )
-    return float(value)  # type: ignore[arg-type] # as above
+    values = asdict(given) if isinstance(given, MinScores) else dict(given)
+    try:
+        return MinScores(**_Thresholds.model_validate(values).model_dump())
+    except ValidationError as error:
+        stage, value = error.errors()[0]["loc"][0], error.errors()[0]["input"]
+    stages = _Thresholds.model_fields
+    if stage not in stages:
+        raise InvalidRequest("min_scores", f"{stage!r} is no stage", f"Use: {', '.join(stages)}.")
+    expected = stages[str(stage)].description
+    raise InvalidRequest(f"min_scores.{stage}", f"{value!r} is not {expected}", "Choose one there.")

@@ -1,9 +1,23 @@
-"""Conditions on tags as callers write them, typed or as JSON. Pure."""
+"""Conditions on tags as callers write them, typed or as JSON, read by a pydantic union. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
+from pydantic_core import ErrorDetails
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest
@@ -21,21 +35,29 @@ from hindsight_integrations.validation.limits import checked_tags
 MAX_GROUP_DEPTH = 8  # levels of tag_groups, leaves included
 MAX_GROUP_LEAVES = 64  # as many as MAX_TAGS
 
-_GROUP_FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf and its like.'
+_FORMS = 'Use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf and its like.'
 
 
 def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGroup, ...]:
     """Conditions on tags as typed values with cleaned tags; one condition stands for a list of it.
 
     Args:
-        given: typed values or their JSON form (notes/upstream 1.4); all must hold.
+        given: typed values, their JSON form, or both mixed; all must hold.
 
     Raises:
         InvalidRequest: a condition has no known form, names no tags, or there are too many or too deep ones.
     """
     groups = [given] if isinstance(given, Mapping | TagLeaf | TagAnd | TagOr | TagNot) else given
-    checked = _parts(groups, "tag_groups", 1) if groups else ()
-    leaves = sum(map(_leaves, checked))
+    if not groups:
+        return ()
+    try:
+        checked: tuple[TagGroup, ...] = _CONDITIONS.validate_python(groups)
+    except ValidationError as error:
+        raise _refusal(error.errors()[0]) from None
+    sizes = [_depth_and_leaves(group) for group in checked]
+    if max(depth for depth, _ in sizes) > MAX_GROUP_DEPTH:
+        raise _too_deep()
+    leaves = sum(leaves for _, leaves in sizes)
     if leaves > MAX_GROUP_LEAVES:
         raise InvalidRequest(
             "tag_groups",
@@ -45,60 +67,110 @@ def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGro
     return checked
 
 
-def _parts(given: object, where: str, depth: int) -> tuple[TagGroup, ...]:
-    """The conditions of a list that must have some."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        raise InvalidRequest(where, f"{given!r} is not a list of conditions", _GROUP_FORMS)
-    if len(given) > MAX_GROUP_LEAVES:
-        raise InvalidRequest(
-            where, f"there are {len(given)}, over the limit of {MAX_GROUP_LEAVES}", "Use fewer."
-        )
-    return tuple(_group(part, f"{where}[{place}]", depth) for place, part in enumerate(given))
+def _checked_match(match: TagsMatch | str | None) -> TagsMatch:
+    return choice(TagsMatch, match, "match") if match else TagsMatch.ANY_STRICT
 
 
-def _group(given: object, where: str, depth: int) -> TagGroup:
-    if depth > MAX_GROUP_DEPTH:
-        raise InvalidRequest(where, f"it is nested deeper than {MAX_GROUP_DEPTH} levels", "Flatten it.")
-    kind, inner, match = _taken_apart(given, where)
-    if kind == "tags":
-        return _leaf(inner, match, where)
-    if kind == "not":
-        return TagNot(_group(inner, f"{where}.not", depth + 1))
-    combined = TagAnd if kind == "and" else TagOr
-    return combined(_parts(inner, f"{where}.{kind}", depth + 1))
-
-
-def _taken_apart(given: object, where: str) -> tuple[str, Any, TagsMatch | str]:
-    """(tags | and | or | not, what stands under it, the leaf's mode) of either form."""
-    strict = TagsMatch.ANY_STRICT
-    if isinstance(given, TagLeaf):
-        return "tags", given.tags, given.match
-    if isinstance(given, TagNot):
-        return "not", given.group, strict
-    if isinstance(given, TagAnd | TagOr):
-        return ("and" if isinstance(given, TagAnd) else "or"), given.groups, strict
-    if isinstance(given, Mapping):
-        kind = next(iter(given), "")
-        if given.keys() <= {"tags", "match"} and "tags" in given:
-            return "tags", given["tags"], given.get("match") or strict
-        if given.keys() == {kind} and kind in ("and", "or", "not"):
-            return kind, given[kind], strict
-    raise InvalidRequest(where, f"{given!r} is not a condition on tags", _GROUP_FORMS)
-
-
-def _leaf(tags: Any, match: TagsMatch | str, where: str) -> TagLeaf:  # noqa: ANN401 - JSON; checked here
+def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
     if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise InvalidRequest(f"{where}.tags", f"{tags!r} is not a list of tags", "Pass a list of strings.")
-    chosen = choice(TagsMatch, match, f"{where}.match")
+        raise InvalidRequest("tags", f"{tags!r} is not a list of tags", "Pass a list of strings.")
     cleaned = checked_tags(tags)
-    if not cleaned and chosen is not TagsMatch.EXACT:
+    if not cleaned and info.data.get("match") is not TagsMatch.EXACT:
         raise InvalidRequest(
-            f"{where}.tags", "it is empty", "Name a tag; untagged memories are those of match 'exact'."
+            "tags", "it is empty", "Name a tag; untagged memories are those of match 'exact'."
         )
-    return TagLeaf(cleaned, chosen)
+    return cleaned
 
 
-def _leaves(group: TagGroup) -> int:
+class _Leaf(BaseModel):
+    match: Annotated[TagsMatch, PlainValidator(_checked_match)] = TagsMatch.ANY_STRICT
+    tags: Annotated[tuple[str, ...], PlainValidator(_checked_leaf_tags)]
+
+
+class _And(BaseModel):
+    groups: _Conditions = Field(alias="and")
+
+
+class _Or(BaseModel):
+    groups: _Conditions = Field(alias="or")
+
+
+class _Not(BaseModel):
+    group: _Condition = Field(alias="not")
+
+
+def _as_json(given: object) -> object:
+    """A typed value, or any mapping, as the dict that is then checked."""
+    match given:
+        case TagLeaf(tags=tags, match=match):
+            return {"tags": tags, "match": match}
+        case TagAnd(groups=groups):
+            return {"and": groups}
+        case TagOr(groups=groups):
+            return {"or": groups}
+        case TagNot(group=group):
+            return {"not": group}
+    return dict(given) if isinstance(given, Mapping) else given
+
+
+def _form(given: object) -> str | None:
+    """Which condition a JSON form is, by its keys; None if it is none."""
+    if not isinstance(given, Mapping):
+        return None
+    if "tags" in given:
+        return "tags" if given.keys() <= {"tags", "match"} else None
+    return str(next(iter(given))) if len(given) == 1 else None
+
+
+_Condition = Annotated[
+    Annotated[_Leaf, AfterValidator(lambda form: TagLeaf(form.tags, form.match)), Tag("tags")]
+    | Annotated[_And, AfterValidator(lambda form: TagAnd(form.groups)), Tag("and")]
+    | Annotated[_Or, AfterValidator(lambda form: TagOr(form.groups)), Tag("or")]
+    | Annotated[_Not, AfterValidator(lambda form: TagNot(form.group)), Tag("not")],
+    Discriminator(_form),
+    BeforeValidator(_as_json),
+]
+_Conditions = Annotated[tuple[_Condition, ...], Field(min_length=1, max_length=MAX_GROUP_LEAVES)]
+_CONDITIONS: TypeAdapter[Any] = TypeAdapter(_Conditions)
+
+
+def _depth_and_leaves(group: TagGroup) -> tuple[int, int]:
     if isinstance(group, TagLeaf):
-        return 1
-    return _leaves(group.group) if isinstance(group, TagNot) else sum(map(_leaves, group.groups))
+        return 1, 1
+    parts = [group.group] if isinstance(group, TagNot) else group.groups
+    depths, leaves = zip(*map(_depth_and_leaves, parts), strict=True)
+    return 1 + max(depths), sum(leaves)
+
+
+def _refusal(problem: ErrorDetails) -> InvalidRequest:
+    """What pydantic found first, as the house says it: where, what is wrong there, and the forms there are."""
+    where, given = _place(problem["loc"]), problem["input"]
+    context: Any = problem.get("ctx", {})
+    if isinstance(cause := context.get("error"), InvalidRequest):
+        return InvalidRequest(where, cause.reason, cause.remedy)
+    match problem["type"]:
+        case "recursion_depth_exceeded":
+            return _too_deep()
+        case "too_long":
+            reason = f"there are {context['actual_length']}, over the limit of {MAX_GROUP_LEAVES}"
+            return InvalidRequest(where, reason, "Use fewer.")
+        case "tuple_type" | "too_short":
+            return InvalidRequest(where, f"{given!r} is not a list of conditions", _FORMS)
+    return InvalidRequest(where, f"{given!r} is not a condition on tags", _FORMS)
+
+
+def _too_deep() -> InvalidRequest:
+    return InvalidRequest("tag_groups", f"it is nested deeper than {MAX_GROUP_DEPTH} levels", "Flatten it.")
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """A place as Python writes it, `tag_groups[0].and[1].match`."""
+    place, of_union = "tag_groups", False
+    for part in location:
+        if isinstance(part, int):
+            place += f"[{part}]"
+        elif of_union := not of_union:
+            continue  # pydantic names the union's tag before each field
+        else:
+            place += f".{part}"
+    return place
