@@ -1,6 +1,6 @@
 """One bank of memories: its core verbs, and a file for each namespace of further ones."""
 
-from hindsight_integrations.bank.context import BankContext, Tools
+from hindsight_integrations.bank.context import BankContext, Tools, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank
 
-__all__ = ["AsyncMemoryBank", "BankContext", "Tools"]
+__all__ = ["AsyncMemoryBank", "BankContext", "Tools", "check_writable"]

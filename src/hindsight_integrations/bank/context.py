@@ -138,6 +138,16 @@ class BankContext:
         )
 
 
+def check_writable(tools: Tools, verb: str) -> None:
+    """Refuse a verb that writes on a read-only engine.
+
+    Raises:
+        InvalidRequest: the engine was opened read-only; the error names the verb.
+    """
+    if tools.read_only:
+        raise InvalidRequest(verb, "the engine was opened read-only", "Open it without read_only=True.")
+
+
 class BankVerbs:
     """Verbs of one bank: the bank itself, or a namespace of it."""
 
@@ -158,9 +168,8 @@ def writes(
 
     @wraps(verb)
     async def guarded(self: Verbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._context.tools.read_only:
-            called = ".".join(filter(None, (self.namespace, verb.__name__)))
-            raise InvalidRequest(called, "the engine was opened read-only", "Open it without read_only=True.")
+        called = ".".join(filter(None, (self.namespace, verb.__name__)))
+        check_writable(self._context.tools, called)
         return await verb(self, *args, **kwargs)
 
     return guarded

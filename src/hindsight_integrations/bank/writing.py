@@ -218,11 +218,15 @@ class WritingVerbs(BankVerbs):
         erasure = Erasure(unit, document, entity, checked_window(window, tools.zone), everything)
         return await tools.workers.write(self._erase, erasure)
 
+    @writes
     async def set_profile(self, profile: BankProfile) -> None:
         """Replace the profile: who the agent behind this bank is.
 
         Args:
             profile: the new one.
+
+        Raises:
+            InvalidRequest: the engine was opened read-only.
         """
         tools = self._context.tools
         await tools.workers.write(tools.ledger.set_profile, self._context.name, profile)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from hindsight_integrations.bank import AsyncMemoryBank, BankContext, Tools
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.bank import AsyncMemoryBank, BankContext, Tools, check_writable
 from hindsight_integrations.ports.ledger import BankHeader
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
@@ -86,19 +85,24 @@ class Engine:
         return await self._tools.workers.read(self._examine)
 
     async def forget_bank(self, name: str) -> int:
-        """Erase a whole bank: its memories, its profile, its indexes and their files; returns how many memories it held.
+        """Erase a whole bank: its memories, its profile, its indexes and their files.
 
         Objects made for the bank before are of no use afterwards; `bank(name)` starts a new one.
+
+        Args:
+            name: the bank id.
+
+        Returns:
+            How many memories it held.
 
         Raises:
             BankNotFound: there is no bank of that name.
             InvalidRequest: the engine was opened read-only.
         """
+        check_writable(self._tools, "forget_bank")
         return await self._tools.workers.write(self._forget_bank, checked_bank_id(name))
 
     def _forget_bank(self, name: str) -> int:
-        if self._tools.read_only:
-            raise InvalidRequest("forget_bank", "the engine was opened read-only", "Open it for writing.")
         # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
         self._open(name, create=False).discard()
         del self._projections[name]

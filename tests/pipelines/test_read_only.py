@@ -1,0 +1,160 @@
+"""A read-only engine: every verb that writes is refused by name, and every other one answers."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from hindsight_integrations import (
+    AsyncMemoryBank,
+    BankProfile,
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    ModelUnavailable,
+    RetainItem,
+)
+from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.config import (
+    HindsightConfig,
+    KeywordBackend,
+    RetainConfig,
+    StorageConfig,
+    VectorBackend,
+)
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+LIGHT = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
+QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))  # type: ignore[arg-type] # as users write it
+PEOPLE = [{"text": name, "type": "PERSON"} for name in ("Ann Lee", "Bob Chen")]
+
+
+def told(text: str) -> dict[str, Any]:
+    """Arguments of a retain of one message with one fact."""
+    fact = {"what": text, "sources": ["m"], "entities": PEOPLE}
+    return {"content": [{"content": text, "id": "m"}], "thread": text, "facts": [fact]}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a verb is called on: a bank, an empty one, a memory of the first, and an archive of the second."""
+
+    bank: MemoryBank
+    empty: MemoryBank
+    unit: str
+    archive: str
+
+
+CALLS: dict[str, Callable[[Subject], object]] = {
+    "retain": lambda it: it.bank.retain(**told("Bob Chen likes plums.")),
+    "retain_many": lambda it: it.bank.retain_many([RetainItem(**told("Ann Lee likes tea."))]),
+    "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
+    "restore": lambda it: it.bank.restore(it.unit),
+    "forget": lambda it: it.bank.forget(unit=it.unit),
+    "set_profile": lambda it: it.bank.set_profile(BankProfile("Ada", "I like proofs.")),
+    "recall": lambda it: it.bank.recall("figs"),
+    "reflect": lambda it: it.bank.reflect("figs"),
+    "get": lambda it: it.bank.get(it.unit),
+    "history": lambda it: it.bank.history(it.unit),
+    "units": lambda it: it.bank.units(),
+    "iterate_units": lambda it: [*it.bank.iterate_units()],
+    "records": lambda it: it.bank.records(),
+    "aggregate": lambda it: it.bank.aggregate("count"),
+    "count": lambda it: it.bank.count(),
+    "profile": lambda it: it.bank.profile(),
+    "entities.list": lambda it: it.bank.entities.list(),
+    "entities.merge": lambda it: it.bank.entities.merge("Ann Lee", "Bob Chen"),
+    "entities.split": lambda it: it.bank.entities.split("Ann Lee", names=["Annie"]),
+    "entities.alias": lambda it: it.bank.entities.alias("Bob Chen", "Bobby"),
+    "entities.undo": lambda it: it.bank.entities.undo(it.bank.entities.changes()[0].id),
+    "entities.changes": lambda it: it.bank.entities.changes(),
+    "tasks.list": lambda it: it.bank.tasks.list(),
+    "tasks.settle": lambda it: it.bank.tasks.settle(),
+    "tasks.retry": lambda it: it.bank.tasks.retry(),
+    "archive.export": lambda it: it.bank.archive.export(io.StringIO()),
+    "archive.load": lambda it: it.empty.archive.load(io.StringIO(it.archive)),
+    "maintenance.reindex": lambda it: it.bank.maintenance.reindex(),
+    "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
+}
+WRITING = {
+    *("retain", "retain_many", "edit", "restore", "forget", "set_profile"),
+    *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
+    *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
+}
+
+
+def verbs(face: type) -> Iterator[str]:
+    """Every verb of a bank and of its namespaces, by the path under which it is called."""
+    for name, member in inspect.getmembers(face):
+        if name.startswith("_"):
+            continue
+        if inspect.iscoroutinefunction(member) or inspect.isasyncgenfunction(member):
+            yield name
+        elif isinstance(member, property):
+            kind = get_type_hints(member.fget)["return"]
+            if inspect.isclass(kind) and issubclass(kind, BankVerbs):
+                yield from (f"{name}.{verb}" for verb in verbs(kind))
+
+
+@pytest.fixture
+def folder(opener: Any, tmp_path: Path) -> Path:
+    """A closed memory: a bank with a fact, two people, an alias and a passage that waits, and an empty bank."""
+    with opener(tmp_path, config=QUEUE, model=ScriptedModel([ModelUnavailable("test", "down")])) as engine:
+        bank = engine.bank("alice")
+        bank.retain(**told("Ann Lee likes figs."))
+        bank.entities.alias("Ann Lee", "Annie")
+        assert bank.retain("This passage waits.").queued
+        engine.bank("empty")
+    return tmp_path
+
+
+def subject(engine: Hindsight) -> Subject:
+    bank = engine.bank("alice")
+    archive = io.StringIO()
+    bank.archive.export(archive)
+    (unit,) = bank.units().units
+    return Subject(bank, engine.bank("empty"), unit.id, archive.getvalue())
+
+
+def version(connection: sqlite3.Connection) -> int:
+    """A number that changes whenever another connection commits a change."""
+    return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def test_every_verb_is_here() -> None:
+    """A new verb must be added to the calls of this file, so that none escapes the test below."""
+    assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_what_writes_is_refused_by_name_and_the_rest_answers(opener: Any, folder: Path, verb: str) -> None:
+    """A verb that changes the ledger of a writing engine is refused by a read-only one, which names it."""
+    reader = subject(opener(folder, config=QUEUE, read_only=True))
+    refusal = None
+    try:
+        CALLS[verb](reader)
+    except InvalidRequest as error:
+        refusal = str(error)
+    refused = f"{verb}: the engine was opened read-only. Open it without read_only=True."
+    assert refusal == (refused if verb in WRITING else None)
+    with closing(sqlite3.connect(folder / "ledger.sqlite")) as watch:
+        writer = subject(opener(folder, config=QUEUE))
+        before = version(watch)
+        CALLS[verb](writer)
+        assert refusal or version(watch) == before
+
+
+def test_a_read_only_engine_forgets_no_bank(opener: Any, folder: Path) -> None:
+    """The engine's own verb that writes is refused in the same words."""
+    reader = opener(folder, config=QUEUE, read_only=True)
+    with pytest.raises(InvalidRequest, match="forget_bank: the engine was opened read-only"):
+        reader.forget_bank("alice")
+    assert reader.banks() == ["alice", "empty"]
