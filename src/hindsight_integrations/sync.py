@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from functools import partial, wraps
 from types import TracebackType
-from typing import Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -18,6 +18,7 @@ from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
+from hindsight_integrations.bank.memory_bank import unknown_attribute
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import InvalidRequest
@@ -221,6 +222,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def maintenance(self) -> Maintenance:
         """For whoever runs the bank: reindex, edits."""
         return Maintenance(self._target.maintenance, self._loop)
+
+    if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+
+        def __getattr__(self, name: str) -> object:
+            raise unknown_attribute(self, name)
 
 
 def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 
 import pytest
 
 from hindsight_integrations import EngineClosed, Hindsight, MemoryBank
+from hindsight_integrations.bank.memory_bank import MOVED
 
 OPEN = """
 import os, sys
@@ -61,6 +63,19 @@ def test_async_objects_serve_code_that_cannot_await(light: Hindsight) -> None:
         bank.count()
     with pytest.raises(EngineClosed):
         light.bank("alice")
+
+
+@pytest.mark.parametrize("old", sorted(MOVED))
+def test_a_verb_that_moved_says_where_it_went(light: Hindsight, old: str) -> None:
+    """The old name of a verb is no attribute of either face, and the error names the new one, which exists."""
+    bank = light.bank("alice")
+    for face in (bank, bank.asynchronous):
+        assert not hasattr(face, old)
+        with pytest.raises(AttributeError, match=rf"has no attribute '{old}'; it is bank\.{MOVED[old]} now"):
+            getattr(face, old)
+        assert callable(attrgetter(MOVED[old])(face))
+    with pytest.raises(AttributeError, match=r"'MemoryBank' object has no attribute 'nonsense'$"):
+        _ = bank.nonsense  # type: ignore[attr-defined]
 
 
 def test_a_script_that_forgets_to_close_ends() -> None:

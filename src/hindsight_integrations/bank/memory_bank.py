@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
@@ -9,6 +11,26 @@ from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.writing import WritingVerbs
+
+MOVED = {
+    "merge_entities": "entities.merge",
+    "split_entity": "entities.split",
+    "alias": "entities.alias",
+    "undo_entity_change": "entities.undo",
+    "entity_changes": "entities.changes",
+    "settle": "tasks.settle",
+    "retry_parked": "tasks.retry",
+    "export_archive": "archive.export",
+    "import_archive": "archive.load",
+    "reindex": "maintenance.reindex",
+    "edits": "maintenance.edits",
+}
+
+
+def unknown_attribute(bank: object, name: str) -> AttributeError:
+    """The error for a verb a bank does not have; it says where one went that was there before the namespaces."""
+    message = f"{type(bank).__name__!r} object has no attribute {name!r}"
+    return AttributeError(f"{message}; it is bank.{MOVED[name]} now" if name in MOVED else message)
 
 
 class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
@@ -38,3 +60,8 @@ class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
     def maintenance(self) -> AsyncMaintenance:
         """For whoever runs the bank: reindex, edits."""
         return AsyncMaintenance(self._context)
+
+    if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+
+        def __getattr__(self, name: str) -> object:
+            raise unknown_attribute(self, name)
