@@ -116,10 +116,10 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetainConfig:
-    """Choices and numbers of the retain pipeline (design sections 5 and 6).
+    """Choices and numbers of the retain pipeline.
 
     Attributes:
-        guidelines: what CUSTOM extraction tells the model besides; only with that mode.
+        guidelines: what CUSTOM extraction adds to the instructions of the model; only with that mode.
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
     """
 
@@ -144,13 +144,13 @@ class RetainConfig:
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:
-    """Numbers of the recall pipeline (design section 6).
+    """Numbers of the recall pipeline.
 
     Attributes:
         candidates: per channel, for low, mid and high effort.
         rerank_candidates: how many the reranker may read, likewise.
         rerank_deadline_ms: when it stops.
-        neighbours: turns of a conversation lend each other relevance (decision 051).
+        neighbours: smooth relevance over neighbouring turns of a conversation (decision 051).
         boosts: with a reranker, recency, the time asked about and proof nudge its scores. Off: measured, they earn
             nothing (decision 053).
         budgeting: ADAPTIVE takes a share of max_tokens as candidates: clamp(max_tokens * share, least, most).

@@ -14,7 +14,7 @@ def lazy_attribute(package: str, homes: Mapping[str, str], name: str) -> object:
     Args:
         package: its dotted name.
         homes: the module, within the package, of each public name.
-        name: the one asked for.
+        name: the one wanted.
 
     Raises:
         AttributeError: the package has no such name.

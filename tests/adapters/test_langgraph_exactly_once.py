@@ -1,4 +1,4 @@
-"""A retain node under retry, resume, replay and fork: every message is remembered once (notes/interfaces 2.5)."""
+"""A retain node under retry, resume, replay and fork: every message is remembered once."""
 
 # No `from __future__ import annotations`: LangGraph reads the annotations of the states defined here.
 

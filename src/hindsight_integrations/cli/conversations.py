@@ -29,19 +29,19 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What the demo retains and asks.
+    """What the demo retains, and recalls.
 
     Attributes:
         name: for people.
         sessions: in order.
         questions: at most five.
-        asked_at: the time the questions are asked from.
+        query_time: the moment from which the questions are read.
     """
 
     name: str
     sessions: Sequence[Session]
     questions: Sequence[str]
-    asked_at: datetime
+    query_time: datetime
 
 
 def sample_conversation() -> Conversation:
@@ -60,10 +60,10 @@ def sample_conversation() -> Conversation:
         )
         for s in data["sessions"]
     ]
-    asked = _read(folder / "questions.json")
-    questions = [item["question"] for item in asked["questions"]]
+    sample = _read(folder / "questions.json")
+    questions = [item["question"] for item in sample["questions"]]
     name = "garden club (sample, facts extracted by hand)"
-    return Conversation(name, sessions, questions, _stamp(asked["asked_at"]))
+    return Conversation(name, sessions, questions, _stamp(sample["asked_at"]))
 
 
 def load_conversation(path: Path) -> Conversation:

@@ -46,7 +46,7 @@ def _ask(conversation: Conversation, bank: MemoryBank, console: Console) -> Coun
     tally: Counter[Channel] = Counter()
     for question in conversation.questions:
         started = time.perf_counter()
-        found = bank.recall(question, max_tokens=TOKENS, query_timestamp=conversation.asked_at)
+        found = bank.recall(question, max_tokens=TOKENS, query_timestamp=conversation.query_time)
         spent = (time.perf_counter() - started) * 1000
         console.print(f"\n[bold]{escape(question)}[/bold]  ({spent:.0f} ms, {found.tokens} tokens)")
         show_recalled(found, console)

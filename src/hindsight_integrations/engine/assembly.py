@@ -27,7 +27,6 @@ from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
-from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.search.bank_view import ScoringVectorIndex
@@ -75,16 +74,19 @@ class AsyncHindsight(Engine):
             config: settings; None reads them from the environment.
             read_only: no lock and no writes; another process may go on writing.
             clock: what time it is, for tests and replays.
-            time_parser: asked for the time of questions in which the built-in grammar finds none.
+            time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
             LedgerBusy: another process or engine owns the directory.
-            MissingDependency: a backend asked for is not installed.
+            MissingDependency: a backend that the settings name is not installed.
             SchemaMismatch: a newer version wrote the directory.
         """
+        from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+
         settings = config or HindsightConfig.from_env()
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
-        chosen, llm = _readers(model or settings.model, settings)
+        chosen = _language_model(model or settings.model)
+        extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
         store = _store(path, settings, read_only)
         tools = Tools(
@@ -92,8 +94,8 @@ class AsyncHindsight(Engine):
             embedder=embedder,
             reranker=_reranker(reranker, settings),
             model=chosen,
-            llm=llm,
-            tokens=_token_counter(),
+            llm=extractor,
+            tokens=default_token_counter(),
             clock=clock or SystemClock(),
             workers=Workers(settings.storage.reader_threads),
             config=settings,
@@ -121,7 +123,7 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store
     data: Path | Literal[":memory:"] = MEMORY if str(path) == MEMORY else Path(path).expanduser()
     ledger = SqliteLedger.open(data, read_only=read_only)
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
-    # processes share a path (notes/stack.md, finding 3).
+    # processes share a path (decision 084).
     folder = None if read_only or data == MEMORY else Path(data)
     kind = VectorBackend.EXACT if read_only else config.storage.vectors
     open_vectors, close_vectors = _vectors(folder, kind)
@@ -160,7 +162,7 @@ def _vectors(
 
 
 class _Keywords(Protocol):
-    """A shelf of keyword indexes: one per bank."""
+    """The keyword indexes of an engine, one a bank."""
 
     index_name: str
 
@@ -170,7 +172,7 @@ class _Keywords(Protocol):
 
 
 def _keywords(folder: Path | None, kind: KeywordBackend) -> _Keywords:
-    """Lucene where it is asked for or a JVM is installed, else SQLite's FTS5."""
+    """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
     from hindsight_integrations.backends.keyword.java import java_available
 
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
@@ -199,15 +201,7 @@ def _language_model(model: BaseChatModel | LanguageModel | str | None) -> Langua
     return openai_model(model) if isinstance(model, str) else LangChainModel(model)
 
 
-def _readers(
-    model: BaseChatModel | LanguageModel | str | None, config: HindsightConfig
-) -> tuple[LanguageModel | None, LLMExtractor | None]:
-    """The language model and what extracts facts with it."""
-    chosen = _language_model(model)
-    return chosen, _llm(chosen, config)
-
-
-def _llm(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
+def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
     mode = config.retain.extraction
     if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
         raise InvalidRequest(
@@ -223,12 +217,6 @@ def _llm(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor |
         instructions=Instructions(mode, settings.guidelines),
         on_failure=settings.on_model_failure,
     )
-
-
-def _token_counter() -> TokenCounter:
-    from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-
-    return default_token_counter()
 
 
 def _embedder(embeddings: Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:

@@ -1,7 +1,7 @@
 """Memories as they travel in a graph's state: plain dicts, which every checkpointer can store."""
 
 # No `from __future__ import annotations` in this package's modules: LangGraph reads the annotations of node functions
-# and of state schemas, and finds only strings otherwise (notes/interfaces 2.2).
+# and of state schemas, and finds only strings otherwise: a state key is then dropped without a word.
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -8,15 +8,15 @@ from typing import Any
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 
 from hindsight_integrations import Budget, FactType, TagsMatch
-from hindsight_integrations.langgraph.banks import AnyMemory, BankName, BankOf
+from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankName
 from hindsight_integrations.langgraph.memories import as_memory
-from hindsight_integrations.langgraph.turns import checked_roles, question, said
+from hindsight_integrations.langgraph.state import checked_roles, last_question, messages_of_roles
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 
 Node = Runnable[Any, dict[str, Any]]
 
 # Both nodes are a RunnableLambda with a function for `invoke` and a coroutine for `ainvoke`: a bare coroutine fails
-# under `invoke`. LangGraph injects no `runtime` into these, so the bank finder asks `get_runtime` (notes/interfaces 2.4).
+# under `invoke`. LangGraph injects no `runtime` into these, so the bank finder asks `get_runtime`.
 
 
 def create_retain_node(
@@ -46,18 +46,18 @@ def create_retain_node(
     Raises:
         InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
     """
-    where, kinds = BankOf(memory, bank), checked_roles(roles)
+    where, kinds = BankFinder(memory, bank), checked_roles(roles)
     options: dict[str, Any] = {"context": context, "tags": tuple(tags)}
 
     def retain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         target = where.open(state, config)
-        if messages := said(state, messages_key, kinds):
+        if messages := messages_of_roles(state, messages_key, kinds):
             target.retain(messages, thread=_thread(config), **options)
         return {}
 
     async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         target = await where.aopen(state, config)
-        if messages := said(state, messages_key, kinds):
+        if messages := messages_of_roles(state, messages_key, kinds):
             await target.retain(messages, thread=_thread(config), **options)
         return {}
 
@@ -93,7 +93,7 @@ def create_recall_node(
         budget: effort: low, mid or high.
         k: at most this many memories.
         types: networks to search; None means all but observations.
-        tags: visibility tags asked for.
+        tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
@@ -103,22 +103,22 @@ def create_recall_node(
     Raises:
         InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
     """
-    where = BankOf(memory, bank)
+    where = BankFinder(memory, bank)
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
     options |= {"tags": tuple(tags), "tag_groups": tag_groups, "min_scores": min_scores}
     options |= {} if types is None else {"types": tuple(types)}
     return _recall_node(where, options, output_key, messages_key)
 
 
-def _recall_node(where: BankOf, options: dict[str, Any], output_key: str, messages_key: str) -> Node:
+def _recall_node(where: BankFinder, options: dict[str, Any], output_key: str, messages_key: str) -> Node:
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target, asked = where.open(state, config), question(state, messages_key)
-        units = target.recall(asked.text, query_timestamp=asked.timestamp, **options).units if asked else ()
-        return {output_key: [as_memory(unit) for unit in units]}
+        target, query = where.open(state, config), last_question(state, messages_key)
+        found = target.recall(query.text, query_timestamp=query.timestamp, **options) if query else None
+        return {output_key: [as_memory(unit) for unit in found.units] if found else []}
 
     async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target, asked = await where.aopen(state, config), question(state, messages_key)
-        found = await target.recall(asked.text, query_timestamp=asked.timestamp, **options) if asked else None
+        target, query = await where.aopen(state, config), last_question(state, messages_key)
+        found = await target.recall(query.text, query_timestamp=query.timestamp, **options) if query else None
         return {output_key: [as_memory(unit) for unit in found.units] if found else []}
 
     return RunnableLambda(recall, afunc=arecall, name="recall")

@@ -19,7 +19,7 @@ SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
 
 
 class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
-    """Recalls memories as nodes: the node's id is the memory's, the date is told to the LLM, the rest is metadata.
+    """Recalls memories as nodes: the node's id is the memory's, an LLM is shown the date, the rest is metadata.
 
     `retrieve` and `aretrieve` both do their own work, whichever face of the bank was given.
 
@@ -29,7 +29,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         budget: effort: low, mid or high.
         k: at most this many memories; None means tokens alone decide.
         types: networks to search; None means all but observations.
-        tags: visibility tags asked for.
+        tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
         min_scores: what a memory must reach to become a node; see `MinScores`.

@@ -1,4 +1,4 @@
-"""Limits a request must keep, each with an error that names it (design section 8)."""
+"""Limits a request must keep, each with an error that names it. The numbers are ours: far above use, below harm."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.text import clean_text, is_storable
 
-MAX_TEXT = 1_000_000  # characters of one message or document [design section 8]
-MAX_QUERY = 8_000  # characters [design section 8]
-MAX_BANK_ID = 512  # characters [design section 8]
-MAX_TAGS = 64  # [design section 8]
+MAX_TEXT = 1_000_000  # characters of one message or document
+MAX_QUERY = 8_000  # characters
+MAX_BANK_ID = 512  # characters
+MAX_TAGS = 64
 MAX_TAG = 256  # characters
-MAX_METADATA = 16_384  # bytes, keys and values together [design section 8]
+MAX_METADATA = 16_384  # bytes, keys and values together
 MAX_TOKENS = 10_000_000
 
 

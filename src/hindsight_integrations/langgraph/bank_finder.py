@@ -17,7 +17,7 @@ BankName = str | Callable[[Any, Runtime[Any]], str]
 NAME_KEYS = ("bank", "user_id")
 
 
-class BankOf:
+class BankFinder:
     """Finds the bank of a run, in the face (sync or async) that the run needs.
 
     Args:

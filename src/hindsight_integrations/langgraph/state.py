@@ -1,4 +1,4 @@
-"""What nodes read from a state: the messages people and agents said, and the question of the turn."""
+"""What nodes read from a state: the messages of people and agents, and the last question."""
 
 # No `from __future__ import annotations`: see memories.py.
 
@@ -14,7 +14,7 @@ from langchain_core.messages import (
 )
 
 from hindsight_integrations import InvalidRequest
-from hindsight_integrations.langgraph.banks import value_of
+from hindsight_integrations.langgraph.bank_finder import value_of
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_QUERY
 
@@ -48,7 +48,7 @@ def checked_roles(roles: Iterable[str]) -> tuple[type[BaseMessage], ...]:
     return tuple(MESSAGES_OF_ROLE[role] for role in chosen)
 
 
-def said(state: object, key: str, kinds: tuple[type[BaseMessage], ...]) -> list[BaseMessage]:
+def messages_of_roles(state: object, key: str, kinds: tuple[type[BaseMessage], ...]) -> list[BaseMessage]:
     """Messages of these kinds with text, in order: tool calls and tool results without words are left out.
 
     Raises:
@@ -63,9 +63,11 @@ def said(state: object, key: str, kinds: tuple[type[BaseMessage], ...]) -> list[
     return [message for message in messages if isinstance(message, kinds) and clean_text(str(message.text))]
 
 
-def question(state: object, key: str) -> Question | None:
+def last_question(state: object, key: str) -> Question | None:
     """The last thing the user said, cut to what a query may have; None if the user has said nothing."""
-    asked = said(state, key, (HumanMessage,))
-    if not asked:
+    spoken = messages_of_roles(state, key, (HumanMessage,))
+    if not spoken:
         return None
-    return Question(clean_text(str(asked[-1].text))[:MAX_QUERY], asked[-1].additional_kwargs.get("timestamp"))
+    return Question(
+        clean_text(str(spoken[-1].text))[:MAX_QUERY], spoken[-1].additional_kwargs.get("timestamp")
+    )
