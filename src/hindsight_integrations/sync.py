@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import os
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from concurrent.futures import Future
 from functools import partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
-
-import anyio
-from anyio.from_thread import BlockingPortal
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
@@ -20,8 +14,8 @@ from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
 from hindsight_integrations.bank.tasks import AsyncTasks
+from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
-from hindsight_integrations.errors import InvalidRequest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,80 +23,13 @@ Q = ParamSpec("Q")
 Async_co = TypeVar("Async_co", covariant=True)
 
 
-class _Loop:
-    """One event loop on a thread; runs coroutines for callers on any other thread.
-
-    Not anyio's `start_blocking_portal`: dropped without being closed (at exit, or in a forked child, where its thread
-    does not exist) it waits for that thread for ever. This one just ends with the process.
-    """
-
-    def __init__(self, check_open: Callable[[], object]) -> None:
-        self._check_open = check_open
-        ready: Future[BlockingPortal] = Future()
-        self._thread = threading.Thread(
-            target=anyio.run, args=(_serve, ready), name="hindsight-loop", daemon=True
-        )
-        self._thread.start()
-        self._portal = ready.result()
-
-    def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Wait for a coroutine.
-
-        Raises:
-            EngineClosed: the engine was closed, or belongs to the parent of this forked process.
-            InvalidRequest: called from the loop's own thread, where waiting would never end.
-        """
-        self._check_open()
-        if threading.current_thread() is self._thread:
-            raise InvalidRequest(
-                "sync call",
-                "it was made inside the engine's own event loop",
-                "Use the async face there and await it.",
-            )
-        return self._portal.call(call)
-
-    def stop(self) -> None:
-        """Stop the loop and its thread."""
-        self._portal.call(self._portal.stop)
-        self._thread.join()
-
-
-async def _serve(ready: Future[BlockingPortal]) -> None:
-    async with BlockingPortal() as portal:
-        ready.set_result(portal)
-        await portal.sleep_until_stopped()
-
-
-class _SharedLoop:
-    """The loop of all faces made by `over`: starts at the first call and lives as long as the process."""
-
-    def __init__(self) -> None:
-        self._starting = threading.Lock()
-        self._loop: _Loop | None = None
-
-    def run(self, call: Callable[[], Awaitable[R]]) -> R:
-        """Wait for a coroutine, as `_Loop.run`; a closed engine's verbs raise EngineClosed themselves."""
-        with self._starting:
-            self._loop = self._loop or _Loop(lambda: None)
-        return self._loop.run(call)
-
-    def stop(self) -> None:
-        """Nothing: other faces run on it too."""
-
-    def forget(self) -> None:
-        """In a forked child the loop's thread does not exist; the next call starts another."""
-        self._starting, self._loop = threading.Lock(), None
-
-
-_SHARED = _SharedLoop()
-if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
-    os.register_at_fork(after_in_child=_SHARED.forget)
+_SHARED = SharedLoop()  # of all faces made by `over`
 
 
 class _SyncFace(Generic[Async_co]):
     """What a sync object needs: the async one it stands for, and the loop."""
 
-    def __init__(self, target: Async_co, loop: _Loop | _SharedLoop) -> None:
+    def __init__(self, target: Async_co, loop: OwnLoop | SharedLoop) -> None:
         self._target: Final = target
         self._loop: Final = loop
 
@@ -235,7 +162,7 @@ def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hi
     @wraps(opener)
     def open_sync(cls: type[Hindsight], /, *args: Q.args, **kwargs: Q.kwargs) -> Hindsight:
         engine = opener(*args, **kwargs)
-        return cls(engine, _Loop(engine.check_open))
+        return cls(engine, OwnLoop(engine.check_open))
 
     # `opener` is a bound method, whose signature has no cls; classmethod will take one off again.
     shown = inspect.signature(opener)
