@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.pages import UnitPage
     from hindsight_integrations.model.profile import BankProfile, Disposition
+    from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Aggregate, Aggregation
     from hindsight_integrations.model.requests import (
         Budget,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
         TagOr,
         TagsMatch,
     )
-    from hindsight_integrations.model.results import RecalledUnit, RecallResult, Reflection, RetainResult
+    from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
     from hindsight_integrations.model.time import Interval
     from hindsight_integrations.model.trace import Channel
     from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -97,7 +98,8 @@ _HOMES = {
         "TagOr",
         "TagsMatch",
     ),
-    "model.results": ("RecallResult", "RecalledUnit", "Reflection", "RetainResult"),
+    "model.recalled": ("RecalledUnit",),
+    "model.results": ("RecallResult", "Reflection", "RetainResult"),
     "model.time": ("Interval",),
     "model.trace": ("Channel",),
     "model.units": ("FactType", "MemoryUnit"),

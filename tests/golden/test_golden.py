@@ -15,8 +15,8 @@ import pytest
 
 from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import RecalledUnit
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt

@@ -12,7 +12,8 @@ import pytest
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-from hindsight_integrations.model.results import RecalledUnit, RetainResult
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.sync import MemoryBank

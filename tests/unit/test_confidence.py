@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.tempr.recall.confidence import (

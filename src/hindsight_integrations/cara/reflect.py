@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.results import RecalledUnit, RecallResult, Reflection
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.results import RecallResult, Reflection
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.answer import answer_prompt
 

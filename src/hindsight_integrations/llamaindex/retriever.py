@@ -10,8 +10,8 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
 from hindsight_integrations import AsyncMemoryBank, Budget, FactType, InvalidRequest, MemoryBank, TagsMatch
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
-from hindsight_integrations.model.results import RecalledUnit
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 

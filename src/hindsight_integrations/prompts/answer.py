@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 

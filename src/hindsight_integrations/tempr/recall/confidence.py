@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.fusion import RRF_K

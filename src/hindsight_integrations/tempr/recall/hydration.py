@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from hindsight_integrations.model.results import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.recall.confidence import Asked, answer_signals, confidence
 from hindsight_integrations.tempr.recall.plan import RecallPlan

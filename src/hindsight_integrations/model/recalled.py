@@ -1,0 +1,90 @@
+"""What a recall finds: memories, and the passages, observations and source facts that come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hindsight_integrations.model.trace import Channel, ChannelHit
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.withdrawals import PartWithdrawn
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledUnit:
+    """A unit as recall returns it.
+
+    Attributes:
+        unit: the memory.
+        score: final score; higher is better, comparable within one result only.
+        channels: which channels found it, and where.
+        entities: canonical names of the entities it mentions.
+        valid: False for history returned by include_invalidated.
+        amendments: what later units took back of it, oldest first; it must not be read without them.
+    """
+
+    unit: MemoryUnit
+    score: float
+    channels: Mapping[Channel, ChannelHit] = field(default_factory=dict)
+    entities: tuple[str, ...] = ()
+    valid: bool = True
+    amendments: tuple[PartWithdrawn, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The memory's text, and what was taken back of it: what a reader must see."""
+        return " ".join([self.unit.text, *(part.text for part in self.amendments)])
+
+    @property
+    def tokens(self) -> int:
+        """What `text` costs in the budget."""
+        return self.unit.tokens + sum(part.tokens for part in self.amendments)
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledChunk:
+    """A passage that recalled units came from, as it was retained.
+
+    Attributes:
+        document_id: the document it is part of.
+        ordinal: which passage of it.
+        text: the passage, or its beginning.
+        tokens: what that costs.
+        unit_ids: the recalled units made from it, best first.
+        truncated: the budget ended within it; only the last passage can be.
+    """
+
+    document_id: str
+    ordinal: int
+    text: str
+    tokens: int
+    unit_ids: tuple[str, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntityObservations:
+    """What is known of an entity that the recalled units mention.
+
+    Attributes:
+        id: the entity.
+        name: its canonical name.
+        observations: what was observed of it, nearest to the question first; `score` is the cosine.
+    """
+
+    id: str
+    name: str
+    observations: tuple[RecalledUnit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFact:
+    """A unit that recalled observations stand on.
+
+    Attributes:
+        fact: the unit; `score` is its cosine with the question.
+        observation_ids: the observations that stand on it, best first.
+    """
+
+    fact: RecalledUnit
+    observation_ids: tuple[str, ...]
