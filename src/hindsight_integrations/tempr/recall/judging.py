@@ -12,7 +12,6 @@ from hindsight_integrations.tempr.recall.plan import RecallPlan
 from hindsight_integrations.tempr.recall.reranking import Ranking
 from hindsight_integrations.tempr.recall.timing import Timer
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.tempr.recall.trace import Found
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import normalise_name
 
@@ -23,18 +22,17 @@ class Judging:
     def __init__(self, recalled: RecallPlan, view: BankView, tools: RecallTools, timer: Timer) -> None:
         self._plan, self._view, self._tools, self._timer = recalled, view, tools, timer
 
-    def confidence(self, units: Mapping[int, RecalledUnit], found: Found, ranked: Ranking) -> float:
+    def confidence(self, units: Mapping[int, RecalledUnit], ranked: Ranking) -> float:
         """Confidence in [0, 1]; 0 for no units.
 
         Args:
             units: what is returned, by row id, best first.
-            found: whose words the question asks for.
             ranked: the reranker's logits, if it read any.
         """
         if not units:
             return 0.0
         with self._timer.stage("confidence") as detail:
-            asked = asked_in(self._plan.query.text, found.speaker)
+            asked = asked_in(self._plan.query.text, self._plan.named.speaker)
             thresholds = self._tools.embedder.identity.thresholds
             signals = answer_signals(list(units.values()), asked, thresholds, _logits(units, ranked))
             if asked.speaker:

@@ -51,7 +51,7 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
     timer = Timer()
-    recalled = await tools.workers.read(_plan, query, tools, timer)
+    recalled = await tools.workers.read(_plan, query, view, tools, timer)
     mask = selection(view.columns, query)
     selected = Selection(mask, int(mask.sum()))
     if not selected.count:
@@ -60,12 +60,13 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     return await tools.workers.read(_finish, recalled, view, found, tools, timer)
 
 
-def _plan(query: RecallQuery, tools: RecallTools, timer: Timer) -> RecallPlan:
+def _plan(query: RecallQuery, view: BankView, tools: RecallTools, timer: Timer) -> RecallPlan:
     with timer.stage("embed query"):
         vector = tools.embedder.embed_query(query.text)
     with timer.stage("plan"):
         window = asked_window(query, tools, timer.trace.notes)
-        return plan(query, vector, tools.config, window)
+        named = named_in(query.text, view)
+        return plan(query, vector, tools.config, window=window, named=named)
 
 
 async def _channels(
@@ -84,7 +85,7 @@ async def _channels(
         Channel.GRAPH: graph,
         Channel.TEMPORAL: temporal,
     }
-    return Found(lists, run.below, selected.mask, run.speaker)
+    return Found(lists, run.below, selected.mask)
 
 
 class _ChannelRunner:
@@ -97,7 +98,6 @@ class _ChannelRunner:
         self._tools, self._timer = tools, timer
         self._relevance = Relevance(view, recalled.vector)
         self.below: dict[Channel, Hits] = {}
-        self.speaker: frozenset[str] = frozenset()
 
     def semantic(self) -> Hits:
         floor = self._tools.embedder.identity.thresholds.channel_floor
@@ -126,8 +126,7 @@ class _ChannelRunner:
 
     def _walk(self, seeds: Hits) -> Hits:
         text, limit = self._plan.query.text, self._plan.limit
-        named = named_in(text, self._view)
-        self.speaker = named.speaker
+        named = self._plan.named
         hits = no_hits()
         walk = walk_asked_for(text, named.rows, self._view.hubs)
         if walk is Walk.CAUSES:
@@ -198,7 +197,7 @@ def _finish(
         units = hydrate(kept, view, as_of=query.as_of, lists=found.lists)
     if len(passed.ids) and not units:
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
-    confidence = Judging(recalled, view, tools, timer).confidence(units, found, passed)
+    confidence = Judging(recalled, view, tools, timer).confidence(units, passed)
     besides = Besides(recalled, view, tools, timer)
     result = RecallResult(
         units=tuple(units.values()),

@@ -12,6 +12,7 @@ from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, Vector
 from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
+from hindsight_integrations.search.named_entities import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class RecallPlan:
         query: the checked query.
         vector: the question's unit vector.
         window: the time asked about, given or found in the text; None for a timeless question.
+        named: the entities the question names, and whether one of them is a speaker.
         limit: candidates per channel.
         rerank_limit: candidates the reranker may read.
     """
@@ -29,17 +31,21 @@ class RecallPlan:
     query: RecallQuery
     vector: Vector
     window: Interval | None
+    named: Named
     limit: int
     rerank_limit: int
 
 
-def plan(query: RecallQuery, vector: Vector, config: RecallConfig, window: Interval | None) -> RecallPlan:
+def plan(
+    query: RecallQuery, vector: Vector, config: RecallConfig, *, window: Interval | None, named: Named
+) -> RecallPlan:
     """Turn the budget into numbers, once."""
     effort = list(Budget).index(query.budget)
     return RecallPlan(
         query=query,
         vector=vector,
         window=window,
+        named=named,
         limit=candidate_limit(query.max_tokens, query.budget, config),
         rerank_limit=config.rerank_candidates[effort],
     )

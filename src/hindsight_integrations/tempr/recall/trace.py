@@ -34,13 +34,11 @@ class Found:
         lists: their lists.
         below: what a minimum score cut off the end of each.
         allowed: what they may find, over positions.
-        speaker: normalised names of the one speaker the question names, if it does.
     """
 
     lists: Mapping[Channel, Hits]
     below: Mapping[Channel, Hits]
     allowed: BoolArray
-    speaker: frozenset[str] = frozenset()
 
     def whole(self) -> dict[Channel, Hits]:
         """The lists as they were before they were cut."""
