@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.writes import Thresholds
-from hindsight_integrations.tempr.recall.confidence import (
+from hindsight_integrations.tempr.recall.answer_signals import (
     NEUTRAL_SHARE,
     NEUTRAL_WORDS,
     AnswerSignals,
-    Asked,
+    QuestionNames,
     answer_signals,
     comes_first,
-    confidence,
-    place,
+    names_in_question,
     reference_cosine,
+    word_position,
 )
-from hindsight_integrations.tempr.recall.judging import asked_in
+from hindsight_integrations.tempr.recall.confidence import confidence
 from hindsight_integrations.testing.builders import make_unit
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)
@@ -70,7 +70,7 @@ def test_an_embedders_own_thresholds_lie_where_the_papers_do() -> None:
 def test_what_another_speaker_did_is_no_answer() -> None:
     """John adopted a dog: asked of John it is found, asked of Maria the same units speak against an answer."""
     of_john, of_maria = (
-        answer_signals([JOHN, MARIA], Asked(frozenset({name})), OWN, {}) for name in ("john", "maria")
+        answer_signals([JOHN, MARIA], QuestionNames(frozenset({name})), OWN, {}) for name in ("john", "maria")
     )
     assert of_john.cosine == pytest.approx(0.7)
     assert of_maria.cosine == pytest.approx(0.5)
@@ -83,7 +83,7 @@ def test_what_another_speaker_did_is_no_answer() -> None:
 def test_the_rerankers_best_reading_of_the_speaker_counts() -> None:
     """A unit the reranker did not read counts as the worst it read; none of the speaker's likewise."""
     read = {JOHN.unit.id: 5.0, MARIA.unit.id: -3.0}
-    named = {name: Asked(frozenset({name})) for name in ("john", "maria", "carla")}
+    named = {name: QuestionNames(frozenset({name})) for name in ("john", "maria", "carla")}
     logits = {name: answer_signals([JOHN, MARIA], asked, OWN, read).logit for name, asked in named.items()}
     assert logits == {"john": 5.0, "maria": -3.0, "carla": -3.0}
     assert answer_signals([JOHN, MARIA], named["maria"], OWN, {JOHN.unit.id: 5.0}).logit == 5.0
@@ -91,7 +91,7 @@ def test_the_rerankers_best_reading_of_the_speaker_counts() -> None:
 
 def test_a_question_that_names_no_speaker_is_judged_by_its_best_unit() -> None:
     """Whose words were found says nothing then, for or against."""
-    signals = answer_signals([JOHN, MARIA], Asked(), OWN, {})
+    signals = answer_signals([JOHN, MARIA], QuestionNames(), OWN, {})
     assert signals.cosine == pytest.approx(0.7)
     assert (signals.words, signals.share) == (NEUTRAL_WORDS, NEUTRAL_SHARE)
 
@@ -99,7 +99,7 @@ def test_a_question_that_names_no_speaker_is_judged_by_its_best_unit() -> None:
 def test_names_nobody_mentioned_count_against_an_answer() -> None:
     """A stranger's name in the question lowers confidence; a name the units mention does not."""
     known, half, unknown = (
-        answer_signals([JOHN, MARIA], Asked(others=frozenset(names)), OWN, {})
+        answer_signals([JOHN, MARIA], QuestionNames(others=frozenset(names)), OWN, {})
         for names in (["john"], ["john", "zoe"], ["zoe"])
     )
     assert (known.names, half.names, unknown.names) == (1.0, 0.5, 0.0)
@@ -126,10 +126,10 @@ def test_who_a_memory_is_about_is_who_comes_first(text: str, entities: tuple[str
 def test_a_name_is_found_as_a_whole_word_only(text: str, name: str) -> None:
     """'Al' is not found in 'Alice': a name stands where the words of the text stand."""
     words = "".join(letter if letter.isalnum() else " " for letter in text).split()
-    assert (place(name, text) < len(text)) is (name in words)
+    assert (word_position(name, text) < len(text)) is (name in words)
 
 
 def test_the_names_in_a_question_are_told_from_its_words() -> None:
     """The speaker, in any case, is not counted again among the other names."""
-    asked = asked_in("What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}))
+    asked = names_in_question("What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}))
     assert (asked.speaker, asked.others) == ({"caroline"}, {"zoe", "sweden"})

@@ -14,9 +14,9 @@ from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import Columns, empty_columns, updated
 from hindsight_integrations.tempr.recall.neighbours import (
     BELOW_BEFORE,
-    SAME_SITTING,
-    answering,
-    lent,
+    SAME_SESSION,
+    smoothed_logits,
+    smoothed_scores,
     turn_order,
 )
 
@@ -37,7 +37,7 @@ def conversation(*said: tuple[str, str, int]) -> Columns:
 def after_lending(columns: Columns, scores: dict[int, float]) -> dict[int, float]:
     ids, fused = np.array(list(scores), np.int64), np.array(list(scores.values()))
     order = turn_order(columns, np.ones(len(columns), bool), ids)
-    found, total = lent(ids, fused, columns, order) if order else (ids, fused)
+    found, total = smoothed_scores(ids, fused, columns, order) if order else (ids, fused)
     return dict(zip(found.tolist(), total.tolist(), strict=True))
 
 
@@ -58,7 +58,7 @@ def test_no_turn_overtakes_a_better_neighbour() -> None:
 
 def test_nothing_is_lent_across_conversations_or_sittings() -> None:
     """Another thread, or an hour's silence, ends the neighbourhood."""
-    apart = conversation(("t", "Ann", 0), ("u", "Bob", 1), ("t", "Bob", 1 + SAME_SITTING // MINUTE))
+    apart = conversation(("t", "Ann", 0), ("u", "Bob", 1), ("t", "Bob", 1 + SAME_SESSION // MINUTE))
     assert after_lending(apart, {1: 1.0}) == {1: 1.0}
 
 
@@ -73,7 +73,7 @@ def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
     """A closed or filtered turn neither shows nor stands between its neighbours."""
     order = turn_order(CHAT, np.array([True, False, True, True, True]), np.array([1]))
     assert order is not None
-    ids, _ = lent(np.array([1]), np.array([1.0]), CHAT, order)
+    ids, _ = smoothed_scores(np.array([1]), np.array([1.0]), CHAT, order)
     assert ids.tolist() == [1, 3, 4]
 
 
@@ -100,5 +100,5 @@ def test_an_answer_inherits_the_logit_of_its_question() -> None:
     rows = np.array([1, 2, 3])
     order = turn_order(CHAT, np.ones(len(CHAT), bool), rows)
     assert order is not None
-    logits = answering(rows, np.array([4.0, -9.0, -9.0], np.float32), CHAT, order)
+    logits = smoothed_logits(rows, np.array([4.0, -9.0, -9.0], np.float32), CHAT, order)
     assert logits.tolist() == [4.0, 4.0 - BELOW_BEFORE[0], 4.0 - BELOW_BEFORE[1]]

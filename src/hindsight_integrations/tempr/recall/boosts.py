@@ -7,13 +7,16 @@ the fused order stands (design section 6, "final score").
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
-from hindsight_integrations.model.time import DAY
+from hindsight_integrations.model.time import DAY, Interval, to_micros
 from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
+from hindsight_integrations.search.columns import Columns
+from hindsight_integrations.search.temporal import event_moments
 
 RECENCY_ALPHA = 0.2  # +-10 % [recall docs, stage 3]
 TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, stage 3]
@@ -42,6 +45,20 @@ class Signals:
     recency: npt.ArrayLike = NEUTRAL
     temporal: npt.ArrayLike = NEUTRAL
     proof: npt.ArrayLike = NEUTRAL
+
+    def at(self, positions: IntArray) -> Signals:
+        """The signals of the units at these positions of three arrays, in their order."""
+        return Signals(
+            np.asarray(self.recency)[positions],
+            np.asarray(self.temporal)[positions],
+            np.asarray(self.proof)[positions],
+        )
+
+
+def neutral(count: int) -> Signals:
+    """Signals that move none of so many units."""
+    signal = np.full(count, NEUTRAL)
+    return Signals(signal, signal, signal)
 
 
 def sigmoid(logit: npt.ArrayLike) -> Float64Array:
@@ -113,3 +130,30 @@ def final_score(logit: npt.ArrayLike, signals: Signals, boosts: Boosts = Boosts.
     if boosts is Boosts.PRODUCT:
         return np.asarray(sigmoid(logit) * factor)
     return np.asarray(np.asarray(logit, np.float64) + np.log(factor))
+
+
+def signals_of(ids: IntArray, columns: Columns, *, window: Interval | None, query_time: datetime) -> Signals:
+    """Recency and temporal proximity of units; no unit has a proof count yet.
+
+    Args:
+        ids: row ids of the units, (n,).
+        columns: where their times are.
+        window: the time the question names, if any.
+        query_time: from which recency counts.
+    """
+    at = columns.positions(ids)
+    starts, ends, mentioned = columns.starts[at], columns.ends[at], columns.mentioned[at]
+    return Signals(
+        recency=recency(days_before(event_moments(starts, mentioned), to_micros(query_time))),
+        temporal=_temporal(starts, ends, window),
+        proof=np.full(len(ids), NEUTRAL),
+    )
+
+
+def _temporal(starts: IntArray, ends: IntArray, window: Interval | None) -> Float64Array:
+    """Proximity of each unit's middle to the window's; neutral for undated units and timeless questions."""
+    if window is None:
+        return np.full(len(starts), NEUTRAL)
+    centre = to_micros(window.midpoint)
+    middles = np.where(starts == UNDATED, np.nan, (starts // 2 + ends // 2 - centre) / DAY)
+    return temporal_proximity(middles, (to_micros(window.end) - to_micros(window.start)) / DAY)

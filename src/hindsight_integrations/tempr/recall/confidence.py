@@ -1,63 +1,23 @@
-"""How likely it is that what was recalled answers the question (decision 052). Pure.
+"""How likely it is that what was recalled answers the question (decision 052).
 
-Scores say how near a memory is to a question, not whether it answers it: of "What did Maria adopt?" and "What did John
-adopt?" one has no answer, and both find the same turn. So beside the best score it counts whose words were found.
-`benchmarks/abstention.py` fits the constants and prints what they are worth.
+Scores say how near a memory is to a question, not whether it answers it; `answer_signals` counts what else speaks for an
+answer, and a logistic model weighs it. `benchmarks/abstention.py` fits the constants and prints what they are worth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.model.writes import Thresholds
-from hindsight_integrations.search.fusion import RRF_K
-
-SEEN = (
-    15  # units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations
+from hindsight_integrations.tempr.recall.answer_signals import (
+    AnswerSignals,
+    answer_signals,
+    names_in_question,
 )
-TEXT_SEEN = 2_000  # characters of each; bounds the cost (no source)
-
-# Where the papers' thresholds lie, to which an embedder's own are equivalent (model/writes.py, Thresholds).
-_REFERENCE_FLOOR, _REFERENCE_LINK = 0.3, 0.7
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The names in a question, normalised.
-
-    Attributes:
-        speaker: the names the one speaker asked about answers to; empty if none is, or several are.
-        others: the other names, whether the bank knows them or not.
-    """
-
-    speaker: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSignals:
-    """What speaks for an answer among the units returned; more is better in each.
-
-    "Own" units are those in which the speaker asked about comes first: said by them, or a fact about them. Where no
-    speaker is asked about, every unit is.
-
-    Attributes:
-        cosine: of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
-        words: BM25 of the best own unit less that of the best other one, as a share of the better, in [-1, 1].
-        share: own units among the first 15, the n-th counting 1/n, in [0, 1].
-        names: share of the question's other names that those 15 mention, in [0, 1]; 1 where there are none.
-        logit: the reranker's, of the best own unit; None where no reranker read any.
-    """
-
-    cosine: float
-    words: float
-    share: float
-    names: float
-    logit: float | None = None
+from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.tempr.recall.rerank import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +35,6 @@ class Weights:
 WITHOUT_RERANKER = Weights(bias=-9.70, relevance=11.29, words=0.83, share=2.94, names=1.39)
 WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, names=0.76)
 
-# The two signals of own units where a question names no speaker, or several: their means where it names one, printed
-# by the same script.
-NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
-
 
 def confidence(signals: AnswerSignals) -> float:
     """1 / (1 + exp(-log-odds)) of the model for these signals, in [0, 1]; rises with every signal."""
@@ -90,112 +46,23 @@ def confidence(signals: AnswerSignals) -> float:
     return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, odds))))
 
 
-def reference_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """A cosine between question and passage on the papers' scale, by the line through the embedder's thresholds.
-
-    0.3 + 0.4 * (c - floor) / (link - floor); as it is for an embedder whose thresholds do not rise.
-    """
-    width = thresholds.semantic_link - thresholds.channel_floor
-    if width <= 0.0:
-        return cosine
-    reach = _REFERENCE_LINK - _REFERENCE_FLOOR
-    return _REFERENCE_FLOOR + reach * (cosine - thresholds.channel_floor) / width
-
-
-def answer_signals(
-    units: Sequence[RecalledUnit], asked: Asked, thresholds: Thresholds, logits: Mapping[str, float]
-) -> AnswerSignals:
-    """What the units returned say for an answer.
+def recall_confidence(run: RecallContext, units: Mapping[int, RecalledUnit], ranking: Ranking) -> float:
+    """Confidence of one recall, in [0, 1]; 0 for no units. The trace tells the signals it was weighed from.
 
     Args:
-        units: at least one. They are taken in the order of cosine and BM25 alone: fusion may prefer the words of the
-            speaker asked about, of which nothing could be concluded then.
-        asked: the names in the question.
-        thresholds: of the embedder their cosines are from.
-        logits: the reranker's output by unit id, of the units it read.
+        run: the recall under way.
+        units: what is returned, by row id, best first.
+        ranking: the reranker's logits, if it read any.
     """
-    seen = sorted(units, key=_fused, reverse=True)[:SEEN]
-    texts = [item.unit.text[:TEXT_SEEN].casefold() for item in seen]
-    own = [
-        not asked.speaker or comes_first(text, asked.speaker, item.entities)
-        for text, item in zip(texts, seen, strict=True)
-    ]
-    cosines = [_score(item, Channel.SEMANTIC, thresholds.channel_floor) for item in seen]
-    least = min(logits.values(), default=0.0)
-    read = [logits.get(item.unit.id, least) for item in seen]
-    return AnswerSignals(
-        cosine=reference_cosine(_best(cosines, own, min(cosines)), thresholds),
-        words=_words([_score(item, Channel.KEYWORD, 0.0) for item in seen], own)
-        if asked.speaker
-        else NEUTRAL_WORDS,
-        share=_share(own) if asked.speaker else NEUTRAL_SHARE,
-        names=_mentioned(asked.others, texts),
-        logit=_best(read, own, least) if logits else None,
-    )
-
-
-def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:
-    """Whether one of the names stands in a text before every other entity of it: its subject, or who said it.
-
-    Args:
-        text: case-folded.
-        names: normalised, at least one.
-        entities: names of the text's entities; those that contain one of `names` ("Maria's aunt") do not count.
-    """
-    first = min(place(name, text) for name in names)
-    before = text[:first]
-    if first == len(text):
-        return False
-    if not before:
-        return True
-    rivals = [other.casefold() for other in entities]
-    return not any(
-        place(other, before) < first and not any(place(name, other) < len(other) for name in names)
-        for other in rivals
-    )
-
-
-def place(name: str, text: str) -> int:
-    """Where a name first stands in a text as whole words; the text's length if it does not."""
-    at = text.find(name) if name else -1
-    while at >= 0:
-        end = at + len(name)
-        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
-            return at
-        at = text.find(name, at + 1)
-    return len(text)
-
-
-def _fused(item: RecalledUnit) -> float:
-    """RRF of the two channels that compare texts with the question (paper eq. 15)."""
-    near, worded = item.channels.get(Channel.SEMANTIC), item.channels.get(Channel.KEYWORD)
-    by_cosine = 1.0 / (RRF_K + near.rank) if near else 0.0
-    return by_cosine + 1.0 / (RRF_K + worded.rank) if worded else by_cosine
-
-
-def _score(item: RecalledUnit, channel: Channel, missing: float) -> float:
-    hit = item.channels.get(channel)
-    return missing if hit is None else hit.score
-
-
-def _best(values: Sequence[float], own: Sequence[bool], missing: float) -> float:
-    return max((value for value, mine in zip(values, own, strict=True) if mine), default=missing)
-
-
-def _words(scores: Sequence[float], own: Sequence[bool]) -> float:
-    most = max(scores)
-    if most <= 0.0:
+    if not units:
         return 0.0
-    return (_best(scores, own, 0.0) - _best(scores, [not mine for mine in own], 0.0)) / most
-
-
-def _share(own: Sequence[bool]) -> float:
-    counts = [1.0 / rank for rank in range(1, len(own) + 1)]
-    return sum(count for count, mine in zip(counts, own, strict=True) if mine) / sum(counts)
-
-
-def _mentioned(names: Collection[str], texts: Sequence[str]) -> float:
-    if not names:
-        return 1.0
-    found = sum(any(place(name, text) < len(text) for text in texts) for name in names)
-    return found / len(names)
+    with timed(run.trace, "confidence") as detail:
+        names = names_in_question(run.plan.query.text, run.plan.named.speaker)
+        thresholds = run.tools.embedder.identity.thresholds
+        read = dict(zip(ranking.ids.tolist(), ranking.logits.tolist(), strict=False))  # they stand first
+        logits = {item.unit.id: read[row] for row, item in units.items() if row in read}
+        signals = answer_signals(list(units.values()), names, thresholds, logits)
+        if names.speaker:
+            detail["about"] = " or ".join(sorted(names.speaker))
+        detail |= {name: round(value, 3) for name, value in asdict(signals).items() if value is not None}
+        return confidence(signals)

@@ -12,21 +12,21 @@ from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
-from hindsight_integrations.tempr.recall.amendments import Kept
+from hindsight_integrations.tempr.recall.packing import Packed
 
 
 def hydrate(
-    kept: Kept, view: BankView, *, as_of: datetime | None, lists: Mapping[Channel, Hits]
+    packed: Packed, view: BankView, *, as_of: datetime | None, lists: Mapping[Channel, Hits]
 ) -> dict[int, RecalledUnit]:
-    """The units kept by row id, best first, with entities, what was taken back of them and where each channel put them: one read each.
+    """The packed units by row id, best first, with entities, what was taken back of them and each channel's rank and score.
 
-    Units erased since the view was made are left out.
+    One read of the ledger each for units and entities. Units erased since the view was made are left out.
     """
-    ids = kept.ids
+    ids = packed.ids
     stored = view.ledger.units(view.bank, ids)
     entities = view.ledger.entities_of(view.bank, ids)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, as_of))].tolist())
-    found = {channel: places(hits, ids) for channel, hits in lists.items()}
+    found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}
     return {
         row: RecalledUnit(
             unit=stored[row],
@@ -34,14 +34,14 @@ def hydrate(
             channels={channel: hits[row] for channel, hits in found.items() if row in hits},
             entities=tuple(entity.name for entity in entities.get(row, ())),
             valid=row in valid,
-            amendments=kept.amendments.get(row, ()),
+            amendments=packed.amendments.get(row, ()),
         )
-        for row, score in zip(ids.tolist(), kept.scores, strict=True)
+        for row, score in zip(ids.tolist(), packed.scores, strict=True)
         if row in stored
     }
 
 
-def places(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
+def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
     """Where a channel put the units wanted; most of its hits are not among them."""
     at = np.flatnonzero(np.isin(hits.ids, wanted))
     rows, scores = hits.ids[at].tolist(), hits.scores[at].tolist()

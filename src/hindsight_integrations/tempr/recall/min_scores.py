@@ -10,7 +10,7 @@ from hindsight_integrations.model.requests import MinScores
 from hindsight_integrations.model.trace import Channel, Fate
 from hindsight_integrations.ports.arrays import Hits
 from hindsight_integrations.tempr.recall.boosts import sigmoid
-from hindsight_integrations.tempr.recall.reranking import Ranking
+from hindsight_integrations.tempr.recall.rerank import Ranking
 
 
 def channel_threshold(channel: Channel, least: MinScores) -> float | None:
@@ -27,8 +27,8 @@ def cut(hits: Hits, least: float) -> tuple[Hits, Hits]:
 def passing(ranking: Ranking, least: MinScores) -> tuple[Ranking, Mapping[int, Fate]]:
     """The ranking without the units below the reranker's or the final threshold, and the stage that dropped each."""
     good = np.ones(len(ranking.ids), bool)
-    if least.reranker is not None and ranking.read is not None:
-        good[: ranking.read_count] = sigmoid(ranking.read.logits) >= least.reranker
+    if least.reranker is not None:
+        good[: len(ranking.logits)] = sigmoid(ranking.logits) >= least.reranker
     best = good if least.final is None else good & (ranking.scores >= least.final)
     dropped = dict.fromkeys(ranking.ids[~good].tolist(), Fate.BELOW_RERANKER_SCORE)
     dropped |= dict.fromkeys(ranking.ids[good & ~best].tolist(), Fate.BELOW_FINAL_SCORE)
@@ -39,13 +39,14 @@ def threshold_notes(ranking: Ranking, dropped: Mapping[int, Fate], least: MinSco
     """What the reranker's and the final threshold did, in words."""
     fates = list(dropped.values())
     notes = []
-    if least.reranker is not None and ranking.read is None:
+    read = len(ranking.logits)
+    if least.reranker is not None and not read:
         notes.append("min_scores: no reranker read anything, so its threshold dropped nothing")
     elif least.reranker is not None:
-        unread = len(ranking.ids) - ranking.read_count
-        told = f"; {unread} it did not read are not held to it" if unread else ""
+        unread = len(ranking.ids) - read
+        rest = f"; {unread} it did not read are not held to it" if unread else ""
         count = fates.count(Fate.BELOW_RERANKER_SCORE)
-        notes.append(f"min_scores: reranker dropped {count} of {ranking.read_count}{told}")
+        notes.append(f"min_scores: reranker dropped {count} of {read}{rest}")
     if least.final is not None:
         left = len(ranking.ids) - fates.count(Fate.BELOW_RERANKER_SCORE)
         notes.append(f"min_scores: final dropped {fates.count(Fate.BELOW_FINAL_SCORE)} of {left}")

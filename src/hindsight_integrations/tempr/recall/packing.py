@@ -1,8 +1,37 @@
-"""Packing ranked units into a token budget (paper section 4.2.5, eq. 8 and 17)."""
+"""Packing ranked units, and what was taken back of them, into a token budget (paper section 4.2.5, eq. 8 and 17)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.withdrawals import PartWithdrawn, withdrawal_note
+from hindsight_integrations.ports.arrays import Float64Array, IntArray
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.ports.validity_log import Amendment
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import no_later, valid_at
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The units that fit the budget.
+
+    Attributes:
+        ids: row ids of the units, best first, (n,).
+        scores: theirs, (n,).
+        tokens: what they cost together, with what was taken back of them.
+        amendments: by row id, what was taken back of a unit of the ranking, oldest first.
+    """
+
+    ids: IntArray
+    scores: Float64Array
+    tokens: int
+    amendments: Mapping[int, tuple[PartWithdrawn, ...]]
 
 
 def pack(tokens: Sequence[int], max_tokens: int, k: int | None = None) -> list[int]:
@@ -31,3 +60,73 @@ def pack(tokens: Sequence[int], max_tokens: int, k: int | None = None) -> list[i
             kept.append(position)
             left -= cost
     return kept
+
+
+def pack_units(
+    ids: IntArray, scores: Float64Array, view: BankView, query: RecallQuery, counter: TokenCounter
+) -> Packed:
+    """The ranked units that fit the query's budget, each with what was taken back of it (paper eq. 8).
+
+    A unit of which a part was taken back is never returned without saying so.
+
+    Only the statements that took back a part of a ranked unit are tokenised, a few short ones at most; every unit's own
+    tokens were counted at retain.
+
+    Args:
+        ids: row ids, best first, (n,).
+        scores: falling, (n,).
+        view: the bank; its ledger is read only where one of the units is amended.
+        query: the budget, and the moment asked about: later amendments do not count.
+        counter: what a statement costs.
+    """
+    amended = np.intersect1d(ids, view.amended)
+    found = _parts_withdrawn(amended, view, query.as_of, counter) if len(amended) else {}
+    tokens = costs(ids, found, view)
+    kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
+    return Packed(ids[kept], scores[kept], int(tokens[kept].sum()), found)
+
+
+def costs(ids: IntArray, amendments: Mapping[int, Sequence[PartWithdrawn]], view: BankView) -> IntArray:
+    """Tokens of each unit (by row id), with what was taken back of it, (n,)."""
+    tokens = view.columns.tokens[view.columns.positions(ids)].astype(np.int64)
+    for place in np.flatnonzero(np.isin(ids, list(amendments))).tolist() if amendments else ():
+        tokens[place] += sum(part.tokens for part in amendments[int(ids[place])])
+    return tokens
+
+
+def _parts_withdrawn(
+    ids: IntArray, view: BankView, as_of: datetime | None, counter: TokenCounter
+) -> dict[int, tuple[PartWithdrawn, ...]]:
+    """What was taken back of each unit by the moment; the same words count once, however many units say them."""
+    log = _standing(view.ledger.amendments(view.bank, ids), view, as_of)
+    words = _statements(log, view)
+    first: dict[tuple[int, str], Amendment] = {}
+    for item, statement in zip(log, words, strict=True):
+        if statement:
+            first.setdefault((item.row, statement), item)
+    by = view.ledger.unit_ids(view.bank, np.array(sorted({item.by for item in first.values()}), np.int64))
+    # With the blank that sets it apart, so that the parts of a text cost what the whole does.
+    tokens = counter.count([f" {withdrawal_note(statement)}" for _, statement in first])
+    found: dict[int, tuple[PartWithdrawn, ...]] = {}
+    for ((row, statement), item), cost in zip(first.items(), tokens, strict=True):
+        if item.by in by:
+            part = PartWithdrawn(statement, by[item.by], item.effective_at, cost)
+            found[row] = (*found.get(row, ()), part)
+    return found
+
+
+def _standing(log: Sequence[Amendment], view: BankView, as_of: datetime | None) -> list[Amendment]:
+    """Those that hold at the moment and whose unit is itself valid then."""
+    valid = valid_at(view.columns, as_of)
+    rows = np.array([item.by for item in log], np.int64)
+    stands = view.columns.allowed(rows, valid).tolist() if len(rows) else []
+    by_then = (as_of is None or no_later(item.effective_at, as_of) for item in log)
+    return [item for item, *both in zip(log, stands, by_then, strict=True) if all(both)]
+
+
+def _statements(log: Sequence[Amendment], view: BankView) -> list[str]:
+    """Their words; of those without, the text of the unit that took something back, empty if it was just erased."""
+    bare = sorted({item.by for item in log if not item.statement})
+    stored = view.ledger.units(view.bank, np.array(bare, np.int64)) if bare else {}
+    texts = {row: unit.text for row, unit in stored.items()}
+    return [item.statement or texts.get(item.by, "") for item in log]

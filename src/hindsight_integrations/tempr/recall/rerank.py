@@ -1,21 +1,105 @@
-"""Reranking under a deadline (paper section 4.2.4; design section 6)."""
+"""Neural reranking of the fused candidates under a deadline (paper section 4.2.4, eq. 16)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import FloatArray
+from hindsight_integrations.ports.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.tempr.recall.boosts import Signals, final_score, neutral, signals_of
+from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
 
-BATCH = 8  # pairs scored between looks at the clock [design section 6]
+BATCH = 8  # pairs scored between looks at the clock: bounds how far the deadline can be overrun
+
+
+def _no_logits() -> FloatArray:
+    return np.empty(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates in their final order; those the reranker read stand first.
+
+    Attributes:
+        ids: row ids, best first, (n,).
+        scores: final scores, falling, (n,).
+        logits: of the m units the reranker read, after turns took over those of the turns they answer, (m,).
+        signals: recency, temporal proximity and proof of these, each (m,).
+    """
+
+    ids: IntArray
+    scores: Float64Array
+    logits: FloatArray = field(default_factory=_no_logits)
+    signals: Signals = field(default_factory=lambda: neutral(0))
+
+    def only(self, keep: BoolArray) -> Ranking:
+        """Those chosen by a mask (n,)."""
+        read = np.flatnonzero(keep[: len(self.logits)])
+        return Ranking(self.ids[keep], self.scores[keep], self.logits[read], self.signals.at(read))
+
+
+def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOrder | None) -> Ranking:
+    """The final ranking: what the reranker read, best first, then the rest in fused order.
+
+    Without a reranker the fused order stands. Units erased since the view was made are left out.
+
+    Args:
+        run: the recall under way.
+        ids: row ids of the candidates, best first, (n,).
+        fused: their fused scores, (n,).
+        turns: order of the conversations they are turns of; None if none is a turn, or neighbours are off.
+    """
+    reranker = run.tools.reranker
+    if reranker is None or not len(ids):
+        return Ranking(ids, fused)
+    head = ids[: run.plan.rerank_limit]
+    stored = run.view.ledger.units(run.view.bank, head)
+    kept = ~np.isin(ids, [row for row in head.tolist() if row not in stored])
+    ids, fused = ids[kept], fused[kept]
+    if not stored:
+        return Ranking(ids, fused)
+    logits = _scored(run, reranker, [stored[row] for row in ids[: len(stored)].tolist()])
+    head, tail = ids[: len(logits)], ids[len(logits) :]
+    if turns:
+        logits = smoothed_logits(head, logits, run.view.columns, turns)
+    signals = _signals(run, head)
+    scores = final_score(logits, signals)
+    best = np.argsort(-scores, kind="stable")
+    behind = scores.min() - 1.0 - np.arange(len(tail))
+    return Ranking(
+        np.concatenate([head[best], tail]),
+        np.concatenate([scores[best], behind]),
+        logits[best],
+        signals.at(best),
+    )
+
+
+def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit]) -> FloatArray:
+    """Logits of the first units, as many as the deadline allows."""
+    with timed(run.trace, "rerank") as detail:
+        logits = score_until(reranker, run.plan.query.text, units, run.tools.config.rerank_deadline_ms)
+        detail["scored"], detail["candidates"] = len(logits), len(units)
+    if len(logits) < len(units):
+        run.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(units)} candidates")
+    return logits
+
+
+def _signals(run: RecallContext, ids: IntArray) -> Signals:
+    """What boosts the units' scores; neutral unless boosts are switched on (decision 053)."""
+    if not run.tools.config.boosts:
+        return neutral(len(ids))
+    query_time = run.plan.query.query_timestamp
+    return signals_of(ids, run.view.columns, window=run.plan.window, query_time=query_time)
 
 
 def rerank_text(unit: MemoryUnit) -> str:
-    """What the cross-encoder reads: the text with a readable date (paper section 4.2.4; notes/upstream 2.7)."""
+    """What the cross-encoder reads: the text with a readable date (paper section 4.2.4)."""
     moment = unit.occurred.start if unit.occurred else unit.mentioned_at
     return f"[Date: {moment:%B %d, %Y} ({moment:%Y-%m-%d})] {unit.text}"
 
@@ -37,7 +121,7 @@ def score_until(
         texts = [rerank_text(unit) for unit in units[first : first + BATCH]]
         scores.append(_length_sorted(reranker, query, texts))
         slowest = max(slowest, (time.perf_counter() - started) * 1000 - spent)
-    return np.concatenate(scores) if scores else np.empty(0, np.float32)
+    return np.concatenate(scores) if scores else _no_logits()
 
 
 def _length_sorted(reranker: Reranker, query: str, texts: Sequence[str]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How each candidate of a recall fared, told afterwards from what the stages decided. Nothing here runs unless asked."""
+"""How each candidate of a recall fared, worked out afterwards from what the stages decided; only with `trace=True`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Reranked, UnitTrace
-from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import BoolArray, Float64Array, Hits, IntArray
+from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.recall.amendments import Kept, costs
 from hindsight_integrations.tempr.recall.boosts import (
     PROOF_ALPHA,
     RECENCY_ALPHA,
@@ -21,129 +19,115 @@ from hindsight_integrations.tempr.recall.boosts import (
     sigmoid,
 )
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold
-from hindsight_integrations.tempr.recall.reranking import Ranking
+from hindsight_integrations.tempr.recall.packing import Packed, costs
+from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.tempr.recall.retrieval import ChannelResults
 
-_GONE = (Fate.ERASED, "it was erased while recall ran")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the channels found.
-
-    Attributes:
-        lists: their lists.
-        below: what a minimum score cut off the end of each.
-        allowed: what they may find, over positions.
-    """
-
-    lists: Mapping[Channel, Hits]
-    below: Mapping[Channel, Hits]
-    allowed: BoolArray
-
-    def whole(self) -> dict[Channel, Hits]:
-        """The lists as they were before they were cut."""
-        return {channel: _joined(hits, self.below.get(channel)) for channel, hits in self.lists.items()}
+_ERASED = (Fate.ERASED, "it was erased while recall ran")
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """What one recall decided of its candidates, stage by stage.
+class CandidateTrace:
+    """What the stages of one recall made of its candidates.
 
     Attributes:
-        found: the channels' lists.
+        channels: what the channels found.
         ids: the fused list, best first, (n,).
         fused: its scores, (n,).
-        ranked: after reranking, before minimum scores.
-        dropped: which minimum score dropped which unit.
-        kept: what fits the budget.
+        ranking: after reranking, before minimum scores.
+        dropped: which minimum score dropped which unit, by row id.
+        packed: what fits the budget.
     """
 
-    found: Found
+    channels: ChannelResults
     ids: IntArray
     fused: Float64Array
-    ranked: Ranking
+    ranking: Ranking
     dropped: Mapping[int, Fate]
-    kept: Kept
+    packed: Packed
 
 
-def unit_traces(course: Course, view: BankView, query: RecallQuery) -> list[UnitTrace]:
+def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) -> list[UnitTrace]:
     """Every candidate: those returned first, then the others in the order of the ranking, then what never got there."""
-    whole = course.found.whole()
-    everything = np.concatenate([course.kept.ids, course.ranked.ids, course.ids, *_ids(whole)])
-    rows = list(dict.fromkeys(everything.tolist()))
+    lists, ranking, packed = candidates.channels.uncut(), candidates.ranking, candidates.packed
+    found = [hits.ids for hits in lists.values()]
+    ids = np.concatenate([packed.ids, ranking.ids, candidates.ids, *found])
+    rows = list(dict.fromkeys(ids.tolist()))
     ids = np.array(rows, np.int64)
     stored = view.ledger.units(view.bank, ids)
-    tokens = costs(ids, course.kept.amendments, view).tolist()
-    told = _Told(course, query, dict(zip(rows, tokens, strict=True)), _places(whole))
-    return [told.of(row, stored.get(row)) for row in rows]
-
-
-class _Told:
-    """One recall's decisions, looked up unit by unit."""
-
-    def __init__(
-        self,
-        course: Course,
-        query: RecallQuery,
-        tokens: Mapping[int, int],
-        places: Mapping[int, Mapping[Channel, ChannelHit]],
-    ) -> None:
-        self._query, self._tokens, self._places = query, tokens, places
-        self._dropped = course.dropped
-        self._fused = dict(zip(course.ids.tolist(), course.fused.tolist(), strict=True))
-        self._read = _reranked(course.ranked)
-        self._scores = dict(zip(course.ranked.ids.tolist(), course.ranked.scores.tolist(), strict=True))
-        self._final = dict(zip(course.kept.ids.tolist(), course.kept.scores.tolist(), strict=True))
-        self._ranks = {row: place for place, row in enumerate(course.kept.ids.tolist(), 1)}
-        self._packing = packing_fates(course, query, tokens)
-
-    def of(self, row: int, unit: MemoryUnit | None) -> UnitTrace:
-        """How the unit fared; None stands for one erased meanwhile."""
-        fate, reason = self._fate(row) if unit else _GONE
-        unread = self._read and row in self._scores and row not in self._read
-        return UnitTrace(
-            unit_id=unit.id if unit else "",
-            text=unit.text if unit else "",
-            fate=fate,
-            reason=f"{reason}; the reranker did not read it" if unread and reason else reason,
-            channels=self._places.get(row, {}),
-            tokens=self._tokens[row],
-            fused=self._fused.get(row, 0.0),
-            score=self._final.get(row, self._scores.get(row)),
-            reranked=self._read.get(row),
-            rank=self._ranks.get(row) if unit else None,
+    tokens = dict(zip(rows, costs(ids, packed.amendments, view).tolist(), strict=True))
+    hits = _hits(lists)
+    fates = _fates(candidates, query, tokens, hits)
+    fused = dict(zip(candidates.ids.tolist(), candidates.fused.tolist(), strict=True))
+    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+    reranked = _reranked(ranking)
+    ranks = {row: rank for rank, row in enumerate(packed.ids.tolist(), 1)}
+    traces = []
+    for row in rows:
+        unit = stored.get(row)
+        fate, reason = fates.get(row, _ERASED) if unit else _ERASED
+        if reason and reranked and row in scores and row not in reranked:
+            reason = f"{reason}; the reranker did not read it"
+        traces.append(
+            UnitTrace(
+                unit_id=unit.id if unit else "",
+                text=unit.text if unit else "",
+                fate=fate,
+                reason=reason,
+                channels=hits.get(row, {}),
+                tokens=tokens[row],
+                fused=fused.get(row, 0.0),
+                score=scores.get(row),
+                reranked=reranked.get(row),
+                rank=ranks.get(row) if unit else None,
+            )
         )
-
-    def _fate(self, row: int) -> tuple[Fate, str]:
-        least = self._query.min_scores
-        if row not in self._fused and row not in self._ranks:
-            return Fate.BELOW_CHANNEL_SCORE, self._below_channel(row)
-        if self._dropped.get(row) is Fate.BELOW_RERANKER_SCORE:
-            score = float(sigmoid(self._read[row].logit))
-            return Fate.BELOW_RERANKER_SCORE, f"reranker score {score:.3f} is below {least.reranker}"
-        if row in self._dropped:
-            return Fate.BELOW_FINAL_SCORE, f"final score {self._scores[row]:.3f} is below {least.final}"
-        return self._packing.get(row, _GONE)
-
-    def _below_channel(self, row: int) -> str:
-        told = [
-            f"{channel} score {hit.score:.3f} is below {channel_threshold(channel, self._query.min_scores)}"
-            for channel, hit in self._places[row].items()
-        ]
-        return ", ".join(told)
+    return traces
 
 
-def packing_fates(
-    course: Course, query: RecallQuery, tokens: Mapping[int, int]
+def _fates(
+    candidates: CandidateTrace,
+    query: RecallQuery,
+    tokens: Mapping[int, int],
+    hits: Mapping[int, Mapping[Channel, ChannelHit]],
+) -> dict[int, tuple[Fate, str]]:
+    """What became of each candidate and why, by row id; those erased before the reranker read them are missing."""
+    fates = _packing_fates(candidates, query, tokens) | _dropped_fates(candidates, query)
+    fused = set(candidates.ids.tolist())
+    for row, channels in hits.items():
+        if row not in fused and row not in fates:
+            reasons = [
+                f"{channel} score {hit.score:.3f} is below {channel_threshold(channel, query.min_scores)}"
+                for channel, hit in channels.items()
+            ]
+            fates[row] = Fate.BELOW_CHANNEL_SCORE, ", ".join(reasons)
+    return fates
+
+
+def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
+    """The units below the reranker's or the final minimum score."""
+    least, ranking = query.min_scores, candidates.ranking
+    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+    read = dict(zip(ranking.ids.tolist(), sigmoid(ranking.logits).tolist(), strict=False))
+    return {
+        row: (fate, f"reranker score {read[row]:.3f} is below {least.reranker}")
+        if fate is Fate.BELOW_RERANKER_SCORE
+        else (fate, f"final score {scores[row]:.3f} is below {least.final}")
+        for row, fate in candidates.dropped.items()
+    }
+
+
+def _packing_fates(
+    candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
     """What packing did with each unit of the ranking: the packing gone through once more, its outcome known."""
-    shown = set(course.kept.ids.tolist())
+    returned = set(candidates.packed.ids.tolist())
     fates: dict[int, tuple[Fate, str]] = {}
     left = query.max_tokens
-    for row in course.ranked.ids.tolist():
-        if row in course.dropped:
+    for row in candidates.ranking.ids.tolist():
+        if row in candidates.dropped:
             continue
-        if row in shown:
+        if row in returned:
             fates[row] = Fate.RETURNED, ""
             left -= tokens[row]
         elif tokens[row] <= left:
@@ -157,36 +141,21 @@ def packing_fates(
 
 
 def _reranked(ranking: Ranking) -> dict[int, Reranked]:
-    """Logit and boosts of each unit the reranker read."""
-    if ranking.read is None:
-        return {}
-    signals = ranking.read.signals
-    boosts = zip(
-        ranking.read.logits.tolist(),
-        boost(signals.recency, RECENCY_ALPHA).tolist(),
-        boost(signals.temporal, TEMPORAL_ALPHA).tolist(),
-        boost(signals.proof, PROOF_ALPHA).tolist(),
+    """Logit and boosts of each unit the reranker read, by row id."""
+    parts = zip(
+        ranking.logits.tolist(),
+        boost(ranking.signals.recency, RECENCY_ALPHA).tolist(),
+        boost(ranking.signals.temporal, TEMPORAL_ALPHA).tolist(),
+        boost(ranking.signals.proof, PROOF_ALPHA).tolist(),
         strict=True,
     )
-    return {
-        row: Reranked(*parts)
-        for row, parts in zip(ranking.ids[: ranking.read_count].tolist(), boosts, strict=True)
-    }
+    return {row: Reranked(*part) for row, part in zip(ranking.ids.tolist(), parts, strict=False)}
 
 
-def _places(whole: Mapping[Channel, Hits]) -> dict[int, dict[Channel, ChannelHit]]:
+def _hits(lists: Mapping[Channel, Hits]) -> dict[int, dict[Channel, ChannelHit]]:
+    """Where each channel put each unit, by row id."""
     found: dict[int, dict[Channel, ChannelHit]] = {}
-    for channel, hits in whole.items():
+    for channel, hits in lists.items():
         for rank, (row, score) in enumerate(zip(hits.ids.tolist(), hits.scores.tolist(), strict=True), 1):
             found.setdefault(row, {})[channel] = ChannelHit(rank, score)
     return found
-
-
-def _ids(lists: Mapping[Channel, Hits]) -> list[IntArray]:
-    return [hits.ids for hits in lists.values()]
-
-
-def _joined(hits: Hits, below: Hits | None) -> Hits:
-    if below is None or not len(below):
-        return hits
-    return Hits(np.concatenate([hits.ids, below.ids]), np.concatenate([hits.scores, below.scores]))
