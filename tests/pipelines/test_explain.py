@@ -60,7 +60,7 @@ def test_nothing_is_recorded_unless_asked_for(light: Hindsight) -> None:
 
 
 def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Any) -> None:
-    """logit + ln(recency) + ln(temporal) + ln(proof) gives the score of every unit the reranker read."""
+    """logit + ln(recency) + ln(temporal) gives the score of every unit the reranker read."""
     boosted = HindsightConfig(recall=RecallConfig(boosts=True))
     bank = fill(opener(reranker=FixedReranker(), config=boosted).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
@@ -68,7 +68,7 @@ def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Any) -> None:
     for unit in found.trace.units:
         read = unit.reranked
         assert read is not None
-        boosts = math.log(read.recency) + math.log(read.temporal) + math.log(read.proof)
+        boosts = math.log(read.recency) + math.log(read.temporal)
         assert unit.score == pytest.approx(read.logit + boosts)
         assert 0.9 <= read.recency < 1.0
 
@@ -80,7 +80,7 @@ def test_without_boosts_a_score_is_its_logit(opener: Any) -> None:
     for unit in found.trace.units:
         assert unit.reranked is not None
         assert unit.score == pytest.approx(unit.reranked.logit)
-        assert (unit.reranked.recency, unit.reranked.temporal, unit.reranked.proof) == (1.0, 1.0, 1.0)
+        assert (unit.reranked.recency, unit.reranked.temporal) == (1.0, 1.0)
 
 
 def test_what_did_not_fit_says_what_was_left(light: Hindsight) -> None:

@@ -19,7 +19,7 @@ TEXT_SHOWN = 72  # characters
 NOTHING = "-"
 NOT_RECORDED = "Candidates that were dropped were not recorded; recall(..., trace=True) does."
 
-_HEADS = ("#", "score", *Channel, "fused", "logit", "boosts r*t*p", "tokens", "memory")
+_HEADS = ("#", "score", *Channel, "fused", "logit", "boosts r*t", "tokens", "memory")
 
 
 def question(query: RecallQuery | None, window: Interval | None) -> str:
@@ -102,7 +102,7 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
         ),
         f"{trace.fused:.4f}" if trace else NOTHING,
         f"{read.logit:.3f}" if read else NOTHING,
-        f"{read.recency:.2f}*{read.temporal:.2f}*{read.proof:.2f}" if read else NOTHING,
+        f"{read.recency:.2f}*{read.temporal:.2f}" if read else NOTHING,
         str(item.tokens),
         _short(item.text) + ("" if item.valid else " [no longer valid]"),
     )

@@ -51,15 +51,13 @@ class Reranked:
 
     Attributes:
         logit: the reranker's raw output.
-        recency: factor in [0.9, 1.1].
+        recency: factor in [0.92, 1.1].
         temporal: factor in [0.9, 1.1]; 1 for a question without a time.
-        proof: factor in [1, 1.05]; 1 for what is no observation.
     """
 
     logit: float
     recency: float
     temporal: float
-    proof: float
 
 
 @dataclass(frozen=True, slots=True)

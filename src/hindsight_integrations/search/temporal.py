@@ -26,9 +26,9 @@ def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
 
 
 def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
-    """1 - |mid - mid_q| / (span / 2), clipped to [0, 1] (paper eq. 14); 0 for UNDATED spans.
+    """1 - |mid - mid_q| / (length / 2), clipped to [0, 1]: 1 at the window's centre, 0 from its edge on.
 
-    Twice the midpoints are compared, in whole microseconds, so nothing is rounded before the division.
+    This is paper eq. 14, and, clipped, the recall docs' "Temporal proximity signal"; 0 for UNDATED spans. Twice the midpoints are compared, in whole microseconds, so nothing is rounded before the division.
     """
     first, last = to_micros(window.start), to_micros(window.end)
     dated = starts != UNDATED

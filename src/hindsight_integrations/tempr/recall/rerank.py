@@ -11,7 +11,7 @@ import numpy as np
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from hindsight_integrations.ports.reranker import Reranker
-from hindsight_integrations.tempr.recall.boosts import Signals, final_score, neutral, signals_of
+from hindsight_integrations.tempr.recall.boosts import Boosts, boosts_of, final_score, no_boosts
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
 
@@ -30,18 +30,18 @@ class Ranking:
         ids: row ids, best first, (n,).
         scores: final scores, falling, (n,).
         logits: of the m units the reranker read, after turns took over those of the turns they answer, (m,).
-        signals: recency, temporal proximity and proof of these, each (m,).
+        boosts: of these units.
     """
 
     ids: IntArray
     scores: Float64Array
     logits: FloatArray = field(default_factory=_no_logits)
-    signals: Signals = field(default_factory=lambda: neutral(0))
+    boosts: Boosts = field(default_factory=Boosts)
 
     def only(self, keep: BoolArray) -> Ranking:
         """Those chosen by a mask (n,)."""
         read = np.flatnonzero(keep[: len(self.logits)])
-        return Ranking(self.ids[keep], self.scores[keep], self.logits[read], self.signals.at(read))
+        return Ranking(self.ids[keep], self.scores[keep], self.logits[read], self.boosts.at(read))
 
 
 def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOrder | None) -> Ranking:
@@ -68,15 +68,15 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
     head, tail = ids[: len(logits)], ids[len(logits) :]
     if turns:
         logits = smoothed_logits(head, logits, run.view.columns, turns)
-    signals = _signals(run, head)
-    scores = final_score(logits, signals)
+    boosts = _boosts(run, head)
+    scores = final_score(logits, boosts.recency, boosts.temporal)
     best = np.argsort(-scores, kind="stable")
     behind = scores.min() - 1.0 - np.arange(len(tail))
     return Ranking(
         np.concatenate([head[best], tail]),
         np.concatenate([scores[best], behind]),
         logits[best],
-        signals.at(best),
+        boosts.at(best),
     )
 
 
@@ -90,12 +90,12 @@ def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit])
     return logits
 
 
-def _signals(run: RecallContext, ids: IntArray) -> Signals:
-    """What boosts the units' scores; neutral unless boosts are switched on (decision 053)."""
+def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
+    """The units' boosts; none unless switched on (decision 053)."""
     if not run.tools.config.boosts:
-        return neutral(len(ids))
+        return no_boosts(len(ids))
     query_time = run.plan.query.query_timestamp
-    return signals_of(ids, run.view.columns, window=run.plan.window, query_time=query_time)
+    return boosts_of(ids, run.view.columns, window=run.plan.window, query_time=query_time)
 
 
 def rerank_text(unit: MemoryUnit) -> str:

@@ -11,13 +11,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Reranked, UnitTrace
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.recall.boosts import (
-    PROOF_ALPHA,
-    RECENCY_ALPHA,
-    TEMPORAL_ALPHA,
-    boost,
-    sigmoid,
-)
+from hindsight_integrations.tempr.recall.boosts import sigmoid
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold
 from hindsight_integrations.tempr.recall.packing import Packed, costs
 from hindsight_integrations.tempr.recall.rerank import Ranking
@@ -144,9 +138,8 @@ def _reranked(ranking: Ranking) -> dict[int, Reranked]:
     """Logit and boosts of each unit the reranker read, by row id."""
     parts = zip(
         ranking.logits.tolist(),
-        boost(ranking.signals.recency, RECENCY_ALPHA).tolist(),
-        boost(ranking.signals.temporal, TEMPORAL_ALPHA).tolist(),
-        boost(ranking.signals.proof, PROOF_ALPHA).tolist(),
+        ranking.boosts.recency.tolist(),
+        ranking.boosts.temporal.tolist(),
         strict=True,
     )
     return {row: Reranked(*part) for row, part in zip(ranking.ids.tolist(), parts, strict=False)}

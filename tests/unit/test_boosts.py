@@ -3,36 +3,48 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.ports.arrays import UNDATED
+from hindsight_integrations.model.time import Interval, from_micros, to_micros
+from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
 from hindsight_integrations.search.temporal import event_moments
 from hindsight_integrations.tempr.recall.boosts import (
     PROOF_ALPHA,
     RECENCY_ALPHA,
     TEMPORAL_ALPHA,
-    Boosts,
-    Signals,
     boost,
-    combined_boost,
     days_before,
+    docs_score,
     final_score,
     proof,
     recency,
     sigmoid,
-    temporal_proximity,
+    temporal_signal,
 )
 
 SIGNAL = st.floats(0.0, 1.0)
 LOGIT = st.floats(-15.0, 15.0)
 DAY = 86_400_000_000
 NOW = 1_700_000_000_000_000
+SIXTY_DAYS = Interval(from_micros(NOW - 30 * DAY), from_micros(NOW + 30 * DAY))
+
+
+def boosts(recency_signal: Any, temporal: Any, proof_signal: Any) -> tuple[Float64Array, ...]:
+    alphas = (RECENCY_ALPHA, TEMPORAL_ALPHA, PROOF_ALPHA)
+    return tuple(map(boost, (recency_signal, temporal, proof_signal), alphas))
+
+
+def around(*days: float) -> tuple[IntArray, IntArray]:
+    """Spans of two hours around moments so many days from the centre of SIXTY_DAYS."""
+    centres = np.array([NOW + round(day * DAY) for day in days], np.int64)
+    return centres - DAY // 24, centres + DAY // 24
 
 
 @pytest.mark.parametrize(
@@ -78,36 +90,34 @@ def test_what_happened_dates_a_unit_before_what_was_said() -> None:
 
 
 def test_docs_temporal_proximity() -> None:
-    """Recall docs: 1 at the window's centre, 0 at its edge and beyond, 0.5 without a date."""
-    signal = temporal_proximity(np.array([0.0, 15.0, -15.0, 30.0, 90.0, np.nan]), 60.0)
+    """Recall docs, a window of 60 days: 1 at its centre, 0 at its edge and beyond, 0.5 without a date."""
+    spans = around(0.0, 15.0, -15.0, 30.0, 90.0)
+    signal = temporal_signal(*(np.append(ends, UNDATED) for ends in spans), SIXTY_DAYS)
     assert signal.tolist() == pytest.approx([1.0, 0.5, 0.5, 0.0, 0.0, 0.5])
 
 
 def test_a_question_without_time_leaves_time_alone() -> None:
     """No window: every unit is neutral."""
-    assert temporal_proximity(np.array([0.0, 400.0]), None).tolist() == [0.5, 0.5]
+    assert temporal_signal(*around(0.0, 400.0), None).tolist() == [0.5, 0.5]
 
 
 def test_docs_maximum_combined_range() -> None:
-    """Recall docs: all boosts together move a PRODUCT score by +27 % or -23 % at most."""
-    best, worst = combined_boost(Signals(1.0, 1.0, 1.0)), combined_boost(Signals(0.0, 0.0, 0.0))
-    assert (float(best), float(worst)) == pytest.approx((1.10 * 1.10 * 1.05, 0.90 * 0.90 * 0.95))
-    assert [round((float(x) - 1) * 100) for x in (best, worst)] == [27, -23]
-    score = final_score(0.0, Signals(1.0, 1.0, 1.0), Boosts.PRODUCT)
-    assert float(score) == pytest.approx(0.5 * 1.10 * 1.10 * 1.05)
+    """Recall docs: all boosts together move the docs' product by +27 % or -23 % at most."""
+    best, worst = (float(docs_score(0.0, *boosts(signal, signal, signal))) / 0.5 for signal in (1.0, 0.0))
+    assert (best, worst) == pytest.approx((1.10 * 1.10 * 1.05, 0.90 * 0.90 * 0.95))
+    assert [round((score - 1) * 100) for score in (best, worst)] == [27, -23]
 
 
 def test_log_odds_adds_the_logarithms_of_the_boosts() -> None:
-    """Design section 6: logit + ln(recency boost) + ln(temporal boost) + ln(proof boost)."""
-    score = final_score(2.0, Signals(1.0, 0.0, 1.0))
+    """logit + ln(recency boost) + ln(temporal boost) + ln(proof boost)."""
+    score = final_score(2.0, *boosts(1.0, 0.0, 1.0))
     assert float(score) == pytest.approx(2.0 + math.log(1.1) + math.log(0.9) + math.log(1.05))
 
 
 def test_sure_answers_stay_apart_where_the_sigmoid_saturates() -> None:
-    """Logits of 9 and 11 both look like 1.0: under PRODUCT an old date reverses them, under LOG_ODDS it does not."""
-    signals = Signals(recency=np.array([1.0, 0.1]))
-    product = final_score(np.array([9.0, 11.0]), signals, Boosts.PRODUCT)
-    log_odds = final_score(np.array([9.0, 11.0]), signals)
+    """Logits of 9 and 11 both look like 1.0: in the docs' product an old date reverses them, in log-odds it does not."""
+    old = boost(np.array([1.0, 0.1]), RECENCY_ALPHA)
+    product, log_odds = docs_score(np.array([9.0, 11.0]), old), final_score(np.array([9.0, 11.0]), old)
     assert product[0] > product[1]
     assert log_odds[0] < log_odds[1]
 
@@ -120,13 +130,9 @@ def test_sigmoid_survives_extreme_logits() -> None:
 
 def test_floats_and_arrays_agree() -> None:
     """One unit scored alone gets what it gets among others."""
-    logits, signals = np.array([1.0, -2.0]), Signals(np.array([0.9, 0.2]), 0.5, np.array([0.5, 0.7]))
-    together = final_score(logits, signals)
-    alone = [
-        float(final_score(1.0, Signals(0.9, 0.5, 0.5))),
-        float(final_score(-2.0, Signals(0.2, 0.5, 0.7))),
-    ]
-    assert together.tolist() == alone
+    together = final_score(np.array([1.0, -2.0]), *boosts(np.array([0.9, 0.2]), 0.5, np.array([0.5, 0.7])))
+    alone = final_score(1.0, *boosts(0.9, 0.5, 0.5)), final_score(-2.0, *boosts(0.2, 0.5, 0.7))
+    assert together.tolist() == [float(score) for score in alone]
 
 
 @given(logit=LOGIT, recency_signal=SIGNAL, temporal=SIGNAL, proof_signal=SIGNAL)
@@ -134,8 +140,8 @@ def test_neutral_signals_move_nothing_and_others_little(
     logit: float, recency_signal: float, temporal: float, proof_signal: float
 ) -> None:
     """The nudge on a log-odds score stays within ln 0.77 and ln 1.27, and is none at 0.5."""
-    assert float(final_score(logit, Signals())) == logit
-    moved = float(final_score(logit, Signals(recency_signal, temporal, proof_signal))) - logit
+    assert float(final_score(logit, *boosts(0.5, 0.5, 0.5))) == logit == float(final_score(logit))
+    moved = float(final_score(logit, *boosts(recency_signal, temporal, proof_signal))) - logit
     assert math.log(0.90 * 0.90 * 0.95) - 1e-9 <= moved <= math.log(1.10 * 1.10 * 1.05) + 1e-9
 
 
@@ -144,21 +150,17 @@ def test_neutral_signals_move_nothing_and_others_little(
     more=st.floats(0.01, 5.0),
     signal=SIGNAL,
     rise=st.floats(0.01, 1.0),
-    boosts=st.sampled_from(list(Boosts)),
+    score=st.sampled_from([final_score, docs_score]),
 )
 def test_score_rises_with_relevance_and_with_each_signal(
-    logit: float, more: float, signal: float, rise: float, boosts: Boosts
+    logit: float, more: float, signal: float, rise: float, score: Callable[..., Float64Array]
 ) -> None:
     """A better answer, a fresher one or a better proven one never scores lower."""
-    base = float(final_score(logit, Signals(signal, signal, signal), boosts))
-    assert float(final_score(logit + more, Signals(signal, signal, signal), boosts)) > base
+    base = float(score(logit, *boosts(signal, signal, signal)))
+    assert float(score(logit + more, *boosts(signal, signal, signal))) > base
     higher = min(1.0, signal + rise)
-    for signals in (
-        Signals(higher, signal, signal),
-        Signals(signal, higher, signal),
-        Signals(signal, signal, higher),
-    ):
-        assert float(final_score(logit, signals, boosts)) >= base
+    for signals in ((higher, signal, signal), (signal, higher, signal), (signal, signal, higher)):
+        assert float(score(logit, *boosts(*signals))) >= base
 
 
 @given(first=st.floats(0.0, 2000.0), later=st.floats(0.0, 2000.0))
@@ -166,7 +168,8 @@ def test_signals_stay_in_their_range_and_fall_with_distance(first: float, later:
     """Nearer is never worth less, and no signal leaves [0, 1]."""
     near, far = sorted((first, later))
     assert 0.1 <= float(recency(far)) <= float(recency(near)) <= 1.0
-    assert 0.0 <= float(temporal_proximity(far, 60.0)) <= float(temporal_proximity(near, 60.0)) <= 1.0
+    close, distant = temporal_signal(*around(near, far), SIXTY_DAYS).tolist()
+    assert 0.0 <= distant <= close <= 1.0
     assert 0.0 <= float(proof(near)) <= float(proof(far)) <= 1.0
 
 
