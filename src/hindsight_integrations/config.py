@@ -58,25 +58,11 @@ class OnModelFailure(StrEnum):
     QUEUE = "queue"
 
 
-class GraphStrategy(StrEnum):
-    """How the graph channel walks: the paper's eq. 12, or the recall docs' additive link expansion."""
-
-    SPREADING_ACTIVATION = "spreading_activation"
-    LINK_EXPANSION = "link_expansion"
-
-
 class TimeLanguage(StrEnum):
     """Whose words of time are read in questions."""
 
     ENGLISH = "en"
     GERMAN = "de"
-
-
-class Budgeting(StrEnum):
-    """How recall's effort becomes a number of candidates: the fixed ones, or a share of max_tokens (recall docs)."""
-
-    FIXED = "fixed"
-    ADAPTIVE = "adaptive"
 
 
 class OnChannelFailure(StrEnum):
@@ -144,18 +130,16 @@ class RetainConfig:
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:
-    """Numbers of the recall pipeline.
+    """Numbers of the recall pipeline (paper section 4.2).
 
     Attributes:
-        candidates: per channel, for low, mid and high effort.
-        rerank_candidates: how many the reranker may read, likewise.
-        rerank_deadline_ms: when it stops.
-        neighbours: smooth relevance over neighbouring turns of a conversation (decision 051).
-        boosts: with a reranker, recency, the time asked about and proof nudge its scores. Off: measured, they earn
-            nothing (decision 053).
-        budgeting: ADAPTIVE takes a share of max_tokens as candidates: clamp(max_tokens * share, least, most).
-        adaptive_shares: for low, mid and high effort (recall docs, "How Budget Maps").
-        adaptive_bounds: least and most.
+        candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline Parameters").
+        rerank_candidates: how many the reranker may read, likewise (decision 053).
+        rerank_deadline_ms: when it stops, milliseconds.
+        neighbours: relevance is smoothed over neighbouring turns of a conversation (decision 051).
+        boosts: with a reranker, recency and the time asked about nudge its scores, by 10 % at most each (recall docs,
+            "Stage 3: Combined Scoring"). Off: measured, they earn nothing (decision 053).
+        on_channel_failure: what happens when a channel's index is broken.
     """
 
     candidates: tuple[int, int, int] = (100, 300, 1000)
@@ -163,16 +147,10 @@ class RecallConfig:
     rerank_deadline_ms: float = 1000.0
     neighbours: bool = True
     boosts: bool = False
-    graph: GraphStrategy = GraphStrategy.SPREADING_ACTIVATION
     on_channel_failure: OnChannelFailure = OnChannelFailure.RAISE
-    budgeting: Budgeting = Budgeting.FIXED
-    adaptive_shares: tuple[float, float, float] = (0.025, 0.075, 0.25)
-    adaptive_bounds: tuple[int, int] = (20, 2000)
 
     def __post_init__(self) -> None:
-        """Plain strings become the choices they name; unknown ones are refused."""
-        object.__setattr__(self, "graph", choice(GraphStrategy, self.graph, "graph"))
-        object.__setattr__(self, "budgeting", choice(Budgeting, self.budgeting, "budgeting"))
+        """A plain string becomes the choice it names; an unknown one is refused."""
         failing = choice(OnChannelFailure, self.on_channel_failure, "on_channel_failure")
         object.__setattr__(self, "on_channel_failure", failing)
 
@@ -205,7 +183,7 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, BUDGETING, OFFLINE, EMBEDDER,
+        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
         EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
@@ -226,9 +204,6 @@ class HindsightConfig:
                 base.retain,
                 extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction),
                 on_model_failure=_choice(values, "HINDSIGHT_ON_MODEL_FAILURE", base.retain.on_model_failure),
-            ),
-            recall=replace(
-                base.recall, budgeting=_choice(values, "HINDSIGHT_BUDGETING", base.recall.budgeting)
             ),
             models=ModelConfig(
                 embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),

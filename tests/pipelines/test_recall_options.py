@@ -20,10 +20,10 @@ from hindsight_integrations import (
     TagOr,
 )
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-from hindsight_integrations.config import Budgeting, RecallConfig
+from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.sync import MemoryBank
-from hindsight_integrations.tempr.recall.plan import candidate_limit
+from hindsight_integrations.tempr.recall.plan import adaptive_candidates
 from hindsight_integrations.testing.doubles import FixedReranker
 
 ALICE, BOB = {"text": "Alice Chen", "type": "PERSON"}, {"text": "Bob Okafor", "type": "PERSON"}
@@ -201,31 +201,23 @@ def test_impossible_thresholds_are_refused(light: Hindsight, given: Any, message
 )
 def test_adaptive_budgets_follow_the_docs(max_tokens: int, low: int, mid: int, high: int) -> None:
     """clamp(max_tokens * 2.5 / 7.5 / 25 %, 20, 2000) (recall docs, "How Budget Maps to Pipeline Parameters")."""
-    config = RecallConfig(budgeting="adaptive")  # type: ignore[arg-type] # a plain string is fine
-    assert [candidate_limit(max_tokens, effort, config) for effort in Budget] == [low, mid, high]
-    assert [candidate_limit(max_tokens, effort, RecallConfig()) for effort in Budget] == [100, 300, 1000]
+    assert [adaptive_candidates(max_tokens, effort) for effort in Budget] == [low, mid, high]
 
 
-def test_budgeting_is_a_setting() -> None:
-    """It can be chosen by configuration and by environment; an unknown choice is refused."""
-    chosen = HindsightConfig.from_env({"HINDSIGHT_BUDGETING": "adaptive"})
-    assert chosen.recall.budgeting is Budgeting.ADAPTIVE
-    assert HindsightConfig.from_env({}).recall.budgeting is Budgeting.FIXED
-    with pytest.raises(InvalidRequest, match="budgeting: 'elastic' is not a known choice"):
-        RecallConfig(budgeting="elastic")  # type: ignore[arg-type] # that is the point
+def test_fixed_budgets_are_the_docs() -> None:
+    """100, 300 and 1,000 candidates a channel (recall docs, "How Budget Maps to Pipeline Parameters")."""
+    assert RecallConfig().candidates == (100, 300, 1000)
 
 
-def test_an_adaptive_recall_looks_at_fewer_candidates(opener: Any) -> None:
-    """With a small max_tokens the channels list 20 candidates at most, as set, where fixed budgets list all 30."""
+def test_a_small_token_budget_does_not_narrow_the_search(light: Hindsight) -> None:
+    """How much may be returned and how far recall looks are apart: the channels list all 30 for a budget of a few."""
     rows = [f"kayak trip number {n}" for n in range(30)]
-    hits = {}
-    for budgeting in ("fixed", "adaptive"):
-        config = HindsightConfig(recall=RecallConfig(budgeting=budgeting))  # type: ignore[arg-type] # as above
-        bank = opener(config=config).bank("many")
-        bank.retain([{"role": "user", "content": row, "id": row} for row in rows])
-        stages = bank.recall("kayak trip", max_tokens=60).trace.stages
-        hits[budgeting] = {stage.detail["hits"] for stage in stages if stage.name in ("semantic", "keyword")}
-    assert hits == {"fixed": {30}, "adaptive": {20}}
+    bank = light.bank("many")
+    bank.retain([{"role": "user", "content": row, "id": row} for row in rows])
+    found = bank.recall("kayak trip", max_tokens=60)
+    listed = {stage.detail["hits"] for stage in found.trace.stages if stage.name in ("semantic", "keyword")}
+    assert listed == {30}
+    assert len(found.units) < 30
 
 
 @pytest.mark.parametrize(

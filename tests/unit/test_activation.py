@@ -16,12 +16,11 @@ from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.graph.activation import (
     entity_seeds,
-    entity_signal,
     hub_entities,
-    link_expansion,
     spread,
 )
 from hindsight_integrations.search.graph.gains import entity_gain, gain
+from hindsight_integrations.search.graph.link_expansion import entity_signal, link_expansion
 from hindsight_integrations.testing.graph_rows import LinkRow, Pair, fill, int_array
 from hindsight_integrations.testing.memory_graph_contract import (
     CAUSED_BY,

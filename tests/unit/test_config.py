@@ -61,7 +61,6 @@ def test_an_unknown_choice_in_the_environment_is_named() -> None:
         (StorageConfig, "keywords", "lucene"),
         (ModelConfig, "embedder", "static"),
         (RetainConfig, "extraction", "verbatim"),
-        (RecallConfig, "graph", "link_expansion"),
         (RecallConfig, "on_channel_failure", "degrade"),
     ],
 )

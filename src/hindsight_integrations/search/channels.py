@@ -9,14 +9,12 @@ from enum import StrEnum
 
 import numpy as np
 
-from hindsight_integrations.config import GraphStrategy
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, FloatArray, Hits, IntArray, Vector, no_hits, ranked
 from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.search.graph.activation import (
     SEMANTIC_SEEDS,
     entity_seeds,
-    link_expansion,
     spread,
     spread_by_distance,
 )
@@ -111,7 +109,6 @@ def graph_channel(
     seeds: Hits,
     named: IntArray,
     relevance: Relevance,
-    strategy: GraphStrategy,
     limit: int,
     steps: int = 0,
 ) -> Hits:
@@ -126,7 +123,7 @@ def graph_channel(
     """
     allowed = None if selected.all else view.columns.ids[selected.mask]
     direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=relevance)
-    if steps and len(direct) and strategy == GraphStrategy.SPREADING_ACTIVATION:
+    if steps and len(direct):
         return spread_by_distance(
             view.graph,
             direct,
@@ -140,8 +137,7 @@ def graph_channel(
         np.concatenate([seeds.ids[:SEMANTIC_SEEDS], direct.ids]),
         np.concatenate([seeds.scores[:SEMANTIC_SEEDS], direct.scores]),
     )
-    walk = spread if strategy == GraphStrategy.SPREADING_ACTIVATION else link_expansion
-    hits = walk(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance)
+    hits = spread(view.graph, entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance)
     return _relevant(hits, relevance, limit)
 
 

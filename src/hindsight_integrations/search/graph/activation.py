@@ -1,6 +1,6 @@
-"""The graph channel: spreading activation (paper eq. 12) and the recall docs' link expansion.
+"""The graph channel: spreading activation over a MemoryGraph (paper section 4.2.2, eq. 12).
 
-Both walk a MemoryGraph and know nothing of what lies behind it. Hubs (`hub_entities`) neither transmit nor count.
+Hubs (`hub_entities`) transmit nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray, no_hits, ranked
-from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
-from hindsight_integrations.search.graph.causal_links import CAUSAL_CODES
 from hindsight_integrations.search.graph.gains import GAIN_CAP, entity_gain, link_gain
 from hindsight_integrations.search.graph.neighbourhood import (
     Allowed,
@@ -32,12 +29,6 @@ HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub 
 HUB_UNITS = 4  # ... but only beyond this many units [design section 6]
 
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
-_SEMANTIC_CODE = LINK_CODES[LinkType.SEMANTIC, None]
-
-
-def entity_signal(shared: IntArray) -> Float64Array:
-    """tanh(0.5 * shared entities): 1 gives 0.46, 2 give 0.76, 3 give 0.91 (recall docs, "Graph Scoring Detail")."""
-    return np.tanh(0.5 * shared.astype(np.float64))
 
 
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
@@ -249,46 +240,3 @@ def entity_seeds(
     ids = np.unique(units_lit_by(graph, named, allowed=allowed, similarity=similarity).units)
     order = best(ids, (np.zeros(len(ids)),), len(ids), similarity)
     return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))
-
-
-def link_expansion(
-    graph: Walkable,
-    seeds: Hits,
-    *,
-    muted: IntArray,
-    allowed: Allowed,
-    budget: int,
-    similarity: Similarity,
-) -> Hits:
-    """One hop, three signals added: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring").
-
-    Shared entities are the distinct ones, hubs left out, that a unit has in common with the seeds taken together;
-    semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped here, since a cap would
-    miscount shared entities. Takes the same arguments as `spread`; the seeds' scores do not matter.
-
-    Returns:
-        At most `budget` units, without the seeds, with scores in (0, 3]; ties by cosine, id.
-    """
-    start = np.unique(seeds.ids[permitted(seeds.ids, allowed)])
-    edges = graph.links(start)
-    entities = np.setdiff1d(graph.entities_of(start).entities, muted)
-    sharing, shared = np.unique(graph.units_of(entities).units, return_counts=True)
-    signals = [
-        (sharing, entity_signal(shared)),
-        _strongest_link(edges, [_SEMANTIC_CODE]),
-        _strongest_link(edges, CAUSAL_CODES),
-    ]
-    ids = np.setdiff1d(np.concatenate([found for found, _ in signals]), start)
-    ids = ids[permitted(ids, allowed)]
-    scores = np.zeros(len(ids))
-    for found, values in signals:
-        _, here, there = np.intersect1d(ids, found, assume_unique=True, return_indices=True)
-        scores[here] += values[there]
-    order = best(ids, (-scores.astype(np.float32),), budget, similarity)
-    return Hits(ids[order], scores[order].astype(np.float32))
-
-
-def _strongest_link(edges: Edges, codes: list[int]) -> tuple[IntArray, Float64Array]:
-    """Each unit these kinds of links lead to, with its largest weight."""
-    kind = np.isin(edges.codes, codes)
-    return strongest(edges.targets[kind], edges.weights[kind].astype(np.float64))

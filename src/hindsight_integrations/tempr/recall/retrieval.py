@@ -128,7 +128,6 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
             seeds=seeds,
             named=named.rows,
             relevance=relevance,
-            strategy=run.tools.config.graph,
             limit=limit,
             steps=chain_steps(text),
         )
