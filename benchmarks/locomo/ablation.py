@@ -11,7 +11,8 @@ from unittest.mock import patch
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.ports.arrays import Hits, no_hits
 
-PIPELINE = "hindsight_integrations.tempr.recall.pipeline"
+RETRIEVAL = "hindsight_integrations.tempr.recall.retrieval"
+GRAPH = "hindsight_integrations.search.channels.graph"
 
 
 class Part(StrEnum):
@@ -22,18 +23,18 @@ class Part(StrEnum):
     GRAPH = "graph"
     TEMPORAL = "temporal"
     WALK = "walk"
-    OWN_WORDS = "own_words"
+    SPEAKER_TURNS = "speaker_turns"
     NEIGHBOURS = "neighbours"
     BOOSTS = "boosts"
 
 
 SILENCED = {
-    Part.SEMANTIC: ("semantic_channel",),
-    Part.KEYWORD: ("keyword_channel",),
-    Part.TEMPORAL: ("temporal_channel",),
-    Part.GRAPH: ("graph_channel", "causal_channel", "own_words"),
-    Part.WALK: ("graph_channel", "causal_channel"),
-    Part.OWN_WORDS: ("own_words",),
+    Part.SEMANTIC: (f"{RETRIEVAL}.semantic_channel",),
+    Part.KEYWORD: (f"{RETRIEVAL}.keyword_channel",),
+    Part.TEMPORAL: (f"{RETRIEVAL}.temporal_channel",),
+    Part.GRAPH: (f"{RETRIEVAL}.graph_channel",),
+    Part.WALK: (f"{GRAPH}.linked_units", f"{GRAPH}.causal_units"),
+    Part.SPEAKER_TURNS: (f"{GRAPH}.speaker_turns",),
 }
 
 
@@ -46,7 +47,7 @@ def without(parts: Iterable[Part]) -> Iterator[None]:
     """Inside the block these channels find nothing. Without the semantic channel the graph has no seeds from it."""
     with ExitStack() as stack:
         for name in sorted({name for part in parts for name in SILENCED.get(part, ())}):
-            stack.enter_context(patch(f"{PIPELINE}.{name}", _silent))
+            stack.enter_context(patch(name, _silent))
         yield
 
 

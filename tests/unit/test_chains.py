@@ -8,7 +8,7 @@ import pytest
 from hindsight_integrations.backends.memory.memory_graph import DictMemoryGraph
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.search.channels import chain_steps
+from hindsight_integrations.search.channels.graph import chain_steps
 from hindsight_integrations.search.graph.activation import spread_by_distance
 
 NONE = np.empty(0, np.int64)

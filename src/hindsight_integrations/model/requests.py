@@ -88,7 +88,7 @@ class Budget(StrEnum):
 
 
 class TagsMatch(StrEnum):
-    """How a query's tags select units (notes/upstream 1.4). `any` and `all` also keep untagged units."""
+    """How a query's tags select units. `any` and `all` also keep untagged units; `exact` compares whole sets."""
 
     ANY = "any"
     ALL = "all"
@@ -127,7 +127,7 @@ class TagNot:
 
 
 TagGroup: TypeAlias = TagLeaf | TagAnd | TagOr | TagNot
-"""A boolean condition on a unit's tags (notes/upstream 1.4)."""
+"""A boolean condition on a unit's tags (decision 070)."""
 
 GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
 """The same as a caller may write it: {"tags": [...], "match": "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}."""
@@ -135,7 +135,7 @@ GivenGroup: TypeAlias = TagGroup | Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MinScores:
-    """What a unit must reach at each stage that scores it; None lets everything through (notes/upstream 1.3).
+    """What a unit must reach at each stage that scores it; None lets everything through (decision 070).
 
     Attributes:
         semantic: least cosine, in [-1, 1]; cuts the semantic channel's list, another channel may still find the unit.

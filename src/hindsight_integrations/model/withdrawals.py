@@ -1,4 +1,4 @@
-"""What retraction decided about units, as a caller sees it (design section 7)."""
+"""What retraction decided about units, as a caller sees it."""
 
 from __future__ import annotations
 

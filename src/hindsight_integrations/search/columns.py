@@ -142,19 +142,19 @@ def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
 def no_later(moment: datetime, by: datetime) -> bool:
     """Whether a moment came by another, that one's own second included.
 
-    Facts told together have mention times microseconds apart, to keep their order; validity looks at the second.
+    Facts of one message have mention times microseconds apart, to keep their order; validity looks at the second.
     """
     return to_micros(moment) // SECOND <= to_micros(by) // SECOND
 
 
 def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
     """Units mentioned no later than a moment, by the second as in `no_later`."""
-    said: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
-    return said
+    mentioned: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
+    return mentioned
 
 
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
-    """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed (design section 4).
+    """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
 
     By the second, as in `no_later`. Nor was it valid between a closing and its restoring.
     """
@@ -197,7 +197,7 @@ def _by_tag_set(columns: Columns, selects: Callable[[frozenset[str]], bool]) -> 
 
 
 def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -> bool:
-    """Whether a unit with tags `own` passes a filter for `wanted` (truth table: notes/upstream 1.4)."""
+    """Whether a unit with tags `own` passes a filter for `wanted` as `TagsMatch` says."""
     if match == TagsMatch.EXACT:
         return own == wanted
     if not own:
@@ -206,7 +206,7 @@ def tags_select(own: frozenset[str], wanted: frozenset[str], match: TagsMatch) -
 
 
 def group_selects(own: frozenset[str], group: TagGroup) -> bool:
-    """Whether a unit with tags `own` passes a boolean condition on tags (notes/upstream 1.4)."""
+    """Whether a unit with tags `own` passes a boolean condition on tags (decision 070)."""
     if isinstance(group, TagLeaf):
         return tags_select(own, frozenset(group.tags), group.match)
     if isinstance(group, TagNot):

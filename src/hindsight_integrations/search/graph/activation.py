@@ -19,20 +19,20 @@ from hindsight_integrations.search.graph.neighbourhood import (
     best,
     permitted,
     strongest,
-    units_lit_by,
+    units_activated_by,
 )
 
-SEMANTIC_SEEDS = 20  # best semantic hits that start a spread [design section 6; notes/upstream 2.3]
+SEMANTIC_SEEDS = 20  # best semantic hits that start a spread [paper section 4.2.2 names no number]
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
-ACTIVATION_FLOOR = 0.1  # weaker activation is dropped [design section 6; notes/upstream 2.4]
-HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub [design section 6]
-HUB_UNITS = 4  # ... but only beyond this many units [design section 6]
+ACTIVATION_FLOOR = 0.1  # weaker activation is dropped: two hops of a weak link
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (decision 004)
+HUB_UNITS = 4  # ... but only beyond this many units
 
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
 
 
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
-    """Entities that are everywhere, ascending: they say nothing about relevance (design section 6, hubs).
+    """Entities that are everywhere, ascending: they say nothing about relevance (decision 004).
 
     Args:
         entities: entity ids, (n,).
@@ -45,51 +45,51 @@ def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: Int
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _Activation:
     """Activation of units (or of entities): ids ascending, activations, and the hop each was reached at."""
 
     ids: IntArray
     values: Float64Array
     hops: IntArray
 
-    def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Field, _Field]:
+    def absorb(self, ids: IntArray, values: Float64Array, hop: int) -> tuple[_Activation, _Activation]:
         """This field with higher activations taken over (ids ascending), and the part of it that rose."""
         names = np.union1d(self.ids, ids)
-        merged = _Field(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
+        merged = _Activation(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
         old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
         merged.values[old], merged.hops[old] = self.values, self.hops
         rose = new[values > merged.values[new]]
         merged.values[new] = np.maximum(merged.values[new], values)
         merged.hops[rose] = hop
-        return merged, _Field(names[rose], merged.values[rose], merged.hops[rose])
+        return merged, _Activation(names[rose], merged.values[rose], merged.hops[rose])
 
     def bar(self, limit: int) -> float:
         """What an activation must reach to be among the `limit` highest, and never less than the floor.
 
-        Gains are below 1 and activations only rise, so what is under the bar now, and all it would light, stays out.
+        Gains are below 1 and activations only rise, so what is under the bar now, and all it would activate, stays out.
         """
         if limit > len(self.ids):
             return ACTIVATION_FLOOR
         lowest = np.partition(self.values, len(self.ids) - limit)[len(self.ids) - limit]
         return max(ACTIVATION_FLOOR, float(lowest) * (1.0 - _TIE))
 
-    def above(self, bar: float) -> _Field:
+    def above(self, bar: float) -> _Activation:
         """The part of it that reaches `bar`."""
         keep = self.values >= bar
-        return _Field(self.ids[keep], self.values[keep], self.hops[keep])
+        return _Activation(self.ids[keep], self.values[keep], self.hops[keep])
 
     def at(self, ids: IntArray) -> Float64Array:
         """Activations of ids it holds."""
         return self.values[np.searchsorted(self.ids, ids)]
 
     def top(self, limit: int, similarity: Similarity) -> IntArray:
-        """Positions of the most active, best first; ties by hop, cosine, id (design section 6)."""
+        """Positions of the most active, best first; ties by hop, cosine, id."""
         # float32 as in Hits: two paths of equal strength must tie whatever order they were multiplied in.
         return best(self.ids, (-self.values.astype(np.float32), self.hops), limit, similarity)
 
 
-def _dark() -> _Field:
-    return _Field(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+def _none() -> _Activation:
+    return _Activation(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +108,30 @@ class _Walk:
         keep = permitted(ids, self.allowed)
         return ids[keep], values[keep]
 
-    def over_links(self, lit: _Field) -> tuple[IntArray, Float64Array]:
-        """Units one link away from the lit ones, with what reaches them."""
-        edges = self.graph.links(lit.ids)
-        return edges.targets, lit.at(edges.sources) * link_gain(edges)
+    def over_links(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+        """Units one link away from the activated ones, with what reaches them."""
+        edges = self.graph.links(active.ids)
+        return edges.targets, active.at(edges.sources) * link_gain(edges)
 
-    def entities(self, lit: _Field) -> tuple[IntArray, Float64Array]:
-        """Entities the lit units mention, hubs left out, each with its strongest unit's activation."""
-        mentions = self.graph.entities_of(lit.ids)
-        heard = ~np.isin(mentions.entities, self.muted)
-        return strongest(mentions.entities[heard], lit.at(mentions.units[heard]))
+    def entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+        """Entities the activated units mention, hubs left out, each with its strongest unit's activation."""
+        mentions = self.graph.entities_of(active.ids)
+        passing = ~np.isin(mentions.entities, self.muted)
+        return strongest(mentions.entities[passing], active.at(mentions.units[passing]))
 
-    def over_entities(self, lit: _Field) -> tuple[IntArray, Float64Array]:
-        """Units that mention the lit entities, with what reaches them."""
-        mentions = units_lit_by(self.graph, lit.ids, allowed=self.allowed, similarity=self.similarity)
-        return mentions.units, lit.at(mentions.entities) * entity_gain()
+    def over_entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+        """Units that mention the activated entities, with what reaches them."""
+        mentions = units_activated_by(
+            self.graph, active.ids, allowed=self.allowed, similarity=self.similarity
+        )
+        return mentions.units, active.at(mentions.entities) * entity_gain()
 
-    def narrow(self, lit: _Field, budget: int) -> _Field:
+    def narrow(self, active: _Activation, budget: int) -> _Activation:
         """The beam: at most `budget` most active units, ids ascending."""
-        if len(lit.ids) <= budget:
-            return lit
-        kept = np.sort(lit.top(budget, self.similarity))
-        return _Field(lit.ids[kept], lit.values[kept], lit.hops[kept])
+        if len(active.ids) <= budget:
+            return active
+        kept = np.sort(active.top(budget, self.similarity))
+        return _Activation(active.ids[kept], active.values[kept], active.hops[kept])
 
 
 def spread(
@@ -161,30 +163,32 @@ def spread(
     """
     if budget <= 0:
         return no_hits()
-    units = _lit_from(seeds, _Walk(graph, muted, allowed, similarity), budget, lambda lit: lit.bar(budget))
+    units = _activated_from(
+        seeds, _Walk(graph, muted, allowed, similarity), budget, lambda units: units.bar(budget)
+    )
     order = units.top(budget, similarity)
     return Hits(units.ids[order], units.values[order].astype(np.float32))
 
 
-def _lit_from(
-    seeds: Hits, walk: _Walk, budget: int, bar_of: Callable[[_Field], float], hops: int = MAX_HOPS
-) -> _Field:
-    """All that the seeds light within so many hops; `bar_of` says below what a unit is not worth lighting."""
+def _activated_from(
+    seeds: Hits, walk: _Walk, budget: int, bar_of: Callable[[_Activation], float], hops: int = MAX_HOPS
+) -> _Activation:
+    """All that the seeds activate within so many hops; `bar_of` says below what a unit is not worth activating."""
     first = np.clip(seeds.scores.astype(np.float64), 0.0, 1.0)
-    units, lit = _dark().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
-    entities = _dark()
+    units, active = _none().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
+    entities = _none()
     for hop in range(1, hops + 1):
         bar = bar_of(units)
-        lit = walk.narrow(lit.above(bar / GAIN_CAP), budget)
-        if len(lit.ids) == 0:
+        active = walk.narrow(active.above(bar / GAIN_CAP), budget)
+        if len(active.ids) == 0:
             break
-        # An entity lights again only if it got brighter: its units have had the rest already.
-        entities, bright = entities.absorb(*walk.entities(lit), hop)
+        # An entity passes on only what rose: its units have had the rest already.
+        entities, risen = entities.absorb(*walk.entities(active), hop)
         reached = zip(
-            walk.over_links(lit), walk.over_entities(bright.above(bar / entity_gain())), strict=True
+            walk.over_links(active), walk.over_entities(risen.above(bar / entity_gain())), strict=True
         )
         ids, values = (np.concatenate(parts) for parts in reached)
-        units, lit = units.absorb(*walk.admit(ids, values, bar), hop)
+        units, active = units.absorb(*walk.admit(ids, values, bar), hop)
     return units
 
 
@@ -219,7 +223,7 @@ def spread_by_distance(
     if budget <= 0:
         return no_hits()
     walk = _Walk(graph, muted, allowed, similarity)
-    units = _lit_from(seeds, walk, budget, lambda _: ACTIVATION_FLOOR, min(steps, MAX_HOPS))
+    units = _activated_from(seeds, walk, budget, lambda _: ACTIVATION_FLOOR, min(steps, MAX_HOPS))
     scores = np.zeros(len(units.ids), np.float32)
     for hop in np.unique(units.hops):
         at = np.flatnonzero(units.hops == hop)
@@ -231,12 +235,12 @@ def spread_by_distance(
 def entity_seeds(
     graph: Walkable, entities: IntArray, *, muted: IntArray, allowed: Allowed, similarity: Similarity
 ) -> Hits:
-    """Units of the entities a query names, as seeds: one hop from an entity with activation 1 (design section 6).
+    """Units of the entities a query names, as seeds: one hop from an entity with activation 1.
 
     Returns:
         At most FAN_OUT permitted units per entity that is not muted, all with activation 0.95, nearest first.
     """
     named = np.setdiff1d(entities, muted)
-    ids = np.unique(units_lit_by(graph, named, allowed=allowed, similarity=similarity).units)
+    ids = np.unique(units_activated_by(graph, named, allowed=allowed, similarity=similarity).units)
     order = best(ids, (np.zeros(len(ids)),), len(ids), similarity)
     return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))

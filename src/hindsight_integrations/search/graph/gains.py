@@ -9,16 +9,16 @@ from hindsight_integrations.ports.arrays import Float64Array
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
 
 DECAY = 0.8  # delta of eq. 12 [earlier paper 3.1.3]
-GAIN_CAP = 0.95  # an edge always loses a little, so that activation cannot grow [design section 6]
+GAIN_CAP = 0.95  # an edge always loses a little, so that activation cannot grow: 2.0 * 0.8 would (no source)
 ENTITY_WEIGHT = 1.0  # "constant, never decays" [earlier paper 2.5.3]
-ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [eq. 12; design section 6]
+ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value has no source
 CAUSAL_MULTIPLIERS = {  # mu of causal links [earlier paper 3.1.3]
     CausalRelation.CAUSES: 2.0,
     CausalRelation.CAUSED_BY: 2.0,
     CausalRelation.ENABLES: 1.5,
     CausalRelation.PREVENTS: 1.5,
 }
-OTHER_MULTIPLIER = 1.0  # mu of semantic and temporal links [eq. 12; earlier paper 3.1.3]
+OTHER_MULTIPLIER = 1.0  # mu of semantic and temporal links [paper eq. 12; earlier paper 3.1.3]
 
 
 def _multipliers() -> Float64Array:

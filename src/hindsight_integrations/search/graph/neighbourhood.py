@@ -1,4 +1,4 @@
-"""Array steps that the graph strategies share: what may be visited, the nearest of an entity, the best of many."""
+"""Array steps of walks through the graph: what may be visited, the nearest of an entity, the best of many."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Walkable(Protocol):
         ...
 
 
-FAN_OUT = 200  # units one entity may light [design section 6, hubs; notes/stack.md 5]
+FAN_OUT = 200  # units one entity may activate; 20 seeds with so many each take 6 ms (decision 084)
 
 
 def permitted(ids: IntArray, allowed: Allowed) -> BoolArray:
@@ -77,7 +77,7 @@ def best(
 
 
 def nearest_per_entity(mentions: Mentions, similarity: Similarity, cap: int = FAN_OUT) -> Mentions:
-    """At most `cap` units of each entity, the nearest to the query, ties by unit id (design section 6, hubs).
+    """At most `cap` units of each entity, the nearest to the query, ties by unit id.
 
     Expects the port's order (by entity); keeps it.
     """
@@ -96,7 +96,7 @@ def nearest_per_entity(mentions: Mentions, similarity: Similarity, cap: int = FA
     return Mentions(mentions.units[keep], mentions.entities[keep])
 
 
-def units_lit_by(
+def units_activated_by(
     graph: Walkable, entities: IntArray, *, allowed: Allowed, similarity: Similarity
 ) -> Mentions:
     """The permitted units of these entities, at most FAN_OUT each, ordered by entity.

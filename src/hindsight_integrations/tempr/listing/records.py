@@ -1,4 +1,4 @@
-"""Records: complete enumeration and exact arithmetic, where top-k retrieval gives half a sum (design section 7)."""
+"""Records: complete enumeration and exact arithmetic, where top-k retrieval gives half a sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Enumeration: every unit that matches, page by page, where recall returns the best ones (design section 7).
+"""Enumeration: every unit that matches, page by page, where recall returns the best ones.
 
 Pages are cut by key, not by number: the next one begins after the last unit of this one, so what is retained meanwhile
 shifts nothing. Units newer than the first page are left out, so an enumeration ends however fast the bank grows.

@@ -22,7 +22,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, ranked
 from hindsight_integrations.ports.memory_graph import Mentions
 from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.search.channels import Relevance
+from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
 from hindsight_integrations.tempr.recall.packing import pack_units

@@ -7,7 +7,7 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels import Selection
+from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.search.named_entities import named_in
 from hindsight_integrations.tempr.recall.confidence import recall_confidence

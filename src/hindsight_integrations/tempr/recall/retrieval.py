@@ -12,20 +12,12 @@ from hindsight_integrations.config import OnChannelFailure
 from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import Hits, no_hits
-from hindsight_integrations.search.channels import (
-    Relevance,
-    Selection,
-    Walk,
-    causal_channel,
-    chain_steps,
-    graph_channel,
-    joined,
-    keyword_channel,
-    own_words,
-    semantic_channel,
-    temporal_channel,
-    walk_asked_for,
-)
+from hindsight_integrations.search.channels.graph import Walk, chain_steps, graph_channel, walk_of
+from hindsight_integrations.search.channels.keyword import keyword_channel
+from hindsight_integrations.search.channels.relevance import Relevance
+from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.channels.semantic import semantic_channel
+from hindsight_integrations.search.channels.temporal import temporal_channel
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
 
@@ -115,25 +107,18 @@ def _check_index(run: RecallContext, channel: Channel) -> None:
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
-    """The graph channel: as far as the question lets it walk, and the turns of the speaker it names (decisions 004, 051)."""
-    view, named, text, limit = run.view, run.plan.named, run.plan.query.text, run.plan.limit
-    walk = walk_asked_for(text, named.rows, view.hubs)
-    hits = no_hits()
-    if walk is Walk.CAUSES:
-        hits = causal_channel(view, selected, seeds, relevance, limit=limit)
-    elif walk is Walk.ALL:
-        hits = graph_channel(
-            view,
-            selected,
-            seeds=seeds,
-            named=named.rows,
-            relevance=relevance,
-            limit=limit,
-            steps=chain_steps(text),
-        )
-    elif not named.speaker:
+    """The graph channel, which only runs where the question gives it something to walk from (decisions 004 and 051)."""
+    named, text = run.plan.named, run.plan.query.text
+    walk = walk_of(text, named.rows, run.view.hubs)
+    if walk is Walk.NONE and not named.speaker:
         run.trace.notes.append("graph: not asked for by this question")
-    if not named.speaker:
-        return hits
-    turns = own_words(view, selected, named.speaker, relevance, limit=limit)
-    return joined(hits, turns, limit=limit)
+    return graph_channel(
+        run.view,
+        selected,
+        walk=walk,
+        named=named,
+        steps=chain_steps(text),
+        seeds=seeds,
+        relevance=relevance,
+        limit=run.plan.limit,
+    )

@@ -20,7 +20,9 @@ from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels import Selection, keyword_channel, semantic_channel
+from hindsight_integrations.search.channels.keyword import keyword_channel
+from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.columns import mentioned_by, no_later, of_types, tagged, tags_select
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.retain.drafts import Draft

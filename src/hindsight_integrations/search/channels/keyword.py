@@ -1,0 +1,25 @@
+"""The keyword channel: best units by BM25 (paper section 4.2.2, eq. 11)."""
+
+from __future__ import annotations
+
+from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.channels.selection import Selection, search_allowed
+
+AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the keyword index as a set
+
+
+def keyword_channel(view: BankView, selected: Selection, text: str, *, limit: int) -> Hits:
+    """Best units by BM25 (paper eq. 11).
+
+    Args:
+        view: the bank.
+        selected: which units may be found.
+        text: the question.
+        limit: at most so many.
+    """
+    if not selected.count:
+        return no_hits()
+    if not selected.all and selected.count <= AMONG_LIMIT:
+        return view.keywords.search(text, limit, view.columns.ids[selected.mask])
+    return search_allowed(lambda ask: view.keywords.search(text, ask), view, selected, limit)

@@ -1,0 +1,30 @@
+"""The semantic channel: nearest units by cosine (paper section 4.2.2, eq. 9 and 10)."""
+
+from __future__ import annotations
+
+from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
+from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
+from hindsight_integrations.search.channels.selection import Selection, search_allowed
+
+
+def semantic_channel(
+    view: BankView, selected: Selection, vector: Vector, *, limit: int, floor: float
+) -> Hits:
+    """Nearest units by cosine (paper eq. 9, 10), none below the embedder's floor.
+
+    Args:
+        view: the bank.
+        selected: which units may be found.
+        vector: the question's unit vector.
+        limit: at most so many.
+        floor: least cosine, on the embedder's own scale.
+    """
+    if not selected.count:
+        return no_hits()
+    if not selected.all and selected.count <= EXACT_LIMIT:
+        hits = view.scorer.search_among(vector, view.columns.ids[selected.mask], limit)
+    else:
+        query = vector.reshape(1, -1)
+        hits = search_allowed(lambda ask: view.vectors.search(query, ask)[0], view, selected, limit)
+    keep = hits.scores >= floor
+    return Hits(hits.ids[keep], hits.scores[keep])
