@@ -5,7 +5,7 @@
 Each conversation is asked its own questions, of which category 5 has no answer (it names the wrong person), and 40 of
 another conversation's: half put to this one's speakers (never mentioned), half as they are (strangers). The constants
 of tempr/recall/confidence.py are fitted on the conversations of --fit, answered against unanswerable questions, and
-printed; the others only report. Signals are those the trace tells ("confidence" stage). The score that is called
+printed; the others only report. Signals are those of the trace's "confidence" stage. The score that is called
 `confidence` is what the library gives now, with the constants it has.
 
 LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there.
@@ -61,14 +61,14 @@ def main(arguments: list[str] | None = None) -> None:
         rows = list(_rows(options, conversations, _setup(options, cache)))
     relevance = "logit" if options.rerank else "cosine"
     fitted = [row for row in rows if row.bank.split()[0] in options.fit]
-    if any(row.scores["asked"] for row in fitted):
+    if any(row.scores["speaker named"] for row in fitted):
         names = (relevance, *SIGNALS)
         model = _fitted(fitted, names)
-        told = ", ".join(f"{name}={value:.2f}" for name, value in zip(names, model.weights, strict=True))
-        named = [row for row in fitted if row.scores["asked"]]
+        weights = ", ".join(f"{name}={value:.2f}" for name, value in zip(names, model.weights, strict=True))
+        named = [row for row in fitted if row.scores["speaker named"]]
         means = [f"{name}={np.mean([row.scores[name] for row in named]):.2f}" for name in ("words", "share")]
         print(
-            f"fitted: bias={model.bias:.2f}, {told}; where a speaker is named on average {', '.join(means)}\n"
+            f"fitted: bias={model.bias:.2f}, {weights}; where a speaker is named on average {', '.join(means)}\n"
         )
         for row in rows:
             row.scores["fitted now"] = float(model.odds(_matrix([row], names))[0])
@@ -110,7 +110,7 @@ def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
 
 
 def _rows(options: argparse.Namespace, conversations: Sequence[Conversation], setup: Setup) -> Iterator[Row]:
-    lent = lenders(conversations, frozenset(options.fit))
+    borrowed_from = lenders(conversations, frozenset(options.fit))
     for conversation in conversations:
         facts = options.facts / f"{conversation.name}.jsonl" if options.facts else None
         for mode, given in (
@@ -120,10 +120,10 @@ def _rows(options: argparse.Namespace, conversations: Sequence[Conversation], se
             if mode == "turns" or given is not None:
                 bank = f"{conversation.name} {mode}"
                 print(bank, file=sys.stderr)
-                yield from _asked(conversation, lent.get(conversation.name), given, bank, setup)
+                yield from _recalled(conversation, borrowed_from.get(conversation.name), given, bank, setup)
 
 
-def _asked(
+def _recalled(
     conversation: Conversation, lender: Conversation | None, facts: Facts | None, name: str, setup: Setup
 ) -> Iterator[Row]:
     with (
@@ -134,15 +134,15 @@ def _asked(
     ):
         bank = hindsight.bank(name)
         retain_all(bank, conversation, facts)
-        for asked in asked_of(conversation, lender):
-            found = bank.recall(asked.text, query_timestamp=conversation.asked_at, trace=True)
-            yield Row(name, asked.kind, _scores(found))
+        for question in asked_of(conversation, lender):
+            found = bank.recall(question.text, query_timestamp=conversation.asked_at, trace=True)
+            yield Row(name, question.kind, _scores(found))
 
 
 def _scores(found: RecallResult) -> dict[str, float]:
     """Every score by name; 0 where there is none."""
-    told = next((stage.detail for stage in found.trace.stages if stage.name == "confidence"), {})
-    signals = {name: float(told.get(name, 0.0)) for name in ("cosine", "logit", *SIGNALS)}
+    detail = next((stage.detail for stage in found.trace.stages if stage.name == "confidence"), {})
+    signals = {name: float(detail.get(name, 0.0)) for name in ("cosine", "logit", *SIGNALS)}
     cosines, bm25 = (_channel(found, channel) for channel in (Channel.SEMANTIC, Channel.KEYWORD))
     logits = sorted((unit.reranked.logit for unit in found.trace.units if unit.reranked), reverse=True)
     fused = sorted((unit.fused for unit in found.trace.units if unit.fused), reverse=True)
@@ -154,7 +154,7 @@ def _scores(found: RecallResult) -> dict[str, float]:
             for name, values in singles.items()
         },
         **signals,
-        "asked": float("about" in told),
+        "speaker named": float("about" in detail),
         "confidence": found.confidence,
     }
 
@@ -205,13 +205,15 @@ def _print_thresholds(rows: Sequence[Row], mode: str) -> None:
     print(f"{mode}, conversations not fitted on: saying 'I do not know' below a confidence")
     print("below  right when said   said of: " + ", ".join(Kind))
     for threshold in THRESHOLDS:
-        said = {
+        refused = {
             kind: np.array([row.scores["confidence"] < threshold for row in rows if row.kind is kind])
             for kind in Kind
         }
-        own = sum(said[kind].sum() for kind in (Kind.ANSWERED, Kind.WRONG_PERSON))
-        right = said[Kind.WRONG_PERSON].sum() / own if own else math.nan
-        shares = "  ".join(f"{100 * told.mean() if len(told) else math.nan:5.1f} %" for told in said.values())
+        own = sum(refused[kind].sum() for kind in (Kind.ANSWERED, Kind.WRONG_PERSON))
+        right = refused[Kind.WRONG_PERSON].sum() / own if own else math.nan
+        shares = "  ".join(
+            f"{100 * rows.mean() if len(rows) else math.nan:5.1f} %" for rows in refused.values()
+        )
         print(f"{threshold:5.1f}  {100 * right:13.1f} %   {shares}")
     print()
 

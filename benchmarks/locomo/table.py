@@ -51,8 +51,8 @@ def all_tables(outcomes: Sequence[Outcome]) -> str:
 
 
 def _title(outcomes: Sequence[Outcome], part: Slice, name: str) -> str:
-    asked = {(o.conversation, o.question) for o in outcomes if o.category in part.categories}
-    return f"{part.mode} | {name} | {len(asked)} questions"
+    questions = {(o.conversation, o.question) for o in outcomes if o.category in part.categories}
+    return f"{part.mode} | {name} | {len(questions)} questions"
 
 
 def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:

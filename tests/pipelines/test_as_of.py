@@ -171,6 +171,9 @@ def test_history_of_the_past_holds_nothing_said_later(light: Hindsight) -> None:
     say(bank, 0, NOTES["kayak"])
     say(bank, 2, "User threw the kayak away", NOTES["kayak"])
     say(bank, 5, "User bought another kayak in Oslo")
-    asked = {"as_of": FIRST + 3 * DAY, "include_invalidated": True}
-    assert {text for text, _ in seen(bank, "kayak", **asked)} == {NOTES["kayak"], "User threw the kayak away"}
+    options = {"as_of": FIRST + 3 * DAY, "include_invalidated": True}
+    assert {text for text, _ in seen(bank, "kayak", **options)} == {
+        NOTES["kayak"],
+        "User threw the kayak away",
+    }
     assert len(bank.recall("the kayak", include_invalidated=True).units) == 3

@@ -60,8 +60,8 @@ def test_nothing_found_is_no_confidence(bank: MemoryBank) -> None:
 
 def test_explain_tells_the_confidence_and_what_it_stands_on(bank: MemoryBank) -> None:
     """A developer who wonders about the number sees its signals."""
-    told = bank.recall("What did Caroline adopt?").explain()
-    (found,) = (line for line in told.splitlines() if line.startswith("found"))
-    (stage,) = (line for line in told.splitlines() if line.strip().startswith("confidence"))
+    words = bank.recall("What did Caroline adopt?").explain()
+    (found,) = (line for line in words.splitlines() if line.startswith("found"))
+    (stage,) = (line for line in words.splitlines() if line.strip().startswith("confidence"))
     assert "confidence 0." in found
     assert all(name in stage for name in ("about caroline", "cosine", "words", "share", "names"))

@@ -24,7 +24,7 @@ FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 def tell(bank: MemoryBank, thread: str, rows: Sequence[dict[str, Any]], **options: Any) -> list[str]:
     """Retain one fact a message; returns the ids of the units."""
     messages = [
-        {"content": row["what"], "id": f"{n}", "timestamp": row.pop("said", FIRST)}
+        {"content": row["what"], "id": f"{n}", "timestamp": row.pop("mentioned", FIRST)}
         for n, row in enumerate(rows)
     ]
     facts = [{"sources": [f"{n}"], **row} for n, row in enumerate(rows)]
@@ -53,14 +53,18 @@ def bank(light: Hindsight) -> MemoryBank:
     for n in range(60):
         row: dict[str, Any] = {
             "what": f"fact {n}",
-            "said": FIRST + (n * 7 % 20) * DAY,
+            "mentioned": FIRST + (n * 7 % 20) * DAY,
             "fact_type": ["world", "experience", "opinion"][n % 3],
             "entities": [{"text": "Ann Lee", "type": "PERSON"}] if n % 4 == 0 else [],
         }
         if n % 2:
             row["occurred_start"] = f"2024-01-{n * 11 % 28 + 1:02d}"
         tell(bank, f"t{n}", [row], tags=[["red"], [], ["red", "blue"]][n // 3 % 3])
-    row = {"what": "Ann is gone", "said": FIRST + 30 * DAY, "invalidates": ["fact 4", "fact 25", "fact 33"]}
+    row = {
+        "what": "Ann is gone",
+        "mentioned": FIRST + 30 * DAY,
+        "invalidates": ["fact 4", "fact 25", "fact 33"],
+    }
     tell(bank, "end", [row])
     return bank
 
@@ -151,7 +155,7 @@ def test_retains_between_pages_shift_nothing(data: st.DataObject) -> None:
     with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as engine:
         bank = engine.bank("busy")
         days = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=12))
-        tell(bank, "t", [{"what": f"old {n}", "said": FIRST + day * DAY} for n, day in enumerate(days)])
+        tell(bank, "t", [{"what": f"old {n}", "mentioned": FIRST + day * DAY} for n, day in enumerate(days)])
         expected = listed(bank)
         limit = data.draw(st.integers(1, 4))
         page = bank.units(limit=limit)
@@ -159,8 +163,8 @@ def test_retains_between_pages_shift_nothing(data: st.DataObject) -> None:
         for turn in range(100):
             if page.cursor is None:
                 break
-            said = FIRST + data.draw(st.integers(0, 9)) * DAY
-            tell(bank, f"n{turn}", [{"what": f"new {turn}", "said": said}])
+            moment = FIRST + data.draw(st.integers(0, 9)) * DAY
+            tell(bank, f"n{turn}", [{"what": f"new {turn}", "mentioned": moment}])
             page = bank.units(limit=limit, cursor=page.cursor)
             found += [unit.text for unit in page.units]
         assert found == expected
@@ -174,9 +178,9 @@ def test_what_is_closed_or_erased_between_pages_is_not_listed_as_valid(light: Hi
         "User keeps bees on a roof",
         "User repairs clocks at night",
     ]
-    ids = tell(bank, "t", [{"what": home, "said": FIRST + n * DAY} for n, home in enumerate(homes)])
+    ids = tell(bank, "t", [{"what": home, "mentioned": FIRST + n * DAY} for n, home in enumerate(homes)])
     valid, every = bank.units(limit=1), bank.units(limit=1, include_invalidated=True)
-    tell(bank, "u", [{"what": "The bees left", "said": FIRST + 5 * DAY, "invalidates": [homes[1]]}])
+    tell(bank, "u", [{"what": "The bees left", "mentioned": FIRST + 5 * DAY, "invalidates": [homes[1]]}])
     assert [unit.text for unit in bank.units(cursor=valid.cursor).units] == [homes[2]]
     later = bank.units(cursor=every.cursor, include_invalidated=True).units
     assert [(unit.text, unit.closed_at is None) for unit in later] == [(homes[1], False), (homes[2], True)]

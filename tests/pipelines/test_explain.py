@@ -1,4 +1,4 @@
-"""Trace and explain: why a memory came back, or did not, told unit by unit and in words."""
+"""Trace and explain: why a memory came back, or did not, unit by unit and in words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fill(bank: MemoryBank, **options: Any) -> MemoryBank:
     return bank
 
 
-def told(found: RecallResult) -> dict[str, UnitTrace]:
+def traces(found: RecallResult) -> dict[str, UnitTrace]:
     return {unit.text: unit for unit in found.trace.units}
 
 
@@ -45,7 +45,7 @@ def test_every_candidate_tells_where_it_stood(real: Hindsight) -> None:
         assert (unit.fate, unit.reason, unit.reranked) == (Fate.RETURNED, "", None)
         assert (unit.channels, unit.score, unit.tokens) == (item.channels, item.score, item.unit.tokens)
         assert unit.fused == pytest.approx(sum(1 / (60 + hit.rank) for hit in item.channels.values()))
-    assert ROWS["e"] not in told(found)
+    assert ROWS["e"] not in traces(found)
 
 
 def test_nothing_is_recorded_unless_asked_for(light: Hindsight) -> None:
@@ -94,7 +94,7 @@ def test_what_did_not_fit_says_what_was_left(light: Hindsight) -> None:
     for unit in dropped:
         assert unit.rank is None
         assert unit.reason.startswith(f"it costs {unit.tokens} tokens, ")
-    assert told(found)[ROWS["c"]].tokens == long.unit.tokens
+    assert traces(found)[ROWS["c"]].tokens == long.unit.tokens
     beyond = bank.recall(QUERY, k=1, trace=True)
     assert [unit.fate for unit in beyond.trace.units] == [Fate.RETURNED] + [Fate.OVER_K] * (
         len(every.units) - 1
@@ -140,8 +140,11 @@ REMOVAL = "User removed Bo Chen from the email; Ann Lee stays"
 def test_a_memory_costs_what_was_taken_back_of_it_too(light: Hindsight) -> None:
     """The trace counts the statement beneath a memory; what made it is a candidate of its own."""
     bank = light.bank("alice")
-    for day, what, gone in ((1, EMAIL, []), (3, REMOVAL, ["Bo Chen is a recipient of the budget email"])):
-        fact = {"what": what, "sources": [f"d{day}"], "invalidates": gone}
+    for day, what, withdrawn in (
+        (1, EMAIL, []),
+        (3, REMOVAL, ["Bo Chen is a recipient of the budget email"]),
+    ):
+        fact = {"what": what, "sources": [f"d{day}"], "invalidates": withdrawn}
         message = {"role": "user", "content": what, "id": f"d{day}"}
         bank.retain([message], timestamp=f"2024-05-{day:02d}T10:00", facts=[fact])
     found = bank.recall("budget email recipients", trace=True)
@@ -152,11 +155,11 @@ def test_a_memory_costs_what_was_taken_back_of_it_too(light: Hindsight) -> None:
     assert set(costs) == {EMAIL, REMOVAL}
     tight = bank.recall("budget email recipients", max_tokens=costs[EMAIL] - 1, trace=True)
     assert [item.unit.text for item in tight.units] == [REMOVAL]
-    assert told(tight)[EMAIL].fate is Fate.OVER_BUDGET
-    assert told(tight)[EMAIL].reason.startswith(f"it costs {costs[EMAIL]} tokens, ")
+    assert traces(tight)[EMAIL].fate is Fate.OVER_BUDGET
+    assert traces(tight)[EMAIL].reason.startswith(f"it costs {costs[EMAIL]} tokens, ")
 
 
-def test_a_memory_erased_meanwhile_is_told_of_without_its_text(
+def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     light: Hindsight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A unit gone from the ledger while recall ran is traced as erased, and nothing of it is shown."""
@@ -169,8 +172,8 @@ def test_a_memory_erased_meanwhile_is_told_of_without_its_text(
 
     monkeypatch.setattr(SqliteLedger, "units", without_the_first)
     found = bank.recall(QUERY, trace=True)
-    (gone,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
-    assert (gone.unit_id, gone.text, gone.rank) == ("", "", None)
+    (erased,) = [unit for unit in found.trace.units if unit.fate is Fate.ERASED]
+    assert (erased.unit_id, erased.text, erased.rank) == ("", "", None)
     assert ROWS["a"] not in found.explain()
 
 

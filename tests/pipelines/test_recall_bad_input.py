@@ -198,11 +198,11 @@ def test_an_index_broken_while_closed_is_healed(
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Any, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    """Each recall after the damage is whole or raises a storage error; nothing told meanwhile is lost after reopening."""
+    """Each recall after the damage is whole or raises a storage error; nothing retained meanwhile is lost after reopening."""
     with opener(tmp_path) as engine:
-        told = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "chroma"))
+        retained = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "chroma"))
     with opener(tmp_path) as engine:
-        assert_whole(engine, told)
+        assert_whole(engine, retained)
 
 
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
@@ -211,26 +211,26 @@ def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answe
 ) -> None:
     """The same for Lucene, which reads its files through memory and would not notice by itself."""
     with opener(tmp_path) as engine:
-        told = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "lucene"))
+        retained = use_broken(fill(engine.bank("street")), lambda: damage(tmp_path / "lucene"))
     with opener(tmp_path) as engine:
-        assert_whole(engine, told)
+        assert_whole(engine, retained)
 
 
 def use_broken(bank: MemoryBank, damage: Callable[[], None]) -> list[str]:
     """Recall and retain three times after the damage; returns what was acknowledged."""
     damage()
-    told: list[str] = []
+    retained: list[str] = []
     for n in range(3):
         try:
             assert complete(bank.recall("who grows figs?"))
-            told += bank.retain(f"Di Okoro carved spoon {n}").unit_ids
+            retained += bank.retain(f"Di Okoro carved spoon {n}").unit_ids
         except StorageError:  # one of the two right ways
             continue
-    return told
+    return retained
 
 
-def assert_whole(engine: Hindsight, told: list[str]) -> None:
+def assert_whole(engine: Hindsight, retained: list[str]) -> None:
     bank = engine.bank("street")
     assert complete(bank.recall("who grows figs?"))
-    assert {unit.id for unit in bank.iterate_units()} >= set(told)
+    assert {unit.id for unit in bank.iterate_units()} >= set(retained)
     assert engine.doctor().failures == {}

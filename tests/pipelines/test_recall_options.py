@@ -1,4 +1,4 @@
-"""Recall's options as a user meets them: conditions on tags, thresholds, budgets, and what comes besides the memories."""
+"""Recall's options as a user meets them: conditions on tags, thresholds, budgets, and what is included beside the memories."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
     ],
 )
 def test_tag_groups_choose_memories(light: Hindsight, options: dict[str, Any], expected: set[str]) -> None:
-    """JSON and typed conditions choose the memories they describe; tags given besides must hold too."""
+    """JSON and typed conditions choose the memories they describe; tags given as well must hold too."""
     bank = light.bank("tags")
     for name, own in TAGGED.items():
         bank.retain(f"memory {name}", document_id=name, tags=own)
@@ -237,10 +237,10 @@ def test_a_budget_too_small_for_anything_says_so(bank: MemoryBank) -> None:
     assert any(note.startswith("budget: none of ") for note in found.trace.notes)
 
 
-# --- what comes besides
+# --- includes
 
 
-def test_nothing_comes_besides_unless_asked_for(bank: MemoryBank) -> None:
+def test_nothing_is_included_unless_asked_for(bank: MemoryBank) -> None:
     """By default there are no entities, chunks, source facts, and no stages for them."""
     found = bank.recall("bicycle")
     assert (found.entities, found.chunks, found.source_facts) == ((), (), ())
@@ -272,11 +272,11 @@ def test_observations_of_the_entities_met_come_in_their_own_budget(bank: MemoryB
 def test_observations_already_returned_are_not_repeated(bank: MemoryBank) -> None:
     """Where observations are searched too, what is among the memories does not come a second time."""
     found = bank.recall("bicycles", types=list(FactType), include_entities=True)
-    besides = [item.unit.id for entity in found.entities for item in entity.observations]
-    assert not {item.unit.id for item in found.units} & set(besides)
+    included = [item.unit.id for entity in found.entities for item in entity.observations]
+    assert not {item.unit.id for item in found.units} & set(included)
 
 
-def test_filters_hold_for_what_comes_besides(light: Hindsight) -> None:
+def test_filters_hold_for_what_is_included(light: Hindsight) -> None:
     """Another user's observations and source facts stay hidden by tags, in a bank they share."""
     bank = light.bank("shared")
     fill(bank, tags=["alice"])

@@ -130,7 +130,7 @@ def test_units_outside_the_window_neither_show_nor_transmit() -> None:
 
 
 def test_an_entity_lights_its_two_hundred_units_nearest_to_the_query() -> None:
-    """Of 260 units that mention a project, the 200 most similar to the question are lit, even the newest ones last."""
+    """Of 260 units that mention a project, the 200 most similar to the question are activated, even the newest ones last."""
     graph = graph_of(said=[(unit, 7) for unit in range(260)])
     found = walked(spread, graph, {0: 1.0}, budget=1000, similarity=lambda ids: (-ids).astype(np.float32))
     assert set(found) == set(range(200))
@@ -223,15 +223,15 @@ def literal_spread(
     gains += [(a, b, 0.95) for a, b in shared]
     gains += [(b, a, passed) for a, b, passed in gains]
     best = {unit: activation for unit, activation in seeds.items() if activation >= 0.1}
-    lit = dict(best)
+    active = dict(best)
     for _ in range(4):
-        lit = dict(sorted(lit.items(), key=lambda item: (-np.float32(item[1]), item[0]))[:budget])
+        active = dict(sorted(active.items(), key=lambda item: (-np.float32(item[1]), item[0]))[:budget])
         reached: dict[int, float] = {}
         for a, b, passed in gains:
-            if a in lit and lit[a] * passed >= 0.1:
-                reached[b] = max(reached.get(b, 0.0), lit[a] * passed)
-        lit = {unit: value for unit, value in reached.items() if value > best.get(unit, 0.0)}
-        best |= lit
+            if a in active and active[a] * passed >= 0.1:
+                reached[b] = max(reached.get(b, 0.0), active[a] * passed)
+        active = {unit: value for unit, value in reached.items() if value > best.get(unit, 0.0)}
+        best |= active
     return sorted((float(np.float32(value)) for value in best.values()), reverse=True)[:budget], best
 
 

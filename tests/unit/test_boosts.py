@@ -181,5 +181,5 @@ def test_alphas_are_the_docs() -> None:
 
 def test_microseconds_of_model_time_are_what_days_before_expects() -> None:
     """Columns written with `to_micros` read back as days."""
-    asked, happened = datetime(2024, 3, 2, tzinfo=UTC), datetime(2024, 2, 28, 12, tzinfo=UTC)
-    assert days_before(np.array([to_micros(happened)]), to_micros(asked)).tolist() == [2.5]
+    query_time, happened = datetime(2024, 3, 2, tzinfo=UTC), datetime(2024, 2, 28, 12, tzinfo=UTC)
+    assert days_before(np.array([to_micros(happened)]), to_micros(query_time)).tolist() == [2.5]

@@ -62,11 +62,11 @@ def test_positions_point_at_their_ids(batches: list[list[int]]) -> None:
     columns = empty_columns()
     for batch in batches:
         columns = updated(columns, rows(*batch), NONE)
-    asked = np.arange(0, 35, dtype=np.int64)
-    at = columns.positions(asked)
+    wanted = np.arange(0, 35, dtype=np.int64)
+    at = columns.positions(wanted)
     there = {number for batch in batches for number in batch}
-    assert {int(i) for i in asked[at >= 0]} == there
-    assert (columns.ids[at[at >= 0]] == asked[at >= 0]).all()
+    assert {int(i) for i in wanted[at >= 0]} == there
+    assert (columns.ids[at[at >= 0]] == wanted[at >= 0]).all()
 
 
 def test_validity_is_half_open() -> None:

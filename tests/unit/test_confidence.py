@@ -84,12 +84,12 @@ def test_the_rerankers_best_reading_of_the_speaker_counts() -> None:
     """A unit the reranker did not read counts as the worst it read; none of the speaker's likewise."""
     read = {JOHN.unit.id: 5.0, MARIA.unit.id: -3.0}
     named = {name: QuestionNames(frozenset({name})) for name in ("john", "maria", "carla")}
-    logits = {name: answer_signals([JOHN, MARIA], asked, OWN, read).logit for name, asked in named.items()}
+    logits = {name: answer_signals([JOHN, MARIA], names, OWN, read).logit for name, names in named.items()}
     assert logits == {"john": 5.0, "maria": -3.0, "carla": -3.0}
     assert answer_signals([JOHN, MARIA], named["maria"], OWN, {JOHN.unit.id: 5.0}).logit == 5.0
 
 
-def test_a_question_that_names_no_speaker_is_judged_by_its_best_unit() -> None:
+def test_a_question_that_names_no_speaker_is_weighed_by_its_best_unit() -> None:
     """Whose words were found says nothing then, for or against."""
     signals = answer_signals([JOHN, MARIA], QuestionNames(), OWN, {})
     assert signals.cosine == pytest.approx(0.7)
@@ -129,7 +129,7 @@ def test_a_name_is_found_as_a_whole_word_only(text: str, name: str) -> None:
     assert (word_position(name, text) < len(text)) is (name in words)
 
 
-def test_the_names_in_a_question_are_told_from_its_words() -> None:
+def test_the_names_in_a_question_are_distinguished_from_its_words() -> None:
     """The speaker, in any case, is not counted again among the other names."""
-    asked = names_in_question("What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}))
-    assert (asked.speaker, asked.others) == ({"caroline"}, {"zoe", "sweden"})
+    names = names_in_question("What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}))
+    assert (names.speaker, names.others) == ({"caroline"}, {"zoe", "sweden"})

@@ -1,4 +1,4 @@
-"""The rerank deadline (design section 6): kept where batches cost alike, overrun by less than a batch where they do not."""
+"""The rerank deadline: kept where batches cost alike, overrun by less than a batch where they do not."""
 
 from __future__ import annotations
 

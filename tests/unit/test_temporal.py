@@ -97,16 +97,16 @@ def test_occurrence_matches_always_come_first(spans: list[tuple[bool, int, int]]
     """No mention outranks an occurrence, scores never rise down the list, and only the window's units are in it."""
     starts = np.array([start if dated else UNDATED for dated, start, _ in spans], np.int64)
     ends = np.where(starts == UNDATED, UNDATED, starts + 10)
-    mentioned = np.array([said for _, _, said in spans], np.int64)
+    mentioned = np.array([moment for _, _, moment in spans], np.int64)
     hits = temporal_hits(np.arange(len(spans)), starts, ends, mentioned, window=ASKED)
     happened = {
         n for n, (dated, start, _) in enumerate(spans) if dated and start < 2_000 and start + 10 > 1_000
     }
-    said = {n for n, (_, _, moment) in enumerate(spans) if 1_000 <= moment < 2_000}
+    mentions = {n for n, (_, _, moment) in enumerate(spans) if 1_000 <= moment < 2_000}
     order = [unit not in happened for unit in hits.ids.tolist()]
     assert order == sorted(order)
     assert np.all(np.diff(hits.scores) <= 0)
-    assert set(hits.ids.tolist()) == happened | said
+    assert set(hits.ids.tolist()) == happened | mentions
 
 
 def test_a_window_of_one_second_still_scores() -> None:

@@ -121,7 +121,7 @@ def included(
         for chunk in chunks
     ]
     lines += [f"  source fact: {_short(source.fact.text)}" for source in source_facts]
-    return "\n".join(["besides", *lines]) if lines else ""
+    return "\n".join(["included", *lines]) if lines else ""
 
 
 def dropped(traces: Iterable[UnitTrace]) -> str:

@@ -18,7 +18,7 @@ def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
     Args:
         starts: span starts in microseconds, (n,); UNDATED never matches.
         ends: span ends, exclusive, (n,).
-        window: the time asked about.
+        window: the time the question names.
     """
     before_end, after_start = starts < to_micros(window.end), ends > to_micros(window.start)
     inside: BoolArray = before_end & after_start & (starts != UNDATED)
@@ -61,7 +61,7 @@ def temporal_hits(
         starts: occurred starts in microseconds, UNDATED if none, (n,).
         ends: occurred ends, exclusive, (n,).
         mentioned: mentioned_at in microseconds, (n,).
-        window: the time asked about.
+        window: the time the question names.
 
     Returns:
         Best first, ties by id: occurrence matches with scores in [0.5, 1], then mentions in [0.25, 0.5].

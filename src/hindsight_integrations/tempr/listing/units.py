@@ -38,7 +38,7 @@ class UnitFilter:
         entity: id of an entity they mention; None means any.
         window: they happened in it, or were mentioned in it.
         as_of: conversation time whose state is wanted; None means now.
-        tags: visibility tags asked for, sorted.
+        tags: visibility tags wanted, sorted.
         tags_match: how they select.
         include_invalidated: also what is not valid.
     """
@@ -109,7 +109,7 @@ def find_page(
     Args:
         view: the bank.
         wanted: the filters.
-        about: row ids of the units that mention the entity asked for; None means it was not asked.
+        about: row ids of the units that mention the entity wanted; None means any.
         after: where the previous page ended.
         limit: at most so many.
     """

@@ -33,7 +33,7 @@ class QuestionNames:
     """The names in a question, normalised.
 
     Attributes:
-        speaker: the names the one speaker asked about answers to; empty if none is, or several are.
+        speaker: normalised names of the one speaker named; empty if none is, or several are.
         others: the other names, whether the bank knows them or not.
     """
 
@@ -45,8 +45,8 @@ class QuestionNames:
 class AnswerSignals:
     """What speaks for an answer among the units returned; more is better in each.
 
-    "Own" units are those in which the speaker asked about comes first: said by them, or a fact about them. Where no
-    speaker is asked about, every unit is.
+    "Own" units are those in which the speaker named comes first: a turn of theirs, or a fact about them. Where no
+    speaker is named, every unit is.
 
     Attributes:
         cosine: of the best own unit, on the reference scale, where 0.3 is the channel floor and 0.7 a semantic link.
@@ -82,7 +82,7 @@ def answer_signals(
 
     Args:
         units: at least one. They are taken in the order of cosine and BM25 alone: fusion may prefer the words of the
-            speaker asked about, of which nothing could be concluded then.
+            speaker named, of which nothing could be concluded then.
         names: the names in the question.
         thresholds: of the embedder their cosines are from.
         logits: the reranker's output by unit id, of the units it read.
@@ -120,7 +120,7 @@ def reference_cosine(cosine: float, thresholds: Thresholds) -> float:
 
 
 def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:
-    """Whether one of the names stands in a text before every other entity of it: its subject, or who said it.
+    """Whether one of the names stands in a text before every other entity of it: its subject, or its speaker.
 
     Args:
         text: case-folded.

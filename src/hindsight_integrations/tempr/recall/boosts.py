@@ -1,4 +1,4 @@
-"""Boosts of a reranked unit's score: recency, the time asked about and proof (recall docs, "Stage 3: Combined Scoring").
+"""Boosts of a reranked unit's score: recency, the question's time and proof (recall docs, "Stage 3: Combined Scoring").
 
 Every formula takes floats or arrays and gives float64 of the same shape. Without a reranker none of this applies: the
 fused order stands.

@@ -26,7 +26,7 @@ ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class TurnOrder:
-    """The turns of the conversations some candidates belong to, in the order they were said.
+    """The turns of the conversations some candidates belong to, in the order of their time.
 
     Attributes:
         at: positions in the columns, conversation by conversation, (m,).

@@ -76,7 +76,7 @@ def pack_units(
         ids: row ids, best first, (n,).
         scores: falling, (n,).
         view: the bank; its ledger is read only where one of the units is amended.
-        query: the budget, and the moment asked about: later amendments do not count.
+        query: the budget, and the moment whose state is wanted: later amendments do not count.
         counter: what a statement costs.
     """
     amended = np.intersect1d(ids, view.amended)

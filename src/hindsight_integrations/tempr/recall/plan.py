@@ -26,7 +26,7 @@ class RecallPlan:
     Attributes:
         query: the checked query.
         vector: the question's unit vector.
-        window: the time asked about, given or found in the text; None for a timeless question.
+        window: the question's time, given or found in the text; None for a timeless question.
         named: the entities the question names, and whether one of them is a speaker.
         limit: candidates per channel.
         rerank_limit: candidates the reranker may read.
@@ -90,7 +90,7 @@ def why_nothing(columns: Columns, query: RecallQuery) -> str:
 
 
 def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]:
-    """The filters of a query, in the order they are told of."""
+    """The filters of a query, in the order `why_nothing` tries them."""
     conditions: dict[str, Callable[[Columns], BoolArray]] = {
         f"types {', '.join(query.types)}": lambda columns: of_types(columns, query.types)
     }

@@ -1,4 +1,4 @@
-"""Turns that lend each other relevance: formula, order, borders (decision 051)."""
+"""Relevance smoothed over neighbouring turns: formula, order, borders (decision 051)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from hindsight_integrations.tempr.recall.neighbours import (
 MINUTE = 60_000_000  # microseconds
 
 
-def conversation(*said: tuple[str, str, int]) -> Columns:
+def conversation(*messages: tuple[str, str, int]) -> Columns:
     """Units 1, 2, ... of (thread, speaker, minute); no speaker makes a unit that is no turn."""
-    size = len(said)
+    size = len(messages)
     column = lambda value: np.full(size, value, np.int64)  # noqa: E731 - columns of one value each
-    mentioned = np.array([minute * MINUTE for *_, minute in said], np.int64)
+    mentioned = np.array([minute * MINUTE for *_, minute in messages], np.int64)
     numbers = (column(0), column(UNDATED), column(UNDATED), mentioned, column(NEVER), column(1))
-    turns = [(thread, speaker) if speaker else ("", "") for thread, speaker, _ in said]
+    turns = [(thread, speaker) if speaker else ("", "") for thread, speaker, _ in messages]
     rows = UnitColumns(np.arange(1, size + 1, dtype=np.int64), *numbers, tags=[()] * size, turns=turns)
     return updated(empty_columns(), rows, np.empty(0, np.int64))
 
 
-def after_lending(columns: Columns, scores: dict[int, float]) -> dict[int, float]:
+def after_smoothing(columns: Columns, scores: dict[int, float]) -> dict[int, float]:
     ids, fused = np.array(list(scores), np.int64), np.array(list(scores.values()))
     order = turn_order(columns, np.ones(len(columns), bool), ids)
     found, total = smoothed_scores(ids, fused, columns, order) if order else (ids, fused)
@@ -46,27 +46,27 @@ CHAT = conversation(*(("t", "Ann" if n % 2 else "Bob", n) for n in range(5)))
 
 def test_a_turn_takes_of_both_sides_by_distance() -> None:
     """f' = f + 0.3 and 0.1 of the turns one and two before, 0.2 and 0.1 of those after; all five turns come in."""
-    assert after_lending(CHAT, {3: 1.0}) == pytest.approx({3: 1.0, 4: 0.3, 2: 0.2, 1: 0.1, 5: 0.1})
+    assert after_smoothing(CHAT, {3: 1.0}) == pytest.approx({3: 1.0, 4: 0.3, 2: 0.2, 1: 0.1, 5: 0.1})
 
 
 def test_no_turn_overtakes_a_better_neighbour() -> None:
-    """Two neighbours that lend much lift a turn to just behind them, never above."""
-    found = after_lending(CHAT, {2: 1.0, 3: 0.95, 4: 0.97})
+    """Two high neighbours lift a turn to just behind them, never above."""
+    found = after_smoothing(CHAT, {2: 1.0, 3: 0.95, 4: 0.97})
     assert list(found)[:3] == [2, 4, 3]
     assert found[3] < found[4] < found[2]
 
 
-def test_nothing_is_lent_across_conversations_or_sittings() -> None:
+def test_nothing_is_smoothed_across_conversations_or_sessions() -> None:
     """Another thread, or an hour's silence, ends the neighbourhood."""
     apart = conversation(("t", "Ann", 0), ("u", "Bob", 1), ("t", "Bob", 1 + SAME_SESSION // MINUTE))
-    assert after_lending(apart, {1: 1.0}) == {1: 1.0}
+    assert after_smoothing(apart, {1: 1.0}) == {1: 1.0}
 
 
 def test_facts_are_no_neighbours() -> None:
-    """Units that are not one message word for word neither lend nor take, in whatever order they came."""
+    """Units that are not one message word for word neither give nor take, in whatever order they came."""
     mixed = conversation(("t", "Ann", 0), ("t", "", 0), ("t", "Bob", 1))
-    assert after_lending(mixed, {1: 1.0, 2: 0.5}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.3})
-    assert after_lending(mixed, {2: 0.5}) == {2: 0.5}
+    assert after_smoothing(mixed, {1: 1.0, 2: 0.5}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.3})
+    assert after_smoothing(mixed, {2: 0.5}) == {2: 0.5}
 
 
 def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
@@ -81,12 +81,12 @@ def test_a_turn_that_may_not_be_returned_is_passed_over() -> None:
     st.dictionaries(st.integers(1, 12), st.floats(0.001, 0.1), min_size=1),
     st.lists(st.integers(0, 1), min_size=12, max_size=12),
 )
-def test_lending_only_raises_and_keeps_better_neighbours_ahead(
+def test_smoothing_only_raises_and_keeps_better_neighbours_ahead(
     scores: dict[int, float], threads: list[int]
 ) -> None:
     """Whatever was found: nothing falls, nothing is lost, and of two turns in a row the better one stays ahead."""
     chat = conversation(*((f"t{thread}", "Ann", n) for n, thread in enumerate(threads)))
-    found = after_lending(chat, scores)
+    found = after_smoothing(chat, scores)
     assert all(found[row] >= score for row, score in scores.items())
     for thread in (0, 1):
         rows = [n + 1 for n, own in enumerate(threads) if own == thread]
