@@ -102,20 +102,20 @@ def _seal(packed: bytes, bank: str, wanted: UnitFilter) -> bytes:
 
 
 def find_page(
-    view: BankView, wanted: UnitFilter, about: IntArray | None, *, after: Place | None, limit: int
+    view: BankView, wanted: UnitFilter, mentioning: IntArray | None, *, after: Place | None, limit: int
 ) -> UnitPage:
     """The next units that match, in order of when they begin, then of row id. Nothing is ranked.
 
     Args:
         view: the bank.
         wanted: the filters.
-        about: row ids of the units that mention the entity wanted; None means any.
+        mentioning: row ids of the units that mention the entity wanted; None means any.
         after: where the previous page ended.
         limit: at most so many.
     """
     columns = view.columns
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
-    mask = matching(columns, wanted, about) & (columns.ids <= newest)
+    mask = matching(columns, wanted, mentioning) & (columns.ids <= newest)
     begins = event_moments(columns.starts, columns.mentioned)
     ahead = mask if after is None else mask & _behind(begins, columns.ids, after)
     at = np.flatnonzero(ahead)
@@ -137,11 +137,11 @@ def _behind(begins: IntArray, ids: IntArray, place: Place) -> BoolArray:
     return later
 
 
-def matching(columns: Columns, wanted: UnitFilter, about: IntArray | None) -> BoolArray:
+def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:
     """Which units the filters let through, as a mask over positions."""
     mask = of_types(columns, wanted.types) & tagged(columns, wanted.tags, wanted.tags_match)
-    if about is not None:
-        mask &= np.isin(columns.ids, about)
+    if mentioning is not None:
+        mask &= np.isin(columns.ids, mentioning)
     if wanted.window is not None:
         mentioned = overlaps(columns.mentioned, columns.mentioned + 1, wanted.window)
         mask &= overlaps(columns.starts, columns.ends, wanted.window) | mentioned

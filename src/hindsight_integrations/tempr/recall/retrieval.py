@@ -84,7 +84,9 @@ def _searched(run: RecallContext, channel: Channel, search: Callable[[], Hits]) 
     """
     with timed(run.trace, channel) as detail:
         try:
-            _check_index(run, channel)
+            index = INDEX_OF.get(channel, "")
+            if index in run.view.failures:
+                raise IndexOutOfStep(index, run.view.bank, run.view.failures[index])
             hits = search()
         except StorageError as error:
             if run.tools.config.on_channel_failure == OnChannelFailure.RAISE:
@@ -98,12 +100,6 @@ def _searched(run: RecallContext, channel: Channel, search: Callable[[], Hits]) 
     kept, below = cut(hits, least)
     run.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
     return kept, below
-
-
-def _check_index(run: RecallContext, channel: Channel) -> None:
-    index = INDEX_OF.get(channel, "")
-    if index in run.view.failures:
-        raise IndexOutOfStep(index, run.view.bank, run.view.failures[index])
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Reranked, UnitTrace
@@ -44,16 +46,14 @@ class CandidateTrace:
 def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) -> list[UnitTrace]:
     """Every candidate: those returned first, then the others in the order of the ranking, then what never got there."""
     lists, ranking, packed = candidates.channels.uncut(), candidates.ranking, candidates.packed
-    found = [hits.ids for hits in lists.values()]
-    ids = np.concatenate([packed.ids, ranking.ids, candidates.ids, *found])
-    rows = list(dict.fromkeys(ids.tolist()))
-    ids = np.array(rows, np.int64)
+    found = np.concatenate([hits.ids for hits in lists.values()])
+    rows = dict.fromkeys(np.concatenate([packed.ids, ranking.ids, candidates.ids, found]).tolist())
+    ids = np.array(list(rows), np.int64)
     stored = view.ledger.units(view.bank, ids)
-    tokens = dict(zip(rows, costs(ids, packed.amendments, view).tolist(), strict=True))
+    tokens = _by_row(ids, costs(ids, packed.amendments, view))
     hits = _hits(lists)
     fates = _fates(candidates, query, tokens, hits)
-    fused = dict(zip(candidates.ids.tolist(), candidates.fused.tolist(), strict=True))
-    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+    fused, scores = _by_row(candidates.ids, candidates.fused), _by_row(ranking.ids, ranking.scores)
     reranked = _reranked(ranking)
     ranks = {row: rank for rank, row in enumerate(packed.ids.tolist(), 1)}
     traces = []
@@ -79,6 +79,11 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
     return traces
 
 
+def _by_row(ids: IntArray, values: npt.NDArray[Any]) -> dict[int, Any]:
+    """The values by row id; ids beyond the last value have none."""
+    return dict(zip(ids.tolist(), values.tolist(), strict=False))
+
+
 def _fates(
     candidates: CandidateTrace,
     query: RecallQuery,
@@ -101,8 +106,7 @@ def _fates(
 def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
     """The units below the reranker's or the final minimum score."""
     least, ranking = query.min_scores, candidates.ranking
-    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
-    read = dict(zip(ranking.ids.tolist(), sigmoid(ranking.logits).tolist(), strict=False))
+    scores, read = _by_row(ranking.ids, ranking.scores), _by_row(ranking.ids, sigmoid(ranking.logits))
     return {
         row: (fate, f"reranker score {read[row]:.3f} is below {least.reranker}")
         if fate is Fate.BELOW_RERANKER_SCORE
