@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import IntArray
 
-RRF_K = 60  # k of eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
+RRF_K = 60  # k of paper eq. 15 [paper section 4.2.3; recall docs, "Stage 1: Reciprocal Rank Fusion (RRF)"]
 
 _DIGITS = 15  # sums equal on paper (1/63 + 1/84 = 1/72 + 1/72) may differ in the 17th digit
 

@@ -38,7 +38,7 @@ def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray
 
 
 def temporal_score(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
-    """Proximity (eq. 14), but at least 0.5 for a span that overlaps the window (decision 005)."""
+    """Proximity (paper eq. 14), but at least 0.5 for a span that overlaps the window (decision 005)."""
     score = proximity(starts, ends, window)
     return np.where(overlaps(starts, ends, window), np.maximum(score, INSIDE_FLOOR), score)
 

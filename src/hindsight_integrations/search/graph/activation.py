@@ -22,11 +22,13 @@ from hindsight_integrations.search.graph.neighbourhood import (
     units_activated_by,
 )
 
-SEMANTIC_SEEDS = 20  # best semantic hits that start a spread [paper section 4.2.2 names no number]
+SEMANTIC_SEEDS = (
+    20  # "the top semantic hits" that a spread starts from [paper section 4.2.2; the number has no source]
+)
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
-ACTIVATION_FLOOR = 0.1  # weaker activation is dropped: two hops of a weak link
-HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (decision 004)
-HUB_UNITS = 4  # ... but only beyond this many units
+ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
+HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (decision 004; the value has no source)
+HUB_UNITS = 4  # ... but only beyond this many units (no source)
 
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
 
@@ -202,7 +204,7 @@ def spread_by_distance(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """Spreading activation (eq. 12) that ranks the units of each distance from the seeds among themselves.
+    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves.
 
     For a chain of possessives: what "Alice's manager's team" did stands two hops away, in words that need not be the
     question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,

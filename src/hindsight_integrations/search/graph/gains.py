@@ -8,7 +8,7 @@ from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.ports.arrays import Float64Array
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
 
-DECAY = 0.8  # delta of eq. 12 [earlier paper 3.1.3]
+DECAY = 0.8  # delta of paper eq. 12 [earlier paper 3.1.3]
 GAIN_CAP = 0.95  # an edge always loses a little, so that activation cannot grow: 2.0 * 0.8 would (no source)
 ENTITY_WEIGHT = 1.0  # "constant, never decays" [earlier paper 2.5.3]
 ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value has no source
@@ -22,7 +22,7 @@ OTHER_MULTIPLIER = 1.0  # mu of semantic and temporal links [paper eq. 12; earli
 
 
 def _multipliers() -> Float64Array:
-    """By link code: mu of eq. 12."""
+    """By link code: mu of paper eq. 12."""
     table = np.full(len(LINK_CODES), OTHER_MULTIPLIER)
     for (_, relation), code in LINK_CODES.items():
         if relation is not None:
@@ -34,7 +34,7 @@ _MULTIPLIERS = _multipliers()
 
 
 def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY) -> Float64Array:
-    """What an edge passes on: w * delta * mu of eq. 12, at most 0.95.
+    """What an edge passes on: w * delta * mu of paper eq. 12, at most 0.95.
 
     Args:
         weights: edge weights in [0, 1], (n,).

@@ -34,7 +34,7 @@ def link_expansion(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """One hop, three signals added: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring").
+    """One hop, three signals added: tanh(0.5 * shared entities) + semantic + causal (recall docs, "Graph Scoring Detail").
 
     Shared entities are the distinct ones, hubs left out, that a unit has in common with the seeds taken together;
     semantic and causal are the strongest link of that kind to any seed. Fan-out is not capped here, since a cap would

@@ -50,7 +50,7 @@ def cosines(ids: IntArray, similarity: Similarity) -> FloatArray:
 
 
 def strongest(ids: IntArray, values: Float64Array) -> tuple[IntArray, Float64Array]:
-    """Each id once, ascending, with its largest value: the max of eq. 12."""
+    """Each id once, ascending, with its largest value: the max of paper eq. 12."""
     if len(ids) == 0:
         return ids, values
     order = np.argsort(ids, kind="stable")

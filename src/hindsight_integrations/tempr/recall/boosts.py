@@ -1,4 +1,4 @@
-"""Boosts of a reranked unit's score: recency, the question's time and proof (recall docs, "Stage 3: Combined Scoring").
+"""Boosts of a reranked unit's score: recency, the question's time and proof (recall docs, "Stage 3: Combined Scoring (Boosts)").
 
 Every formula takes floats or arrays and gives float64 of the same shape. Without a reranker none of this applies: the
 fused order stands.
@@ -18,10 +18,10 @@ from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
 from hindsight_integrations.search.columns import Columns
 from hindsight_integrations.search.temporal import event_moments, proximity
 
-RECENCY_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring"]
-TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring"]
-PROOF_ALPHA = 0.1  # +-5 % [recall docs, "Stage 3: Combined Scoring"]
-NEUTRAL = 0.5  # a signal that moves nothing [recall docs, "Stage 3: Combined Scoring"]
+RECENCY_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
+TEMPORAL_ALPHA = 0.2  # +-10 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
+PROOF_ALPHA = 0.1  # +-5 % [recall docs, "Stage 3: Combined Scoring (Boosts)"]
+NEUTRAL = 0.5  # a signal that moves nothing [recall docs, "Stage 3: Combined Scoring (Boosts)"]
 RECENCY_DAYS = 365.0  # [recall docs, "Recency signal"]
 RECENCY_FLOOR = 0.1  # [recall docs, "Recency signal"]
 PROOF_DIVISOR = 10.0  # [recall docs, "Proof count signal"]
@@ -119,7 +119,7 @@ def proof(count: npt.ArrayLike) -> Float64Array:
 
 
 def boost(signal: npt.ArrayLike, alpha: float) -> Float64Array:
-    """1 + alpha * (signal - 0.5), in [1 - alpha / 2, 1 + alpha / 2] (recall docs, "Stage 3: Combined Scoring")."""
+    """1 + alpha * (signal - 0.5), in [1 - alpha / 2, 1 + alpha / 2] (recall docs, "Stage 3: Combined Scoring (Boosts)")."""
     return 1.0 + alpha * (np.asarray(signal, np.float64) - NEUTRAL)
 
 
@@ -137,7 +137,7 @@ def final_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
 
 
 def docs_score(logit: npt.ArrayLike, *boosts: npt.ArrayLike) -> Float64Array:
-    """sigmoid(logit) * boost * ..., the docs' literal final score (recall docs, "Stage 3: Combined Scoring").
+    """sigmoid(logit) * boost * ..., the docs' literal final score (recall docs, "Stage 3: Combined Scoring (Boosts)").
 
     Recall sorts by `final_score`; this is what the docs' worked examples are about.
 
