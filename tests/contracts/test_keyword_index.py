@@ -10,7 +10,6 @@ import pytest
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordStores
-from hindsight_integrations.backends.memory import DictKeywordIndex
 from hindsight_integrations.testing.keyword_index_contract import (
     KeywordIndexContract,
     MakeIndex,
@@ -73,10 +72,3 @@ class TestFts5InMemory(KeywordIndexContract):
         engine = Fts5Keywords(MEMORY)
         yield engine.open
         engine.close()
-
-
-class TestDictInMemory(KeywordIndexContract):
-    @pytest.fixture
-    def make_index(self) -> MakeIndex:
-        banks: dict[str, DictKeywordIndex] = {}
-        return lambda bank: banks.setdefault(bank, DictKeywordIndex())

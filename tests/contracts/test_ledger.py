@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.backends.memory import DictLedger
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.ledger_contract import LedgerContract
 
@@ -25,13 +24,5 @@ class TestSqliteLedgerInMemory(LedgerContract):
     @pytest.fixture
     def ledger(self) -> Iterator[Ledger]:
         opened = SqliteLedger.open(":memory:")
-        yield opened
-        opened.close()
-
-
-class TestDictLedger(LedgerContract):
-    @pytest.fixture
-    def ledger(self) -> Iterator[Ledger]:
-        opened = DictLedger()
         yield opened
         opened.close()

@@ -1,4 +1,4 @@
-"""The memory graphs keep the port's promises, and agree with each other."""
+"""The memory graph keeps the port's promises, and agrees with a plain one written to be obviously right."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
-from hindsight_integrations.backends.memory import DictMemoryGraph
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
 from hindsight_integrations.testing.graph_rows import edges, fill, int_array, link_triples, mentions, pairs
 from hindsight_integrations.testing.memory_graph_contract import MemoryGraphContract
+from oracles.memory_graph import DictMemoryGraph
 
 
 class TestRustworkxMemoryGraph(MemoryGraphContract):

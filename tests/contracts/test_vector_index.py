@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.memory.vector_index import DictVectorIndex
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.testing.vector_index_contract import (
@@ -23,14 +22,6 @@ class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):
     @pytest.fixture
     def index(self) -> ExactVectorIndex:
         return ExactVectorIndex()
-
-
-class TestDictVectorIndex(VectorIndexContract, VectorScorerContract):
-    """The test double."""
-
-    @pytest.fixture
-    def index(self) -> DictVectorIndex:
-        return DictVectorIndex()
 
 
 class TestChromaInMemory(VectorIndexContract):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hindsight_integrations.backends.memory.memory_graph import DictMemoryGraph
+from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.search.channels.graph import chain_steps
@@ -32,9 +32,9 @@ def test_possessives_are_counted(text: str, steps: int) -> None:
     assert chain_steps(text) == steps
 
 
-def chain_graph() -> DictMemoryGraph:
+def chain_graph() -> RustworkxMemoryGraph:
     """Unit 1 and 50 others (100..149) mention entity 7; 1 and 2 share entity 8; 2 and 3 share 9; 3 and 4 share 10."""
-    graph = DictMemoryGraph()
+    graph = RustworkxMemoryGraph()
     crowd = list(range(100, 150))
     units = np.array([*crowd, 1, 1, 2, 2, 3, 3, 4])
     entities = np.array([*[7] * 50, 7, 8, 8, 9, 9, 10, 10])

@@ -1,4 +1,4 @@
-"""A MemoryGraph over dicts and sets."""
+"""A MemoryGraph over dicts and sets, plain enough to be read as the definition of what a memory graph answers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Plain implementations that tests compare the real ones with."""
