@@ -109,7 +109,8 @@ def _items(size: int) -> Iterator[RetainItem]:
 
 def links_per_unit(ledger: Ledger) -> dict[str, dict[str, float]]:
     """Links touching a unit, either end, by type: on average, and of the most linked one."""
-    units, edges, _ = ledger.graph(BANK, 0)
+    with ledger.feed(BANK) as feed:
+        units, edges, _ = feed.graph(0)
     kinds = np.array([KINDS.get(code, "causal") for code in edges.codes.tolist()])
     chosen = {"all": np.ones(len(kinds), bool), **{str(kind): kinds == kind for kind in np.unique(kinds)}}
     found = {}

@@ -36,7 +36,8 @@ class Corpus:
         """Read a bank beside the engine that has it open."""
         ledger = SqliteLedger.open(folder, read_only=True)
         try:
-            ids, vectors = ledger.vectors(bank, 0)
+            with ledger.feed(bank) as feed:
+                ids, vectors = feed.vectors(0)
             index = ExactVectorIndex()
             index.upsert(ids, vectors)
             return cls(bank, ledger.units(bank, ids), index)

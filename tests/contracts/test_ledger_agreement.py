@@ -25,6 +25,7 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
+from hindsight_integrations.testing.ledger_support import changes, commit
 
 UNITS = ["u1", "u2", "u3", "u4"]
 ENTITIES = ["e1", "e2", "e3"]
@@ -62,7 +63,7 @@ WRITE_SETS = st.builds(
 def outcome(ledger: Ledger, writes: WriteSet) -> object:
     """What committing on the current revision gives: the receipt, or the kind of refusal."""
     try:
-        return ledger.commit(replace(writes, expected_revision=ledger.revision(BANK)))
+        return commit(ledger, replace(writes, expected_revision=ledger.revision(BANK)))
     except HindsightError as error:
         return type(error)
 
@@ -75,8 +76,8 @@ def story(ledger: Ledger, since: int) -> object:
     def told(rows: IntArray, names: dict[int, str]) -> list[str]:
         return [names[row] for row in rows.tolist()]
 
-    columns, vectors, texts = (feed(BANK, since) for feed in (ledger.columns, ledger.vectors, ledger.texts))
-    added, edges, mentions = ledger.graph(BANK, since)
+    new = changes(ledger, BANK, since)
+    columns, vectors, texts, (added, edges, mentions) = new.columns, new.vectors, new.texts, new.graph
     ends = zip(told(edges.sources, units), told(edges.targets, units), strict=True)
     return (
         (told(columns.ids, units), columns.closed.tolist(), columns.mentioned.tolist(), columns.tags),
@@ -84,7 +85,7 @@ def story(ledger: Ledger, since: int) -> object:
         (told(vectors[0], units), vectors[1].tolist(), told(texts[0], units), texts[1], told(added, units)),
         sorted(zip(ends, edges.codes.tolist(), edges.weights.tolist(), strict=True)),
         sorted(zip(told(mentions.units, units), told(mentions.entities, entities), strict=True)),
-        (told(ledger.roles(BANK), entities), [ledger.validity(BANK, key) for key in UNITS]),
+        (told(new.roles, entities), [ledger.validity(BANK, key) for key in UNITS]),
         (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
         {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
         {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
@@ -98,7 +99,7 @@ def test_memory_and_disk_tell_the_same_story(sequence: list[WriteSet]) -> None:
     with TemporaryDirectory() as folder:
         memory, disk = SqliteLedger.open(":memory:"), SqliteLedger.open(Path(folder))
         for ledger in (memory, disk):
-            ledger.bank(BANK, create=True)
+            ledger.create_bank(BANK)
         for writes in sequence:
             assert outcome(memory, writes) == outcome(disk, writes)
             assert outcome(memory, writes) == outcome(disk, writes)

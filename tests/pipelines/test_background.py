@@ -39,6 +39,7 @@ from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.tempr.retain.tasks import LEASE, MAX_ATTEMPTS
 from hindsight_integrations.tempr.retain.waiting import retry_delay
 from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.ledger_support import commit
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -275,7 +276,7 @@ def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
     """Put a task of the test's own into the queue of a closed memory, due before all others."""
     task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload, clock.now() - HOUR)
     with closing(SqliteLedger.open(folder)) as ledger:
-        ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
+        commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
 @pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])

@@ -208,7 +208,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(opener: Any, tmp_path:
         bank.retain(OTHERS)
         (secret,) = bank.retain([SECRET]).unit_ids
     ledger = SqliteLedger.open(data)
-    ledger.erase("alice", Erasure(unit=secret), normalise=str.casefold)
+    ledger.erase("alice", Erasure(unit=secret))
     ledger.close()
     assert files_with(data, embedder.seen[0])
     with opener(data) as engine:

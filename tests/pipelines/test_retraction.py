@@ -17,6 +17,7 @@ from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.sync import MemoryBank
+from hindsight_integrations.testing.ledger_support import commit
 
 EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel; hiring."
 
@@ -207,7 +208,7 @@ def test_a_withdrawal_without_words_is_told_by_its_memory(opener: Any, tmp_path:
         (later,) = say(engine.bank("alice"), 3, removal).unit_ids
     event = ValidityEvent(email, ValidityKind.AMENDED, datetime(2024, 5, 3, tzinfo=UTC), later)
     with closing(SqliteLedger.open(tmp_path)) as ledger:  # no verb of the bank writes such an event
-        ledger.commit(WriteSet("alice", ledger.revision("alice"), events=(event,)))
+        commit(ledger, WriteSet("alice", ledger.revision("alice"), events=(event,)))
     bank = opener(tmp_path).bank("alice")
     (item,) = [item for item in bank.recall("budget email recipients").units if item.unit.id == email]
     assert [part.statement for part in item.amendments] == [removal]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.model.requests import Document
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
-from hindsight_integrations.ports.document_shelf import StoredDocument
+from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages

@@ -25,22 +25,22 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import everything_of, rich_write_set
+from hindsight_integrations.testing.ledger_support import changes, commit, everything_of, rich_write_set
 
 
 def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
     """A ledger in `path` holding plain units of these ids."""
     ledger = SqliteLedger.open(path)
-    revision = ledger.bank(BANK, create=True).revision
-    ledger.commit(make_write_set(revision, units=make_units(*unit_ids)))
+    revision = ledger.create_bank(BANK).revision
+    commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger
 
 
 def test_everything_survives_a_restart(tmp_path: Path) -> None:
     """What was retained is there, to the last link, when the agent starts again."""
     ledger = SqliteLedger.open(tmp_path)
-    ledger.bank(BANK, create=True)
-    ledger.commit(rich_write_set())
+    ledger.create_bank(BANK)
+    commit(ledger, rich_write_set())
     before, log = everything_of(ledger), ledger.validity(BANK, "u1")
     ledger.close()
     again = SqliteLedger.open(tmp_path)
@@ -78,7 +78,7 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     with pytest.raises(LedgerReadOnly, match="schema 1"):
         SqliteLedger.open(tmp_path, read_only=True)
     again = SqliteLedger.open(tmp_path)
-    ids = again.columns(BANK, 0).ids
+    ids = changes(again, BANK, 0).columns.ids
     assert [again.units(BANK, ids)[row].speaker for row in ids.tolist()] == ["", ""]
     again.close()
 
@@ -117,10 +117,10 @@ def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: 
     raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerBusy):
-        ledger.commit(make_write_set(1, units=make_units("u2")))
+        commit(ledger, make_write_set(1, units=make_units("u2")))
     raw.execute("ROLLBACK")
     raw.close()
-    assert ledger.commit(make_write_set(1, units=make_units("u2"))).revision == 2
+    assert commit(ledger, make_write_set(1, units=make_units("u2"))).revision == 2
     ledger.close()
 
 
@@ -134,23 +134,23 @@ def test_row_ids_of_erased_units_are_not_given_again(tmp_path: Path) -> None:
         raw.execute("DELETE FROM units WHERE id = ?", (erased,))
         raw.execute("INSERT INTO removed VALUES (?, (SELECT id FROM banks), 2)", (erased,))
     raw.close()
-    ledger.commit(make_write_set(1, units=make_units("u3")))
+    commit(ledger, make_write_set(1, units=make_units("u3")))
     assert ledger.row_ids(BANK, ["u3"])["u3"] > erased
-    assert len(ledger.vectors(BANK, 0)[0]) == 2
-    assert ledger.removed(BANK, 1).tolist() == [erased]
-    assert ledger.removed(BANK, 2).tolist() == []
+    assert len(changes(ledger, BANK, 0).vectors[0]) == 2
+    assert changes(ledger, BANK, 1).removed.tolist() == [erased]
+    assert changes(ledger, BANK, 2).removed.tolist() == []
     ledger.close()
 
 
 def test_text_that_is_not_unicode_is_refused_whole() -> None:
     """A lone surrogate from a broken decoder is reported as such, and the rest of its write set is not kept."""
     ledger = SqliteLedger.open(":memory:")
-    ledger.bank(BANK, create=True)
+    ledger.create_bank(BANK)
     broken = with_vector(make_unit("u2", "bad \ud800 text"))
     with pytest.raises(InvalidRequest, match="Unicode"):
-        ledger.commit(make_write_set(units=[*make_units("u1"), broken]))
+        commit(ledger, make_write_set(units=[*make_units("u1"), broken]))
     with pytest.raises(InvalidRequest, match="Unicode"):
-        ledger.bank("\ud800", create=True)
+        ledger.create_bank("\ud800")
     assert ledger.count(BANK) == ledger.revision(BANK) == 0
     ledger.close()
 
@@ -170,7 +170,7 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
     ledger = opened_with(tmp_path, "u1")
     naive = replace(make_unit("u2"), mentioned_at=make_unit("u2").mentioned_at.replace(tzinfo=None))
     with pytest.raises(TypeError):
-        ledger.commit(make_write_set(1, units=[*make_units("u3"), with_vector(naive)]))
+        commit(ledger, make_write_set(1, units=[*make_units("u3"), with_vector(naive)]))
     assert ledger.count(BANK) == 1
-    assert ledger.commit(make_write_set(1, units=make_units("u2"))).created == ("u2",)
+    assert commit(ledger, make_write_set(1, units=make_units("u2"))).created == ("u2",)
     ledger.close()

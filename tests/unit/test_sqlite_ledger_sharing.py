@@ -26,13 +26,14 @@ from hindsight_integrations.testing.builders import (
     make_units,
     make_write_set,
 )
+from hindsight_integrations.testing.ledger_support import changes, commit
 
 
 def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
     """A ledger in `path` holding plain units of these ids."""
     ledger = SqliteLedger.open(path)
-    revision = ledger.bank(BANK, create=True).revision
-    ledger.commit(make_write_set(revision, units=make_units(*unit_ids)))
+    revision = ledger.create_bank(BANK).revision
+    commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger
 
 
@@ -92,14 +93,14 @@ def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
     """A second process may look on while the first writes, sees its commits, and cannot change a thing."""
     writer = opened_with(tmp_path, "u1")
     reader = SqliteLedger.open(tmp_path, read_only=True)
-    writer.commit(make_write_set(1, units=make_units("u2")))
+    commit(writer, make_write_set(1, units=make_units("u2")))
     assert reader.count(BANK) == 2
     with pytest.raises(LedgerReadOnly):
-        reader.commit(make_write_set(2))
+        commit(reader, make_write_set(2))
     with pytest.raises(LedgerReadOnly):
-        reader.bank("new", create=True)
+        reader.create_bank("new")
     with pytest.raises(BankNotFound):
-        reader.bank("new", create=False)
+        reader.bank("new")
     reader.close()
     writer.close()
 
@@ -107,7 +108,7 @@ def test_a_reader_needs_no_lock_and_writes_nothing(tmp_path: Path) -> None:
 def test_engines_in_memory_do_not_see_each_other() -> None:
     """Two in-memory engines in one program are strangers."""
     one, two = SqliteLedger.open(":memory:"), SqliteLedger.open(":memory:")
-    one.bank(BANK, create=True)
+    one.create_bank(BANK)
     assert two.banks() == []
     one.close()
     two.close()
@@ -118,8 +119,8 @@ def half_commits_seen(ledger: SqliteLedger, done: threading.Event) -> list[tuple
     halves = []
     while True:
         last = done.is_set()
-        units, _, mentions = ledger.graph(BANK, 0)
-        ids = ledger.columns(BANK, 0).ids
+        units, _, mentions = changes(ledger, BANK, 0).graph
+        ids = changes(ledger, BANK, 0).columns.ids
         sizes = (len(units), len(mentions.units), len(ids), len(ledger.units(BANK, ids)))
         if len(units) % 5 or sizes[0] != sizes[1] or sizes[2] != sizes[3]:
             halves.append(sizes)
@@ -131,17 +132,18 @@ def half_commits_seen(ledger: SqliteLedger, done: threading.Event) -> list[tuple
 def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) -> None:
     """Recall from four threads during retain never fails and never sees half of a retain."""
     ledger = SqliteLedger.open(tmp_path if where == "disk" else ":memory:")
-    ledger.bank(BANK, create=True)
+    ledger.create_bank(BANK)
     done = threading.Event()
     with ThreadPoolExecutor(4) as pool:
         readers = [pool.submit(half_commits_seen, ledger, done) for _ in range(4)]
         for revision in range(60):
             ids = [f"{revision}-{number}" for number in range(5)]
             said = [(key, "e1") for key in ids]
-            ledger.commit(
+            commit(
+                ledger,
                 make_write_set(
                     revision, units=make_units(*ids), entities=[make_entity("e1", "alice")], mentions=said
-                )
+                ),
             )
         done.set()
         assert [reader.result() for reader in readers] == [[], [], [], []]
@@ -196,11 +198,12 @@ import sys
 from pathlib import Path
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
+from hindsight_integrations.testing.ledger_support import commit
 ledger = SqliteLedger.open(Path(sys.argv[1]))
-revision = ledger.bank(BANK, create=True).revision
+revision = ledger.create_bank(BANK).revision
 while True:
     ids = [f"{revision}-{number}" for number in range(50)]
-    revision = ledger.commit(make_write_set(revision, units=make_units(*ids))).revision
+    revision = commit(ledger, make_write_set(revision, units=make_units(*ids))).revision
     print(revision, flush=True)
 """
 
@@ -217,5 +220,5 @@ def test_a_kill_leaves_whole_commits_only(tmp_path: Path) -> None:
         ledger = SqliteLedger.open(tmp_path)
         revision = ledger.revision(BANK)
         assert revision in {acknowledged, acknowledged + 1}
-        assert ledger.count(BANK) == len(ledger.vectors(BANK, 0)[0]) == 50 * revision
+        assert ledger.count(BANK) == len(changes(ledger, BANK, 0).vectors[0]) == 50 * revision
         ledger.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hindsight_integrations.backends.ledger.task_erasing import Traces, without
+from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.testing.builders import at
 

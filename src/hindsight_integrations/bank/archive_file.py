@@ -19,7 +19,7 @@ from typing import IO
 
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
-from hindsight_integrations.ports.archive import ArchiveRow, Json
+from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 FORMAT, VERSION = "hindsight-archive", 1
 UNIT, BANK = "unit", "bank"

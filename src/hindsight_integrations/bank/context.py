@@ -89,7 +89,7 @@ class BankContext:
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
         """
-        stored = self.tools.ledger.bank(self.name, create=False).embedder
+        stored = self.tools.ledger.bank(self.name).embedder
         given = self.tools.embedder.identity
         if stored is not None and not stored.matches(given):
             raise EmbedderMismatch(self.name, str(stored), str(given))
@@ -102,7 +102,7 @@ class BankContext:
         """
         self.check_embedder()
         ledger = self.tools.ledger
-        if ledger.bank(self.name, create=False).embedder is None:
+        if ledger.bank(self.name).embedder is None:
             nothing = np.empty(0, np.int64)
             ledger.set_embedder(
                 self.name, self.tools.embedder.identity, nothing, np.empty((0, 0), np.float32)

@@ -6,12 +6,12 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import Entity, EntityChange
-from hindsight_integrations.ports.entity_editing import EntitySplit
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.ports.ledger import EntitySplit, LedgerReader
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE
-from hindsight_integrations.text.names import normalise_name
 from hindsight_integrations.validation.limits import checked_count, checked_text
 
 MAX_NAME = 512  # characters of an entity's name
@@ -114,14 +114,14 @@ class AsyncEntities(BankVerbs):
 
     def _merge(self, keep: str, merge: str) -> EntityChange:
         bank, tools = self._context, self._context.tools
-        kept, merged = (entity_named(bank, name).id for name in (keep, merge))
+        kept, merged = (entity_named(tools.ledger, bank.name, name).id for name in (keep, merge))
         if kept == merged:
             raise InvalidRequest("merge", f"{keep!r} and {merge!r} are one already", "Name two entities.")
         return tools.ledger.merge_entities(bank.name, kept, merged, tools.clock.now())
 
     def _split(self, name: str, names: Sequence[str]) -> EntityChange:
         bank, tools = self._context, self._context.tools
-        entity = entity_named(bank, name)
+        entity = entity_named(tools.ledger, bank.name, name)
         if isinstance(names, str):
             raise InvalidRequest("names", f"{names!r} is a single string", "Pass a list of names.")
         wanted = tuple(dict.fromkeys(_normalised(each) for each in names))
@@ -140,7 +140,7 @@ class AsyncEntities(BankVerbs):
 
     def _alias(self, name: str, alias: str) -> EntityChange:
         bank, tools = self._context, self._context.tools
-        entity, wanted = entity_named(bank, name), _normalised(alias)
+        entity, wanted = entity_named(tools.ledger, bank.name, name), _normalised(alias)
         others = [found for found in tools.ledger.find_entities(bank.name, wanted) if found.id != entity.id]
         if others:
             raise InvalidRequest(
@@ -149,14 +149,13 @@ class AsyncEntities(BankVerbs):
         return tools.ledger.alias_entity(bank.name, entity.id, [wanted], tools.clock.now())
 
 
-def entity_named(bank: BankContext, name: str) -> Entity:
+def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
     """The entity of that id, or of a name only it has.
 
     Raises:
         InvalidRequest: there is none, or several have the name.
     """
-    ledger = bank.tools.ledger
-    found = ledger.find_entities(bank.name, name) or ledger.find_entities(bank.name, normalise_name(name))
+    found = ledger.find_entities(bank, name) or ledger.find_entities(bank, normalise_name(name))
     if not found:
         raise InvalidRequest("entity", f"{name!r} is not known", "List them with entities.list().")
     if len(found) > 1:

@@ -179,12 +179,9 @@ class ListingVerbs(BankVerbs):
         return aggregate(found, chosen)
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
-        """An entity's id and the row ids of the units that mention it; read again if entities changed meanwhile."""
-        ledger, bank = self._context.tools.ledger, self._context.name
-        while True:
-            epoch = ledger.graph_epoch(bank)
-            entity = entity_named(self._context, name)
-            units = [unit for unit, _ in ledger.mention_texts(bank, entity.id)]
-            rows = ledger.row_ids(bank, units)
-            if ledger.graph_epoch(bank) == epoch:
-                return entity.id, np.fromiter(rows.values(), np.int64, len(rows))
+        """An entity's id and the row ids of the units that mention it, of one state of the bank."""
+        bank = self._context.name
+        with self._context.tools.ledger.snapshot(bank) as ledger:
+            entity = entity_named(ledger, bank, name)
+            rows = ledger.row_ids(bank, [unit for unit, _ in ledger.mention_texts(bank, entity.id)])
+        return entity.id, np.fromiter(rows.values(), np.int64, len(rows))

@@ -174,7 +174,7 @@ class ReadingVerbs(BankVerbs):
     async def profile(self) -> BankProfile:
         """Who the agent behind this bank is."""
         tools = self._context.tools
-        return (await tools.workers.read(tools.ledger.bank, self._context.name, create=False)).profile
+        return (await tools.workers.read(tools.ledger.bank, self._context.name)).profile
 
     async def _recalled(self, query: RecallQuery) -> RecallResult:
         """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.
@@ -187,8 +187,8 @@ class ReadingVerbs(BankVerbs):
             try:
                 found = await recall(query, view, self._context.recall_tools())
             except StorageError:
-                if view.clearings == projection.clearings:
+                if view.rebuilds == projection.rebuilds:
                     raise
                 continue
-            if view.clearings == projection.clearings:
+            if view.rebuilds == projection.rebuilds:
                 return found

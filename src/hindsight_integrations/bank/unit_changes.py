@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import MICROSECOND, Interval
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.unit_editing import UnitEdit
+from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.link_turn import links_of
 from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 
 RESTORED_BY_HAND = "restored"
-ATTEMPTS = 8  # as a retain's commit; in one process there is no conflict at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +86,17 @@ def restored(bank: BankContext, unit_id: str) -> bool:
 
     Raises:
         InvalidRequest: the bank has no such memory.
-        RevisionConflict: somebody else wrote in between, every time.
     """
-    ledger = bank.tools.ledger
-    for attempt in range(ATTEMPTS):
-        revision = ledger.revision(bank.name)
-        event = _restoring_event(bank, unit_id)
+    with bank.tools.ledger.transaction(bank.name) as transaction:
+        event = _restoring_event(bank, unit_id, transaction)
         if event is None:
             return False
-        try:
-            ledger.commit(WriteSet(bank.name, revision, events=(event,)))
-        except RevisionConflict:
-            if attempt == ATTEMPTS - 1:
-                raise
-            continue
-        break
+        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
     bank.projection.catch_up()
     return True
 
 
-def _restoring_event(bank: BankContext, unit_id: str) -> ValidityEvent | None:
-    ledger = bank.tools.ledger
+def _restoring_event(bank: BankContext, unit_id: str, ledger: LedgerReader) -> ValidityEvent | None:
     log = ledger.validity(bank.name, unit_id)
     if unit_id not in ledger.row_ids(bank.name, [unit_id]):
         raise InvalidRequest("unit_id", f"there is no memory {unit_id!r}", "Use an id that recall returned.")

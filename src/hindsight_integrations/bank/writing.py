@@ -19,9 +19,9 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.tempr.retain.bulk import Given, retain_many
 from hindsight_integrations.tempr.retain.pipeline import retain
-from hindsight_integrations.text.names import normalise_name
 from hindsight_integrations.validation.arguments import Window, checked_window
 from hindsight_integrations.validation.intake import Content
 from hindsight_integrations.validation.limits import (
@@ -255,8 +255,8 @@ class WritingVerbs(BankVerbs):
     def _erase(self, erasure: Erasure) -> ForgetReceipt:
         bank, ledger = self._context, self._context.tools.ledger
         if erasure.entity is not None:
-            erasure = replace(erasure, entity=entity_named(bank, erasure.entity).id)
-        receipt = ledger.erase(bank.name, erasure, normalise=normalise_name)
+            erasure = replace(erasure, entity=entity_named(ledger, bank.name, erasure.entity).id)
+        receipt = ledger.erase(bank.name, erasure)
         if not receipt.counts:
             # A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of.
             for field, name in (("unit", erasure.unit), ("document", erasure.document)):
@@ -265,4 +265,4 @@ class WritingVerbs(BankVerbs):
             return receipt
         bank.projection.catch_up()
         healthy = not bank.projection.view().failures
-        return replace(receipt, files_clean=ledger.scrub() and healthy)
+        return replace(receipt, files_clean=ledger.scrub() is Scrub.CLEAN and healthy)

@@ -140,7 +140,8 @@ class Engine:
         self._tools.workers.close("it was opened before a fork", wait=False)
 
     def _open(self, name: str, create: bool) -> BankProjection:
-        header = self._tools.ledger.bank(name, create=create)
+        ledger = self._tools.ledger
+        header = ledger.create_bank(name) if create else ledger.bank(name)
         known = self._projections.get(name)
         return known or self._projections.setdefault(name, self._opened(header))
 

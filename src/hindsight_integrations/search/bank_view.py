@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
 from hindsight_integrations.search.columns import Columns
@@ -30,21 +31,21 @@ class BankView:
     Attributes:
         bank: its name.
         revision: the ledger revision the columns stand at.
-        ledger: the record.
+        ledger: what the record holds; inside a transaction, as that sees it.
         columns: filterable facts.
         vectors: nearest neighbours of the whole bank.
         scorer: exact cosines of chosen units.
         keywords: BM25.
         graph: links and mentions.
         hubs: row ids of entities that transmit nothing (design section 6).
-        clearings: how often an index had been emptied for a replay when this view was made.
+        rebuilds: how often an index had been emptied for a replay when this view was made.
         failures: index name to reason, for indexes that could not be healed and must not be used.
         amended: row ids of units partly taken back by others, ascending.
     """
 
     bank: str
     revision: int
-    ledger: Ledger
+    ledger: LedgerReader
     columns: Columns
     vectors: VectorIndex
     scorer: ScoringVectorIndex
@@ -52,12 +53,17 @@ class BankView:
     graph: MemoryGraph
     hubs: IntArray
     failures: dict[str, str]
-    clearings: int = 0
+    rebuilds: int = 0
     amended: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Projector(Protocol):
     """Brings a bank's indexes to the ledger's revision."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The record itself."""
+        ...
 
     def view(self) -> BankView:
         """The bank as of the latest revision every index has reached. Writer thread or not."""
@@ -65,4 +71,8 @@ class Projector(Protocol):
 
     def catch_up(self) -> None:
         """Apply what was committed. Writer thread only."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
+        """The bank held against other writers, and a view of it as the transaction sees it. Writer thread only."""
         ...

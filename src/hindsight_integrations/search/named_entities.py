@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.text.names import normalise_name, possible_names
+from hindsight_integrations.text.names import possible_names
 
 
 @dataclass(frozen=True, slots=True)

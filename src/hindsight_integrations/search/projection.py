@@ -7,7 +7,8 @@ twice is harmless, so a kill between an index's work and its watermark costs a r
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction
 from hindsight_integrations.ports.memory_graph import MemoryGraph, Mentions
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.search.bank_view import BankView, ScoringVectorIndex
@@ -59,7 +60,7 @@ class BankProjection:
     def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
         self._counts: IntArray = np.zeros(0, np.int64)
-        self._clearings = 0
+        self._rebuilds = 0
         nothing = np.empty(0, np.int64)
         self._view = BankView(
             bank=bank,
@@ -83,43 +84,46 @@ class BankProjection:
         return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
 
     @property
-    def clearings(self) -> int:
+    def rebuilds(self) -> int:
         """How often an index was emptied for a replay so far."""
-        return self._clearings
+        return self._rebuilds
 
     def unsettled(self, view: BankView) -> bool:
         """Whether an index is broken, or was emptied since the view was made: what it finds may be half an answer."""
-        return bool(view.failures) or view.clearings != self.clearings
+        return bool(view.failures) or view.rebuilds != self.rebuilds
+
+    @property
+    def ledger(self) -> Ledger:
+        """The record itself."""
+        return self._ledger
 
     def open(self) -> None:
         """Catch up, then check each durable index against the ledger; one that fails is rebuilt, and the log says so."""
-        self.catch_up()
-        for name, check in (("vector", self._check_vectors), ("keyword", self._check_keywords)):
-            if name in self._view.failures:
-                continue
-            try:
-                check()
-            except StorageError as error:
-                self._heal(name, error)
+        with self._ledger.feed(self._bank) as feed:
+            self._follow(feed)
+            for name, check in (("vector", self._check_vectors), ("keyword", self._check_keywords)):
+                if name in self._view.failures:
+                    continue
+                try:
+                    check(feed)
+                except StorageError as error:
+                    self._heal(name, error, feed)
 
     def catch_up(self) -> None:
         """Bring every index, then the columns, to the ledger's revision.
 
         An index that fails is rebuilt from the ledger; one that cannot be is reported in the view's `failures`.
         """
-        revision = self._ledger.revision(self._bank)
-        failures: dict[str, str] = {}
-        for name, step in self._steps().items():
-            try:
-                step(revision)
-            except (
-                LedgerBusy
-            ):  # another process writes this index: nothing is broken, and nothing may be dropped
-                raise
-            except StorageError as error:
-                if problem := self._rebuilt(name, error, revision):
-                    failures[name] = problem
-        self._publish(revision, failures)
+        with self._ledger.feed(self._bank) as feed:
+            self._follow(feed)
+
+    @contextmanager
+    def transaction(self) -> Iterator[tuple[BankView, Transaction]]:
+        """The bank held against other writers, caught up with, and a view of it as the transaction sees it."""
+        with self._ledger.transaction(self._bank) as transaction:
+            if transaction.feed.revision != self._view.revision:
+                self._follow(transaction.feed)
+            yield replace(self._view, ledger=transaction), transaction
 
     def reembedded(self) -> None:
         """Vectors were replaced by another embedder's: drop both vector indexes and replay."""
@@ -132,64 +136,79 @@ class BankProjection:
         self._indexes.close()
 
     def discard(self) -> None:
-        """The bank is gone: drop what the indexes hold, and show nothing any more."""
+        """The bank was removed: drop what the indexes hold, and show nothing any more."""
         self._indexes.vectors.discard()
         for index in (self._indexes.scorer, self._indexes.keywords, self._indexes.graph):
             index.clear()
         self._indexes.close()
         self._view = replace(self._view, columns=empty_columns(), hubs=np.empty(0, np.int64))
 
-    def _steps(self) -> dict[str, Callable[[int], None]]:
+    def _follow(self, feed: Feed) -> None:
+        """Bring everything to the feed's revision."""
+        failures: dict[str, str] = {}
+        for name, step in self._steps().items():
+            try:
+                step(feed)
+            except (
+                LedgerBusy
+            ):  # another process writes this index: nothing is broken, and nothing may be dropped
+                raise
+            except StorageError as error:
+                if problem := self._rebuilt(name, error, feed):
+                    failures[name] = problem
+        self._publish(feed, failures)
+
+    def _steps(self) -> dict[str, Callable[[Feed], None]]:
         return {
-            "scorer": lambda revision: self._follow_vectors(self._indexes.scorer, revision),
-            "vector": lambda revision: self._follow_vectors(self._indexes.vectors, revision),
+            "scorer": lambda feed: self._follow_vectors(self._indexes.scorer, feed),
+            "vector": lambda feed: self._follow_vectors(self._indexes.vectors, feed),
             "keyword": self._follow_texts,
             "graph": self._follow_graph,
         }
 
-    def _follow_vectors(self, index: VectorIndex, revision: int) -> None:
-        since = self._since(index, revision)
-        if since == revision:
+    def _follow_vectors(self, index: VectorIndex, feed: Feed) -> None:
+        since = self._since(index, feed.revision)
+        if since == feed.revision:
             return
-        removed = self._ledger.removed(self._bank, since)
-        if since and len(removed) and index.keeps_removed:  # erased means gone from its files too
+        removed = feed.removed(since)
+        if since and len(removed) and index.keeps_removed:  # what was erased must leave its files too
             self._clear(index)
             since = 0
-        ids, vectors = self._ledger.vectors(self._bank, since)
+        ids, vectors = feed.vectors(since)
         index.remove(removed)
         if len(ids):
             index.upsert(ids, vectors)
-        index.advance(revision)
+        index.advance(feed.revision)
 
-    def _follow_texts(self, revision: int) -> None:
+    def _follow_texts(self, feed: Feed) -> None:
         index = self._indexes.keywords
-        since = self._since(index, revision)
-        if since == revision:
+        since = self._since(index, feed.revision)
+        if since == feed.revision:
             return
-        ids, texts = self._ledger.texts(self._bank, since)
-        index.remove(self._ledger.removed(self._bank, since))
+        ids, texts = feed.texts(since)
+        index.remove(feed.removed(since))
         if len(ids):
             index.upsert(ids, texts)
-        index.advance(revision)
+        index.advance(feed.revision)
 
-    def _follow_graph(self, revision: int) -> None:
+    def _follow_graph(self, feed: Feed) -> None:
         graph = self._indexes.graph
-        since = self._since(graph, revision)
-        if since == revision:
+        since = self._since(graph, feed.revision)
+        if since == feed.revision:
             return
-        if since and since < self._ledger.graph_epoch(self._bank):  # links or mentions were changed in place
+        if since and since < feed.graph_epoch:  # links or mentions were changed in place
             self._clear(graph)
             self._counts = np.zeros(0, np.int64)
             since = 0
-        removed = self._ledger.removed(self._bank, since)
-        units, edges, mentions = self._ledger.graph(self._bank, since)
+        removed = feed.removed(since)
+        units, edges, mentions = feed.graph(since)
         graph.add(units, edges, mentions)
         graph.remove(removed)
         if since == 0 or len(removed):
-            mentions = self._ledger.graph(self._bank, 0)[2]
+            mentions = feed.graph(0)[2] if since else mentions
             self._counts = np.zeros(0, np.int64)
         self._count(mentions)
-        graph.advance(revision)
+        graph.advance(feed.revision)
 
     def _count(self, mentions: Mentions) -> None:
         if len(mentions.entities):
@@ -208,10 +227,10 @@ class BankProjection:
 
     def _clear(self, index: VectorIndex | KeywordIndex | MemoryGraph) -> None:
         """Empty an index that is then replayed; recalls under way see from the count that they must ask again."""
-        self._clearings += 1
+        self._rebuilds += 1
         index.clear()
 
-    def _rebuilt(self, name: str, error: StorageError, revision: int) -> str:
+    def _rebuilt(self, name: str, error: StorageError, feed: Feed) -> str:
         """Drop and replay one index; empty if that worked, else the reason it did not."""
         logger.warning(
             "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, name, error
@@ -224,50 +243,47 @@ class BankProjection:
         }
         try:
             self._clear(indexes[name])
-            self._steps()[name](revision)
+            self._steps()[name](feed)
         except StorageError as second:
             logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
             return str(second)
         return ""
 
-    def _heal(self, name: str, error: StorageError) -> None:
-        problem = self._rebuilt(name, error, self._view.revision)
+    def _heal(self, name: str, error: StorageError, feed: Feed) -> None:
+        problem = self._rebuilt(name, error, feed)
         failures = {**self._view.failures, **({name: problem} if problem else {})}
-        self._view = replace(self._view, failures=failures, clearings=self._clearings)
+        self._view = replace(self._view, failures=failures, rebuilds=self._rebuilds)
 
-    def _check_vectors(self) -> None:
-        self._check_count("vector", self._indexes.vectors.count())
-        newest, vectors = self._ledger.vectors(self._bank, self._view.revision - 1)
+    def _check_vectors(self, feed: Feed) -> None:
+        self._check_count("vector", self._indexes.vectors.count(), feed)
+        newest, vectors = feed.vectors(feed.revision - 1)
         if not len(newest):
             return
         best = self._indexes.vectors.search(vectors[-1:], 1)[0]
         if not len(best) or best.scores[0] < SAME_VECTOR:
             raise IndexOutOfStep("vector", self._bank, "a stored vector does not find itself")
 
-    def _check_keywords(self) -> None:
-        self._check_count("keyword", self._indexes.keywords.count())
+    def _check_keywords(self, feed: Feed) -> None:
+        self._check_count("keyword", self._indexes.keywords.count(), feed)
         self._indexes.keywords.search("probe", 1)
 
-    def _check_count(self, name: str, found: int) -> None:
-        expected = self._ledger.count(self._bank)
+    def _check_count(self, name: str, found: int, feed: Feed) -> None:
+        expected = feed.count()
         if found != expected:
             raise IndexOutOfStep(name, self._bank, f"it holds {found} units, the ledger {expected}")
 
-    def _publish(self, revision: int, failures: dict[str, str]) -> None:
+    def _publish(self, feed: Feed, failures: dict[str, str]) -> None:
         seen = self._view.revision
-        if revision != seen or failures != self._view.failures or self.unsettled(self._view):
-            removed = self._ledger.removed(self._bank, seen)
-            columns = updated(self._view.columns, self._ledger.columns(self._bank, seen), removed)
-            entities = np.flatnonzero(self._counts)
-            hubs = hub_entities(
-                entities, self._counts[entities], len(columns), self._ledger.roles(self._bank)
-            )
-            self._view = replace(
-                self._view,
-                revision=revision,
-                columns=columns,
-                hubs=hubs,
-                failures=failures,
-                clearings=self._clearings,
-                amended=self._ledger.amended(self._bank),
-            )
+        if feed.revision == seen and failures == self._view.failures and not self.unsettled(self._view):
+            return
+        columns = updated(self._view.columns, feed.columns(seen), feed.removed(seen))
+        entities = np.flatnonzero(self._counts)
+        self._view = replace(
+            self._view,
+            revision=feed.revision,
+            columns=columns,
+            hubs=hub_entities(entities, self._counts[entities], len(columns), feed.roles()),
+            failures=failures,
+            rebuilds=self._rebuilds,
+            amended=feed.amended(),
+        )

@@ -21,49 +21,42 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_care_contract import LedgerCareContract
-from hindsight_integrations.testing.ledger_commit_contract import LedgerCommitContract
-from hindsight_integrations.testing.ledger_document_contract import LedgerDocumentContract
-from hindsight_integrations.testing.ledger_read_contract import LedgerReadContract
-from hindsight_integrations.testing.ledger_record_contract import LedgerRecordContract
-from hindsight_integrations.testing.ledger_support import (
-    NO_IDS,
-    rich_write_set,
-)
-from hindsight_integrations.testing.ledger_task_contract import LedgerTaskContract
-from hindsight_integrations.testing.ledger_validity_contract import LedgerValidityContract
+from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
+from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
+from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
+from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
+from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
+from hindsight_integrations.testing.ledger_writer_contract import LedgerWriterContract
 
 
 class LedgerContract(
-    LedgerTaskContract,
-    LedgerCareContract,
-    LedgerRecordContract,
-    LedgerCommitContract,
-    LedgerReadContract,
-    LedgerDocumentContract,
-    LedgerValidityContract,
+    LedgerReaderContract,
+    LedgerFeedContract,
+    LedgerWriterContract,
+    LedgerMaintenanceContract,
+    LedgerTasksContract,
 ):
-    """Promises of ports/ledger.py. The fixture `ledger` yields an empty, writable ledger and closes it."""
+    """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
 
     def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:
         """Opening a bank for the first time gives revision 0, a neutral profile and nothing in it."""
-        header = ledger.bank("new", create=True)
+        header = ledger.create_bank("new")
         assert (header.name, header.revision, header.embedder) == ("new", 0, None)
         assert header.profile == BankProfile()
         assert ledger.count("new") == 0
-        assert ledger.columns("new", 0).tags == []
-        assert ledger.vectors("new", 0)[1].shape == (0, 0)
-        assert ledger.removed("new", 0).tolist() == []
+        assert changes(ledger, "new", 0).columns.tags == []
+        assert changes(ledger, "new", 0).vectors[1].shape == (0, 0)
+        assert changes(ledger, "new", 0).removed.tolist() == []
 
     def test_an_unknown_bank_is_an_error_naming_those_known(self, ledger: Ledger, bank: str) -> None:
         """A misspelt bank name is reported, with the banks there are, and creates nothing."""
         for call in (
-            lambda: ledger.bank("nobody", create=False),
+            lambda: ledger.bank("nobody"),
             lambda: ledger.revision("nobody"),
-            lambda: ledger.columns("nobody", 0),
+            lambda: changes(ledger, "nobody", 0).columns,
             lambda: ledger.units("nobody", NO_IDS),
             lambda: ledger.set_profile("nobody", BankProfile()),
-            lambda: ledger.commit(make_write_set(bank="nobody")),
+            lambda: commit(ledger, make_write_set(bank="nobody")),
         ):
             with pytest.raises(BankNotFound, match=bank):
                 call()
@@ -74,41 +67,45 @@ class LedgerContract(
     )
     def test_any_name_makes_a_bank(self, ledger: Ledger, name: str) -> None:
         """Whatever a caller names a bank, it works and its key is safe as a file name."""
-        key = ledger.bank(name, create=True).key
-        ledger.commit(make_write_set(bank=name, units=make_units("u", bank=name)))
+        key = ledger.create_bank(name).key
+        commit(ledger, make_write_set(bank=name, units=make_units("u", bank=name)))
         assert ledger.row_ids(name, ["u"])
         assert key.isalnum()
         assert len(key) == 32
-        assert ledger.bank(name, create=False).name == name
+        assert ledger.bank(name).name == name
 
     def test_banks_are_listed_by_name(self, ledger: Ledger) -> None:
         """Banks come in a stable order, each once."""
         for name in ("b", "a", "c", "a"):
-            ledger.bank(name, create=True)
+            ledger.create_bank(name)
         assert [header.name for header in ledger.banks()] == ["a", "b", "c"]
 
     def test_banks_do_not_mix(self, ledger: Ledger) -> None:
         """Two banks with the same unit, entity and message ids know nothing of each other."""
         for name in ("one", "two"):
-            ledger.bank(name, create=True)
-        ledger.commit(rich_write_set(bank="one"))
+            ledger.create_bank(name)
+        commit(ledger, rich_write_set(bank="one"))
         assert ledger.count("two") == 0
         assert ledger.row_ids("two", ["u1"]) == {}
         assert ledger.known_messages("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
         assert ledger.entity_candidates("two", ["alice"], 5) == {"alice": []}
-        assert ledger.units("two", ledger.columns("one", 0).ids) == {}
-        assert ledger.unit_ids("two", ledger.columns("one", 0).ids) == {}
-        assert ledger.entities_of("two", ledger.columns("one", 0).ids) == {}
-        ledger.commit(rich_write_set(bank="two"))
-        assert not set(ledger.columns("one", 0).ids.tolist()) & set(ledger.columns("two", 0).ids.tolist())
+        assert ledger.units("two", changes(ledger, "one", 0).columns.ids) == {}
+        assert ledger.unit_ids("two", changes(ledger, "one", 0).columns.ids) == {}
+        assert ledger.entities_of("two", changes(ledger, "one", 0).columns.ids) == {}
+        commit(ledger, rich_write_set(bank="two"))
+        assert not set(changes(ledger, "one", 0).columns.ids.tolist()) & set(
+            changes(ledger, "two", 0).columns.ids.tolist()
+        )
         assert ledger.entities_named("two", ["alice"])["alice"].mentions == 2
-        assert {unit.bank for unit in ledger.units("two", ledger.columns("two", 0).ids).values()} == {"two"}
+        assert {
+            unit.bank for unit in ledger.units("two", changes(ledger, "two", 0).columns.ids).values()
+        } == {"two"}
 
     def test_a_profile_is_kept(self, ledger: Ledger, bank: str) -> None:
         """The profile read back is the one set, and setting it is no commit."""
         profile = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
         ledger.set_profile(bank, profile)
-        assert ledger.bank(bank, create=True).profile == profile
+        assert ledger.create_bank(bank).profile == profile
         assert ledger.revision(bank) == 0
 
     def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
@@ -118,12 +115,12 @@ class LedgerContract(
         vector = make_vector("any").tobytes()
         units = [replace(with_vector(make_unit(key)), vector=vector) for key in keys]
         links = tuple(Link(one, two, LinkType.SEMANTIC, 0.9) for one, two in itertools.pairwise(keys))
-        ledger.commit(replace(make_write_set(units=units), links=links))
-        assert ledger.count(bank) == len(ledger.columns(bank, 0).ids) == 10_000
-        assert ledger.vectors(bank, 0)[1].shape == (10_000, DIMENSION)
-        assert len(ledger.graph(bank, 0)[1].sources) == 9_999
+        commit(ledger, replace(make_write_set(units=units), links=links))
+        assert ledger.count(bank) == len(changes(ledger, bank, 0).columns.ids) == 10_000
+        assert changes(ledger, bank, 0).vectors[1].shape == (10_000, DIMENSION)
+        assert len(changes(ledger, bank, 0).graph[1].sources) == 9_999
         assert len(ledger.row_ids(bank, keys)) == 10_000
-        assert len(ledger.units(bank, ledger.columns(bank, 0).ids)) == 10_000
+        assert len(ledger.units(bank, changes(ledger, bank, 0).columns.ids)) == 10_000
         assert time.perf_counter() - started < 20
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:
@@ -133,4 +130,4 @@ class LedgerContract(
         with pytest.raises(EngineClosed):
             ledger.revision(bank)
         with pytest.raises(EngineClosed):
-            ledger.commit(make_write_set())
+            commit(ledger, make_write_set())

@@ -1,9 +1,9 @@
-"""What the parts of the ledger contract share: fixtures, a write set with everything, and a snapshot."""
+"""What the parts of the ledger contract share: fixtures, a write set with everything, and short forms of the port."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.ledger import Ledger, Receipt, UnitColumns
+from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.testing.builders import (
     BANK,
     DIMENSION,
@@ -28,15 +29,52 @@ NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)
 CLOSED, RESTORED, AMENDED = ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.AMENDED
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Every part of a feed, read with one `since`; see ports/ledger/feed.py."""
+
+    revision: int
+    graph_epoch: int
+    count: int
+    columns: UnitColumns
+    vectors: tuple[IntArray, Matrix]
+    texts: tuple[IntArray, list[str]]
+    graph: tuple[IntArray, Edges, Mentions]
+    removed: IntArray
+    roles: IntArray
+    amended: IntArray
+
+
+def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
+    """All that was committed to a bank after a revision."""
+    with ledger.feed(bank) as feed:
+        return Changes(
+            revision=feed.revision,
+            graph_epoch=feed.graph_epoch,
+            count=feed.count(),
+            columns=feed.columns(since),
+            vectors=feed.vectors(since),
+            texts=feed.texts(since),
+            graph=feed.graph(since),
+            removed=feed.removed(since),
+            roles=feed.roles(),
+            amended=feed.amended(),
+        )
+
+
+def commit(ledger: Ledger, writes: WriteSet) -> Receipt:
+    """Commit a write set that was decided beforehand."""
+    with ledger.transaction(writes.bank) as transaction:
+        return transaction.commit(writes)
+
+
 def everything_of(ledger: Ledger, bank: str = BANK) -> tuple[object, ...]:
-    """All that the bank's feeds say, comparable with ==."""
-    columns = ledger.columns(bank, 0)
-    ids, vectors = ledger.vectors(bank, 0)
-    units, edges, mentions = ledger.graph(bank, 0)
+    """All that the bank's feed says, comparable with ==."""
+    new = changes(ledger, bank)
+    columns, (ids, vectors), (units, edges, mentions) = new.columns, new.vectors, new.graph
     arrays = (columns.ids, columns.starts, columns.closed, ids, vectors, units, edges.sources, edges.targets)
     more = (edges.codes, edges.weights, mentions.units, mentions.entities, columns.gaps)
-    texts = ledger.texts(bank, 0)[1]
-    return ledger.revision(bank), texts, columns.tags, *(array.tolist() for array in (*arrays, *more))
+    return new.revision, new.texts[1], columns.tags, *(array.tolist() for array in (*arrays, *more))
 
 
 def rich_write_set(revision: int = 0, bank: str = BANK) -> WriteSet:
@@ -68,4 +106,4 @@ class LedgerFixtures:
     @pytest.fixture
     def bank(self, ledger: Ledger) -> str:
         """The name of an empty bank in the ledger."""
-        return ledger.bank(BANK, create=True).name
+        return ledger.create_bank(BANK).name

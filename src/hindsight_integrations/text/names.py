@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from rapidfuzz.distance import Levenshtein
 
@@ -17,15 +16,8 @@ ONE_EDIT_LETTERS = 5  # shortest name in which one edit is forgiven [design sect
 
 _WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
-_EDGES = re.compile(r"^\W+|[^\w.]+$")
 _DIGITS = re.compile(r"\d+")
 _VAGUE = frozenset({EntityType.OTHER, EntityType.CONCEPT, EntityType.PRODUCT})
-
-
-def normalise_name(text: str) -> str:
-    """A name as it is compared: compatibility-normalised, case-folded, single-spaced, no outer punctuation or 's."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return _POSSESSIVE.sub("", _EDGES.sub("", folded))
 
 
 def compatible(first: EntityType, second: EntityType) -> bool:

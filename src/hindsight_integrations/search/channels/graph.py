@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.relevance import Relevance
@@ -23,7 +24,6 @@ from hindsight_integrations.search.graph.activation import (
 from hindsight_integrations.search.graph.causal_links import Causes
 from hindsight_integrations.search.graph.gains import entity_gain
 from hindsight_integrations.search.named_entities import Named
-from hindsight_integrations.text.names import normalise_name
 
 _CAUSAL_QUESTION = re.compile(
     r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b", re.IGNORECASE

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.text.name_spotting import NameSpotter
-from hindsight_integrations.text.names import normalise_name
 
 # Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
 UNITS_READ = 15

@@ -11,8 +11,8 @@ import numpy as np
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.withdrawals import PartWithdrawn, withdrawal_note
 from hindsight_integrations.ports.arrays import Float64Array, IntArray
+from hindsight_integrations.ports.ledger import Amendment
 from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.ports.validity_log import Amendment
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import no_later, valid_at
 

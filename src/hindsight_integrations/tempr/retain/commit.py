@@ -71,14 +71,13 @@ def write_turn(proposal: Proposal, projector: Projector) -> tuple[Receipt, tuple
         The commit's receipt, the ids of all units the input stands for, and what it withdrew.
     """
     for attempt in range(ATTEMPTS):
-        view = projector.view()
-        writes, retraction = decide(proposal, view)
         try:
-            receipt = view.ledger.commit(writes)
+            with projector.transaction() as (view, transaction):
+                writes, retraction = decide(proposal, view)
+                receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
                 raise
-            projector.catch_up()
             continue
         projector.catch_up()
         return receipt, tuple(item.unit.id for item in writes.units), retraction

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hindsight_integrations.model.requests import Document
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
-from hindsight_integrations.ports.document_shelf import StoredDocument
+from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.validation.intake import content_hash
 
 Cut = Callable[[str], Sequence[str]]

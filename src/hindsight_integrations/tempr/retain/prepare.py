@@ -9,6 +9,7 @@ from functools import partial
 
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.writes import DocumentWrite
 from hindsight_integrations.ports.clock import Clock
@@ -20,7 +21,7 @@ from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMEx
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor, passages
 from hindsight_integrations.tempr.retain.planning import Reading, read_conversation, read_document
 from hindsight_integrations.tempr.retain.waiting import WaitingTask, waiting_tasks
-from hindsight_integrations.text.names import normalise_name, possible_names
+from hindsight_integrations.text.names import possible_names
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 

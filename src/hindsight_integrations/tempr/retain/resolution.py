@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE, Draft
 from hindsight_integrations.text.names import (
@@ -16,7 +17,6 @@ from hindsight_integrations.text.names import (
     compatible,
     contains_name,
     name_similarity,
-    normalise_name,
     one_edit_apart,
     same_numbers,
 )

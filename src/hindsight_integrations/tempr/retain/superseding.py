@@ -15,7 +15,7 @@ import numpy as np
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import DocumentWrite, MessageKey
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.validation.intake import document_thread
 
@@ -34,7 +34,7 @@ class DocumentChange:
     plan: DocumentPlan
 
 
-def said_before(ledger: Ledger, bank: str, places: Sequence[Place]) -> list[MemoryUnit]:
+def said_before(ledger: LedgerReader, bank: str, places: Sequence[Place]) -> list[MemoryUnit]:
     """Valid units that stand on an earlier version of these messages; none for messages never retained."""
     return list(ledger.units(bank, ledger.units_of_messages(bank, places)).values())
 
@@ -44,7 +44,9 @@ def partners(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[
     return frozenset((unit.thread, source) for unit in units for source in unit.sources) - set(edited)
 
 
-def left_untold(ledger: Ledger, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]) -> set[Place]:
+def left_untold(
+    ledger: LedgerReader, bank: str, closing: Sequence[MemoryUnit], edited: set[Place]
+) -> set[Place]:
     """Messages all of whose valid units are about to be closed, though they themselves did not change."""
     others = partners(closing, edited)
     if not others:
@@ -55,7 +57,7 @@ def left_untold(ledger: Ledger, bank: str, closing: Sequence[MemoryUnit], edited
 
 
 def superseding_events(
-    ledger: Ledger,
+    ledger: LedgerReader,
     bank: str,
     units: Iterable[MemoryUnit],
     moments: Mapping[Place, datetime],
@@ -79,7 +81,7 @@ def superseding_events(
     return events
 
 
-def restoring_events(ledger: Ledger, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
     """Restore units an edit had closed and another edit says again in the very words; other closed units stay closed."""
     rows = ledger.row_ids(bank, [unit.id for unit in units])
     stored = ledger.units(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}

@@ -67,7 +67,7 @@ async def settle(tools: RetainTools, able: Mapping[TaskKind, Handler]) -> Settle
     while able:
         now = tools.clock.now()
         task = await tools.workers.write(
-            view.ledger.lease_task, view.bank, tuple(able), now=now, until=now + LEASE
+            tools.projector.ledger.lease_task, view.bank, tuple(able), now=now, until=now + LEASE
         )
         if task is None:
             break
@@ -103,7 +103,9 @@ async def _failed(task: Task, reason: str, tools: RetainTools, settled: Settled)
     retry_at = None
     if task.attempts < MAX_ATTEMPTS:
         retry_at = tools.clock.now() + retry_delay(task.attempts)
-    await tools.workers.write(view.ledger.fail_task, view.bank, task.id, reason=told, retry_at=retry_at)
+    await tools.workers.write(
+        tools.projector.ledger.fail_task, view.bank, task.id, reason=told, retry_at=retry_at
+    )
     return replace(settled, failed={**settled.failed, task.id: told})
 
 

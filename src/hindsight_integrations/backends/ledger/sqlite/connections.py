@@ -1,32 +1,66 @@
-"""Connections to one ledger database: one that writes, one a thread that reads."""
+"""Connections to one ledger database: one that writes, one a thread that reads; their errors become ours here."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
-import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from hindsight_integrations.backends.ledger.sqlite import scrubbing
-from hindsight_integrations.backends.ledger.sqlite.errors import converted
-from hindsight_integrations.backends.ledger.sqlite.gate import Gate
-from hindsight_integrations.backends.ledger.sqlite.lock import DirectoryLock
+from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock, Gate
 from hindsight_integrations.backends.ledger.sqlite.migrations import prepare
-from hindsight_integrations.errors import EngineClosed, LedgerReadOnly
+from hindsight_integrations.errors import (
+    EngineClosed,
+    InvalidRequest,
+    LedgerBusy,
+    LedgerFailed,
+    LedgerReadOnly,
+    StorageError,
+)
+from hindsight_integrations.ports.ledger import Scrub
 
 LEDGER_FILE = "ledger.sqlite"
 BUSY_MILLISECONDS = 5000
 CACHE_KIBIBYTES = 16_384
+_PRIMARY_CODE = 0xFF  # extended SQLite result codes keep the primary one in their low byte
+
+
+@contextmanager
+def converted(path: Path) -> Iterator[None]:
+    """Run a block; what sqlite3 raises in it leaves as one of our errors.
+
+    Raises:
+        LedgerBusy: another connection holds the database for longer than the busy timeout.
+        LedgerReadOnly: the file cannot be written.
+        LedgerFailed: anything else: damage, a full disk, an I/O error.
+        InvalidRequest: a text is not valid Unicode.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _ours(error, path) from error
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(
+            "text", f"{error.object!r:.80} is not valid Unicode", "Remove surrogates."
+        ) from error
+
+
+def _ours(error: sqlite3.Error, path: Path) -> StorageError:
+    # Errors raised by the Python binding itself carry no SQLite code.
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return LedgerBusy(path, None)
+    if code == sqlite3.SQLITE_READONLY:
+        return LedgerReadOnly(path, str(error))
+    return LedgerFailed(path, str(error))
 
 
 class Connections:
     """A database, open. Every use of it is one transaction.
 
-    On disk, WAL lets readers go on while the writer commits. The shared cache of an in-memory database has no such
-    thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
+    On disk, WAL lets readers go on while the writer decides and commits. The shared cache of an in-memory database
+    has no such thing (a reader meets SQLITE_LOCKED or half a commit), so there a gate keeps readers out for the commit.
 
     Attributes:
         path: the data directory, for messages.
@@ -39,7 +73,7 @@ class Connections:
         self.path, self.read_only = path, read_only
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
-        self._opening, self._write_turn, self._gate = threading.Lock(), threading.Lock(), Gate()
+        self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
         self._closed = False
         with converted(path):
             self._main = self._connect()
@@ -73,35 +107,57 @@ class Connections:
             EngineClosed: after `close`.
             LedgerReadOnly: opened read-only.
         """
-        if self.read_only:
-            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
-        with ExitStack() as held:
-            held.enter_context(self._write_turn)
-            held.enter_context(self._gate.exclusive() if self._shared_cache else self._gate.shared())
-            self._check_open()
-            with converted(self.path):
-                self._main.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._main
-                    self._main.execute("COMMIT")
-                finally:
-                    if self._main.in_transaction:
-                        self._main.execute("ROLLBACK")
+        with self._writer(), self.committing() as connection:
+            yield connection
 
-    def scrub(self) -> bool:
-        """Rewrite the files so that nothing erased is left in them; False while another process reads them.
+    @contextmanager
+    def deciding(self) -> Iterator[sqlite3.Connection]:
+        """The writer, for reads that lead to a commit by `committing`; nobody else writes meanwhile.
+
+        On disk the transaction begins here, so that other programs cannot write either. In memory nobody else can, and
+        readers wait for the commit alone.
+
+        Raises:
+            EngineClosed: after `close`.
+            LedgerReadOnly: opened read-only.
+        """
+        with self._writer():
+            if not self._shared_cache:
+                self._main.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._main
+            finally:
+                if self._main.in_transaction:
+                    self._main.execute("ROLLBACK")
+
+    @contextmanager
+    def committing(self) -> Iterator[sqlite3.Connection]:
+        """The writer's transaction, committed at the end of the block; inside `writing` or `deciding` only."""
+        with self._gate.exclusive() if self._shared_cache else nullcontext():
+            if not self._main.in_transaction:
+                self._main.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._main
+                self._main.execute("COMMIT")
+            finally:
+                if self._main.in_transaction:
+                    self._main.execute("ROLLBACK")
+
+    def scrub(self) -> Scrub:
+        """Vacuum and empty the write-ahead log, so that no free page and no log frame keeps what was erased.
 
         Readers of this process wait meanwhile. In memory there is nothing to do.
         """
+        if self.read_only:
+            return Scrub.NOT_OURS
         if self._shared_cache:
-            return True
-        with self._write_turn, self._gate.exclusive(), converted(self.path):
-            self._check_open()
-            return scrubbing.scrub(self._main)
+            return Scrub.CLEAN
+        with self._writer(), self._gate.exclusive():
+            return self._scrubbed()
 
     def close(self) -> None:
         """Wait for running reads and writes, close every connection and release the lock. Idempotent."""
-        with self._gate.exclusive():
+        with self._one_writer, self._gate.exclusive():
             if self._closed:
                 return
             self._closed = True
@@ -110,6 +166,16 @@ class Connections:
             self._readers.clear()
             if self._lock:
                 self._lock.release()
+
+    @contextmanager
+    def _writer(self) -> Iterator[None]:
+        """Be the one that writes."""
+        if self.read_only:
+            raise LedgerReadOnly(self.path, "it was opened with read_only=True")
+        with self._one_writer:
+            self._check_open()
+            with converted(self.path):
+                yield
 
     def _check_open(self) -> None:
         if self._closed:
@@ -134,8 +200,20 @@ class Connections:
         prepare(self._main, self.path, read_only=self.read_only)
         if not self.read_only and not self._shared_cache:
             self._main.execute("PRAGMA secure_delete = ON")
-            if scrubbing.waiting(self._main):  # killed between an erasure and its scrubbing
-                scrubbing.scrub(self._main)
+            if self._main.execute("SELECT 1 FROM unscrubbed LIMIT 1").fetchone():
+                self._scrubbed()  # killed between an erasure and its scrubbing
+
+    def _scrubbed(self) -> Scrub:
+        """Outside any transaction, with no other connection of this process inside one."""
+        self._main.execute("VACUUM")
+        if not self._truncated():
+            return Scrub.WAITING
+        self._main.execute("DELETE FROM unscrubbed")
+        return Scrub.CLEAN if self._truncated() else Scrub.WAITING
+
+    def _truncated(self) -> bool:
+        busy, _, _ = self._main.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
     def _reader(self) -> sqlite3.Connection:
         self._check_open()
@@ -152,48 +230,3 @@ class Connections:
     def _forget_finished_threads(self) -> None:
         for thread in [known for known in self._readers if not known.is_alive()]:
             self._readers.pop(thread).close()
-
-
-def open_in_memory() -> Connections:
-    """A new in-memory database no other engine can see; gone once closed."""
-    uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-    return Connections(Path(":memory:"), uri, lock=None, read_only=False, shared=True)
-
-
-def open_for_writing(directory: Path) -> Connections:
-    """The database of a data directory, created if need be, and the directory's lock.
-
-    Raises:
-        LedgerBusy: the directory is open for writing already.
-        LedgerReadOnly: it cannot be created or written, or is a file.
-    """
-    if directory.exists() and not directory.is_dir():
-        raise LedgerReadOnly(directory, "it is a file, not a directory")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LedgerReadOnly(directory, error.strerror or str(error)) from error
-    with ExitStack() as undo:
-        lock = DirectoryLock(directory)
-        undo.callback(lock.release)
-        uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
-        opened = Connections(directory, uri, lock=lock, read_only=False, shared=False)
-        undo.pop_all()
-    return opened
-
-
-def open_for_reading(directory: Path) -> Connections:
-    """The database of a data directory, without its lock; a process that writes may be at work.
-
-    Raises:
-        LedgerReadOnly: there is no ledger in it, and none may be created.
-    """
-    file = directory / LEDGER_FILE
-    if not file.is_file():
-        raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
-    # A WAL file needs its shared-memory file beside it. Where the directory refuses one and nobody is writing,
-    # the database is as good as immutable.
-    log = file.with_name(f"{LEDGER_FILE}-wal")
-    frozen = not log.exists() and not os.access(directory, os.W_OK)
-    uri = f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-    return Connections(directory, uri, lock=None, read_only=True, shared=False)

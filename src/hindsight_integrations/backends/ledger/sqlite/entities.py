@@ -1,4 +1,4 @@
-"""Reads of entities: by name, by shared blocks, by unit."""
+"""Reads of entities: by name, by shared blocks, by unit, and the log of changes made by hand."""
 
 from __future__ import annotations
 
@@ -7,74 +7,143 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
 
-import numpy as np
-
-from hindsight_integrations.backends.ledger.rules import (
+from hindsight_integrations.backends.ledger.rules.commits import (
     COMMON_BLOCK,
     NEIGHBOUR_LIMIT,
     NEIGHBOUR_UNITS,
     blocks,
 )
-from hindsight_integrations.backends.ledger.sqlite.reading import batches, marks
-from hindsight_integrations.backends.ledger.sqlite.rows import ENTITY_COLUMNS, entity_from
-from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.backends.ledger.rules.entity_changes import LoggedChange
+from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    ENTITY_COLUMNS,
+    batches,
+    entity_from,
+    entity_rows,
+    marks,
+)
+from hindsight_integrations.model.entities import Entity, EntityChange, EntityChangeKind
+from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.ports.arrays import IntArray
 
 
-def named(connection: Connection, bank: int, names: Sequence[str]) -> dict[str, Entity]:
-    """Entity by name or alias; of several the most mentioned, then the lowest id."""
-    best: dict[str, int] = {}
-    for some in batches(names):
-        rows = connection.execute(
-            "SELECT entity_names.name, entities.id FROM entity_names JOIN entities ON entities.id = entity "
-            f"WHERE entity_names.bank = ? AND entity_names.name IN ({marks(len(some))}) "
-            "ORDER BY mentions DESC, entity_id",
-            (bank, *some),
-        )
-        for name, row in rows:
-            best.setdefault(name, row)
-    found = _by_row(connection, set(best.values()))
-    return {name: found[row] for name, row in best.items()}
+class EntityReader(BankReads):
+    """The part of `LedgerReader` about entities."""
+
+    def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
+        """Entity by name or alias; of several the most mentioned, then the lowest id."""
+        best: dict[str, int] = {}
+        with self._at(bank) as (connection, row):
+            for some in batches(names):
+                found = connection.execute(
+                    "SELECT entity_names.name, entities.id FROM entity_names JOIN entities ON entities.id = entity "
+                    f"WHERE entity_names.bank = ? AND entity_names.name IN ({marks(len(some))}) "
+                    "ORDER BY mentions DESC, entity_id",
+                    (row, *some),
+                )
+                for name, entity in found:
+                    best.setdefault(name, entity)
+            entities = _by_row(connection, set(best.values()))
+        return {name: entities[entity] for name, entity in best.items()}
+
+    def find_entities(self, bank: str, name: str) -> list[Entity]:
+        """Entities of that id or exact normalised name, by falling mentions, then id."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = ?1 AND (entity_id = ?2 OR id IN "
+                "(SELECT entity FROM entity_names WHERE entity_names.bank = ?1 AND entity_names.name = ?2)) "
+                "ORDER BY mentions DESC, entity_id",
+                (row, name),
+            )
+            return [entity_from(each) for each in found]
+
+    def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
+        """Entities with a name that starts so, the most mentioned first, then by name and id."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = ?1 AND (?2 = '' OR id IN "
+                "(SELECT entity FROM entity_names WHERE entity_names.bank = ?1 AND entity_names.name >= ?2 "
+                "AND substr(entity_names.name, 1, length(?2)) = ?2)) "
+                "ORDER BY mentions DESC, name, entity_id LIMIT ?3",
+                (row, prefix, limit),
+            )
+            return [entity_from(each) for each in found]
+
+    def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
+        """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
+        with self._at(bank) as (connection, row):
+            rare = _rare(connection, row, {block for name in names for block in blocks(name)})
+            rows = {name: _blocked(connection, row, name, blocks(name) & rare, limit) for name in names}
+            found = _by_row(connection, {entity for some in rows.values() for entity in some})
+        return {name: [found[entity] for entity in some] for name, some in rows.items()}
+
+    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Names each entity was mentioned with in its latest units, the most frequent ones."""
+        met: dict[str, list[str]] = {}
+        with self._at(bank) as (connection, row):
+            names = {entity: key for key, entity in entity_rows(connection, row, entity_ids).items()}
+            for entity, name in connection.execute(
+                "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given "
+                "CROSS JOIN mentions AS other ON other.unit IN "
+                "(SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
+                "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
+                "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
+                (json.dumps(sorted(names)), NEIGHBOUR_UNITS),
+            ):
+                if name is not None and len(known := met.setdefault(names[entity], [])) < NEIGHBOUR_LIMIT:
+                    known.append(name)
+        return {entity_id: frozenset(known) for entity_id, known in met.items()}
+
+    def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
+        """The entities each unit mentions, by name."""
+        found: dict[int, list[Entity]] = {}
+        with self._at(bank) as (connection, row):
+            # The + keeps the planner from walking the whole bank by the feed's index.
+            rows = connection.execute(
+                f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
+                "CROSS JOIN mentions ON mentions.unit = given.value CROSS JOIN entities ON entities.id = mentions.entity "
+                "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
+                (json.dumps(sorted(set(ids.tolist()))), row),
+            )
+            for each in rows:
+                found.setdefault(each[0], []).append(entity_from(each[1:]))
+        return found
+
+    def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
+        """Row ids of entities, as the graph names them."""
+        with self._at(bank) as (connection, row):
+            return entity_rows(connection, row, entity_ids)
+
+    def mention_texts(self, bank: str, entity_id: str) -> list[tuple[str, str]]:
+        """(unit id, text as written) of an entity's mentions, in unit order."""
+        with self._at(bank) as (connection, row):
+            return mention_texts(connection, row, entity_id)
+
+    def entity_changes(self, bank: str) -> list[EntityChange]:
+        """The audit log, oldest first."""
+        with self._at(bank) as (connection, row):
+            return [change.public() for change in logged_changes(connection, row)]
 
 
-def candidates(
-    connection: Connection, bank: int, names: Sequence[str], limit: int
-) -> dict[str, list[Entity]]:
-    """For each name the entities sharing a block with it, at most `limit`; see the port for the order."""
-    rare = _rare(connection, bank, {block for name in names for block in blocks(name)})
-    rows = {name: _blocked(connection, bank, name, blocks(name) & rare, limit) for name in names}
-    found = _by_row(connection, {row for some in rows.values() for row in some})
-    return {name: [found[row] for row in some] for name, some in rows.items()}
-
-
-def of_units(connection: Connection, bank: int, ids: IntArray) -> dict[int, list[Entity]]:
-    """The entities each unit mentions, by name."""
-    # The + keeps the planner from walking the whole bank by the feed's index.
+def mention_texts(connection: Connection, bank: int, entity_id: str) -> list[tuple[str, str]]:
+    """(unit id, text as written) of an entity's mentions, in unit order."""
     rows = connection.execute(
-        f"SELECT mentions.unit, {ENTITY_COLUMNS} FROM json_each(?) AS given "
-        "CROSS JOIN mentions ON mentions.unit = given.value CROSS JOIN entities ON entities.id = mentions.entity "
-        "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
-        (json.dumps(sorted(set(ids.tolist()))), bank),
+        "SELECT unit_id, mentions.text FROM entities JOIN mentions ON entity = entities.id "
+        "JOIN units ON units.id = mentions.unit WHERE entities.bank = ? AND entity_id = ? ORDER BY units.id",
+        (bank, entity_id),
     )
-    found: dict[int, list[Entity]] = {}
-    for row in rows:
-        found.setdefault(row[0], []).append(entity_from(row[1:]))
-    return found
+    return [(unit, text) for unit, text in rows]
 
 
-def row_ids(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
-    """Row ids of entity ids; unknown ones are left out."""
-    found: dict[str, int] = {}
-    for some in batches(entity_ids):
-        query = f"SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id IN ({marks(len(some))})"
-        found.update(connection.execute(query, (bank, *some)))
-    return found
-
-
-def with_roles(connection: Connection, bank: int) -> IntArray:
-    """Row ids of entities that have a role, ascending."""
-    rows = connection.execute("SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id", (bank,))
-    return np.array([row[0] for row in rows], np.int64)
+def logged_changes(connection: Connection, bank: int) -> list[LoggedChange]:
+    """The audit log of entity changes, oldest first."""
+    rows = connection.execute(
+        "SELECT id, kind, detail, made_at, undone FROM entity_changes WHERE bank = ? ORDER BY id", (bank,)
+    )
+    return [
+        LoggedChange(number, EntityChangeKind(kind), detail, from_micros(made_at), bool(undone))
+        for number, kind, detail, made_at, undone in rows
+    ]
 
 
 def _rare(connection: Connection, bank: int, keys: set[str]) -> frozenset[str]:
@@ -106,23 +175,6 @@ def _blocked(connection: Connection, bank: int, name: str, keys: frozenset[str],
     ).fetchall()
     rows.sort(key=lambda row: (row[0] not in exact, -shared[row[0]], -row[1], row[2]))
     return [row[0] for row in rows[:limit]]
-
-
-def neighbours(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Names each entity was mentioned with in its latest units, the most frequent ones."""
-    rows = row_ids(connection, bank, entity_ids)
-    names = {row: entity_id for entity_id, row in rows.items()}
-    met: dict[str, list[str]] = {}
-    for entity, name in connection.execute(
-        "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given CROSS JOIN mentions AS other "
-        "ON other.unit IN (SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
-        "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
-        "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
-        (json.dumps(sorted(names)), NEIGHBOUR_UNITS),
-    ):
-        if name is not None and len(known := met.setdefault(names[entity], [])) < NEIGHBOUR_LIMIT:
-            known.append(name)
-    return {entity_id: frozenset(known) for entity_id, known in met.items()}
 
 
 def _by_row(connection: Connection, rows: Iterable[int]) -> dict[int, Entity]:

@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.rules import blocks, check_known, merged_names, merged_role
-from hindsight_integrations.backends.ledger.sqlite import entities, reading
+from hindsight_integrations.backends.ledger.rules.commits import (
+    blocks,
+    check_known,
+    merged_names,
+    merged_role,
+)
+from hindsight_integrations.backends.ledger.sqlite.rows import batches, entity_rows, marks
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 
@@ -48,10 +53,10 @@ def _known_entities(
 ) -> dict[str, tuple[int, EntityRole, tuple[str, ...]]]:
     """(row id, role, names) of the entities that are there already."""
     known = {}
-    for some in reading.batches(entity_ids):
+    for some in batches(entity_ids):
         rows = target.connection.execute(
             "SELECT entity_id, id, role, names FROM entities "
-            f"WHERE bank = ? AND entity_id IN ({reading.marks(len(some))})",
+            f"WHERE bank = ? AND entity_id IN ({marks(len(some))})",
             (target.bank, *some),
         )
         for entity_id, row, role, names in rows:
@@ -61,7 +66,7 @@ def _known_entities(
 
 def _write_names(target: Target, writes: Mapping[str, EntityWrite]) -> None:
     """Make the entities findable by their names and blocks."""
-    rows = entities.row_ids(target.connection, target.bank, list(writes))
+    rows = entity_rows(target.connection, target.bank, list(writes))
     names = {(name, rows[write.id]) for write in writes.values() for name in write.names}
     target.connection.executemany(
         "INSERT INTO entity_names (bank, name, entity) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -88,7 +93,7 @@ def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -
     if not writes.mentions:
         return
     wanted = sorted({mention.entity_id for mention in writes.mentions})
-    rows = entities.row_ids(target.connection, target.bank, wanted)
+    rows = entity_rows(target.connection, target.bank, wanted)
     check_known("mentions", wanted, rows, writes.bank)
     target.connection.executemany(
         "INSERT INTO mentions (unit, entity, bank, revision, text) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",

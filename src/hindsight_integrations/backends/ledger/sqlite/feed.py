@@ -1,4 +1,4 @@
-"""The change feed: whole banks as arrays. Rows leave in revision order and are put in row order in numpy."""
+"""The feed: a whole bank as arrays. Rows leave in revision order and are put in row order in numpy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from sqlite3 import Connection
 import numpy as np
 import numpy.typing as npt
 
-from hindsight_integrations.backends.ledger.rules import past_gaps
+from hindsight_integrations.backends.ledger.rules.commits import past_gaps
+from hindsight_integrations.backends.ledger.sqlite.reader import AMENDED_BY_UNIT, count_units
+from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
@@ -19,36 +21,111 @@ _LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight",
 _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
 
 
-def count(connection: Connection, bank: int) -> int:
-    """How many units the bank holds."""
-    (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
-    return int(units)
+class SqliteFeed:
+    """A bank at the revision its connection sees; see the port."""
 
+    def __init__(self, connection: Connection, bank: str) -> None:
+        self._connection, found = connection, find_bank(connection, bank)
+        self._bank, self._revision = found.id, found.revision
 
-def columns(connection: Connection, bank: int, since: int) -> UnitColumns:
-    """The filterable columns of units changed after `since`."""
-    rows = connection.execute(
-        "SELECT id, fact_type, occurred_start, occurred_end, mentioned_at, closed_at, tokens, tags, "
-        "CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units WHERE bank = ? AND changed > ?",
-        (bank, since),
-    ).fetchall()
-    rows.sort(key=lambda row: int(row[0]))
-    ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
-        zip(*rows, strict=True) if rows else ((),) * 10
-    )
-    parsed = {text: tuple(json.loads(text)) for text in set(tags)}
-    return UnitColumns(
-        ids=np.array(ids, np.int64),
-        types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
-        starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
-        ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
-        mentioned=np.array(mentioned, np.int64),
-        closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
-        tokens=np.array(tokens, np.int64),
-        tags=[parsed[text] for text in tags],
-        turns=list(zip(threads, speakers, strict=True)),
-        gaps=_gaps(connection, bank, since),
-    )
+    @property
+    def revision(self) -> int:
+        """The revision everything here stands at."""
+        return self._revision
+
+    @property
+    def graph_epoch(self) -> int:
+        """The last revision that changed links or mentions in place; 0 if none did."""
+        query = "SELECT revision FROM graph_epochs WHERE bank = ?"
+        row = self._connection.execute(query, (self._bank,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def count(self) -> int:
+        """How many units the bank holds."""
+        return count_units(self._connection, self._bank)
+
+    def columns(self, since: int) -> UnitColumns:
+        """The filterable columns of units changed after `since`."""
+        rows = self._connection.execute(
+            "SELECT id, fact_type, occurred_start, occurred_end, mentioned_at, closed_at, tokens, tags, "
+            "CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units WHERE bank = ? AND changed > ?",
+            (self._bank, since),
+        ).fetchall()
+        rows.sort(key=lambda row: int(row[0]))
+        ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
+            zip(*rows, strict=True) if rows else ((),) * 10
+        )
+        parsed = {text: tuple(json.loads(text)) for text in set(tags)}
+        return UnitColumns(
+            ids=np.array(ids, np.int64),
+            types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
+            starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
+            ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
+            mentioned=np.array(mentioned, np.int64),
+            closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
+            tokens=np.array(tokens, np.int64),
+            tags=[parsed[text] for text in tags],
+            turns=list(zip(threads, speakers, strict=True)),
+            gaps=_gaps(self._connection, self._bank, since),
+        )
+
+    def vectors(self, since: int) -> tuple[IntArray, Matrix]:
+        """Row ids (n,) and vectors (n, dimension) written after `since`."""
+        rows = self._connection.execute(
+            "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?", (self._bank, since)
+        ).fetchall()
+        if not rows:
+            return np.empty(0, np.int64), np.empty((0, 0), np.float32)
+        rows.sort(key=lambda row: int(row[0]))
+        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        # A bytearray, so that the caller gets an array it may write to without a second copy.
+        matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
+        return ids, matrix
+
+    def texts(self, since: int) -> tuple[IntArray, list[str]]:
+        """Row ids and texts of units created or edited after `since`."""
+        rows = self._connection.execute(
+            "SELECT id, text FROM units WHERE bank = ?1 AND created > ?2 UNION SELECT units.id, units.text "
+            "FROM unit_edits JOIN units ON units.id = unit WHERE unit_edits.bank = ?1 AND unit_edits.revision > ?2",
+            (self._bank, since),
+        ).fetchall()
+        rows.sort(key=lambda row: int(row[0]))
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]
+
+    def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
+        """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
+        units = _ids(
+            self._connection, "SELECT id FROM units WHERE bank = ? AND created > ?", self._bank, since
+        )
+        links = _table(
+            self._connection, "SELECT source, target, code, weight FROM links", (self._bank, since), _LINK
+        )
+        links = links[np.lexsort((links["code"], links["target"], links["source"]))]
+        pairs = _table(self._connection, "SELECT unit, entity FROM mentions", (self._bank, since), _MENTION)
+        pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
+        edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
+        mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
+        return units, edges, mentions
+
+    def removed(self, since: int) -> IntArray:
+        """Row ids of units forgotten after `since`, ascending."""
+        return _ids(
+            self._connection, "SELECT unit FROM removed WHERE bank = ? AND revision > ?", self._bank, since
+        )
+
+    def roles(self) -> IntArray:
+        """Row ids of entities that have a role, ascending."""
+        query = "SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id"
+        return np.array([row[0] for row in self._connection.execute(query, (self._bank,))], np.int64)
+
+    def amended(self) -> IntArray:
+        """Row ids of amended units, ascending."""
+        rows = self._connection.execute(
+            "SELECT DISTINCT event.unit FROM validity_events AS event JOIN units ON units.id = event.unit "
+            f"WHERE {AMENDED_BY_UNIT} AND units.bank = ? ORDER BY event.unit",
+            (self._bank,),
+        )
+        return np.fromiter((row for (row,) in rows), np.int64)
 
 
 def _gaps(connection: Connection, bank: int, since: int) -> IntArray:
@@ -60,48 +137,6 @@ def _gaps(connection: Connection, bank: int, since: int) -> IntArray:
         (bank, since, ValidityKind.RESTORED.value),
     )
     return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
-
-
-def vectors(connection: Connection, bank: int, since: int) -> tuple[IntArray, Matrix]:
-    """Row ids (n,) and vectors (n, dimension) written after `since`."""
-    rows = connection.execute(
-        "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?", (bank, since)
-    ).fetchall()
-    if not rows:
-        return np.empty(0, np.int64), np.empty((0, 0), np.float32)
-    rows.sort(key=lambda row: int(row[0]))
-    ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-    # A bytearray, so that the caller gets an array it may write to without a second copy.
-    matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
-    return ids, matrix
-
-
-def texts(connection: Connection, bank: int, since: int) -> tuple[IntArray, list[str]]:
-    """Row ids and texts of units created or edited after `since`."""
-    rows = connection.execute(
-        "SELECT id, text FROM units WHERE bank = ?1 AND created > ?2 UNION SELECT units.id, units.text "
-        "FROM unit_edits JOIN units ON units.id = unit WHERE unit_edits.bank = ?1 AND unit_edits.revision > ?2",
-        (bank, since),
-    ).fetchall()
-    rows.sort(key=lambda row: int(row[0]))
-    return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]
-
-
-def graph(connection: Connection, bank: int, since: int) -> tuple[IntArray, Edges, Mentions]:
-    """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
-    units = _ids(connection, "SELECT id FROM units WHERE bank = ? AND created > ?", bank, since)
-    links = _table(connection, "SELECT source, target, code, weight FROM links", (bank, since), _LINK)
-    links = links[np.lexsort((links["code"], links["target"], links["source"]))]
-    pairs = _table(connection, "SELECT unit, entity FROM mentions", (bank, since), _MENTION)
-    pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
-    edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
-    mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
-    return units, edges, mentions
-
-
-def removed(connection: Connection, bank: int, since: int) -> IntArray:
-    """Row ids of units forgotten after `since`, ascending."""
-    return _ids(connection, "SELECT unit FROM removed WHERE bank = ? AND revision > ?", bank, since)
 
 
 def _ids(connection: Connection, query: str, bank: int, since: int) -> IntArray:

@@ -1,51 +1,93 @@
-"""The ledger in one SQLite file: WAL, synchronous=FULL, foreign keys, one writer (design section 3)."""
+"""The ledger in one SQLite file: WAL, synchronous=FULL, foreign keys, one writer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal
 
-from hindsight_integrations.backends.ledger.rules import bank_key
-from hindsight_integrations.backends.ledger.sqlite import (
-    banks,
-    documents,
-    entities,
-    feed,
-    reading,
-    records,
-    validity_log,
-    writing,
+import numpy as np
+
+from hindsight_integrations.backends.ledger.rules.commits import bank_key, check_vectors
+from hindsight_integrations.backends.ledger.sqlite.archive import SqliteArchive
+from hindsight_integrations.backends.ledger.sqlite.commit import commit
+from hindsight_integrations.backends.ledger.sqlite.connections import LEDGER_FILE, Connections
+from hindsight_integrations.backends.ledger.sqlite.edits import SqliteEdits
+from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
+from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
+from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
+from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
+from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
+from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    BANK_COLUMNS,
+    embedder_text,
+    find_bank,
+    header_from,
+    missing_bank,
+    profile_text,
 )
-from hindsight_integrations.backends.ledger.sqlite.care import SqliteCare
-from hindsight_integrations.backends.ledger.sqlite.connections import (
-    Connections,
-    open_for_reading,
-    open_for_writing,
-    open_in_memory,
-)
-from hindsight_integrations.backends.ledger.sqlite.task_queue import SqliteTasks
-from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
+from hindsight_integrations.errors import BankNotFound, InvalidRequest, LedgerReadOnly
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
-from hindsight_integrations.model.writes import EmbedderIdentity, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
-from hindsight_integrations.ports.document_shelf import StoredDocument
-from hindsight_integrations.ports.ledger import BankHeader, Receipt, UnitColumns
-from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.ports.validity_log import Amendment
+from hindsight_integrations.model.writes import EmbedderIdentity, WriteSet
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger import BankHeader, Receipt
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteLedger(SqliteCare, SqliteTasks):
+class SqliteSnapshot(UnitReader, EntityReader):
+    """Reads on a connection that stands at one state of the ledger."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
+        return nullcontext((self._connection, find_bank(self._connection, bank).id))
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """Reads and a commit on the writer's connection; see the port."""
+
+    def __init__(self, connections: Connections, connection: Connection, bank: str) -> None:
+        super().__init__(connection)
+        self._connections, self._bank, self._done = connections, bank, False
+        self._feed = SqliteFeed(connection, bank)
+
+    @property
+    def feed(self) -> SqliteFeed:
+        """The bank as this transaction sees it."""
+        return self._feed
+
+    def commit(self, writes: WriteSet) -> Receipt:
+        """Write everything, or nothing; see the port.
+
+        Raises:
+            RuntimeError: this transaction has committed already.
+        """
+        if self._done:
+            raise RuntimeError("a transaction commits once; open another one")
+        if writes.bank != self._bank:
+            reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
+            raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
+        with self._connections.committing() as connection:
+            receipt = commit(connection, writes)
+        self._done = True
+        return receipt
+
+
+class SqliteLedger(
+    UnitReader, EntityReader, SqliteErasure, SqliteEdits, SqliteEntityChanges, SqliteArchive, SqliteTasks
+):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
 
     Beyond the port: a write set that is wholly there already does not raise the revision; `set_embedder` raises it
-    only where it replaces vectors. Every method raises BankNotFound for an unknown bank and EngineClosed after `close`.
+    only where it replaces vectors.
     """
 
     def __init__(self, connections: Connections) -> None:
@@ -63,182 +105,150 @@ class SqliteLedger(SqliteCare, SqliteTasks):
             InvalidRequest: a read-only ledger in memory.
         """
         if path != IN_MEMORY:
-            return cls((open_for_reading if read_only else open_for_writing)(Path(path)))
+            return cls((_open_for_reading if read_only else _open_for_writing)(Path(path)))
         if read_only:
             raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
-        return cls(open_in_memory())
+        return cls(_open_in_memory())
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""
         self._connections.close()
 
-    def commit(self, writes: WriteSet) -> Receipt:
-        """Write everything, or nothing; see the port."""
-        with self._connections.writing() as connection:
-            return writing.commit(connection, writes)
-
     def banks(self) -> list[BankHeader]:
         """All banks, by name."""
         with self._connections.reading() as connection:
-            return banks.all_headers(connection)
+            rows = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks ORDER BY name")
+            return [header_from(row) for row in rows]
 
-    def bank(self, name: str, *, create: bool) -> BankHeader:
-        """One bank, created if asked for."""
-        bank_key(name)
+    def bank(self, name: str) -> BankHeader:
+        """One bank."""
         with self._connections.reading() as connection:
-            header = banks.find_header(connection, name)
-            if header is None and not create:
-                raise banks.missing(connection, name)
-        if header is not None:
-            return header
-        with self._connections.writing() as connection:
-            banks.insert(connection, name)
-            created = banks.find_header(connection, name)
-            if created is None:
-                raise banks.missing(connection, name)
-            return created
+            return _header(connection, name)
+
+    def create_bank(self, name: str) -> BankHeader:
+        """The bank of that name, made if there is none."""
+        key = bank_key(name)
+        try:
+            return self.bank(name)
+        except BankNotFound:
+            with self._connections.writing() as connection:
+                connection.execute(
+                    "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?)",
+                    (name, key, profile_text(BankProfile())),
+                )
+                return _header(connection, name)
 
     def set_profile(self, bank: str, profile: BankProfile) -> None:
         """Replace the bank's profile."""
         with self._connections.writing() as connection:
-            banks.store_profile(connection, bank, profile)
+            row = find_bank(connection, bank).id
+            connection.execute("UPDATE banks SET profile = ? WHERE id = ?", (profile_text(profile), row))
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
-        """Record who makes the bank's vectors and replace the vectors of `ids`; returns the revision.
-
-        Raises:
-            InvalidRequest: some of the bank's vectors would keep another dimension.
-        """
+        """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
         with self._connections.writing() as connection:
-            return banks.store_embedder(connection, bank, embedder, ids, vectors)
-
-    def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """The units of these row ids; unknown ids are left out."""
-        with self._reading(bank) as (connection, row):
-            return reading.units(connection, row, bank, ids)
-
-    def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
-        """Row ids of these unit ids; unknown ones are left out."""
-        with self._reading(bank) as (connection, row):
-            return reading.row_ids(connection, row, unit_ids)
-
-    def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
-        """Unit ids of these row ids; unknown ones are left out."""
-        with self._reading(bank) as (connection, row):
-            return reading.unit_ids(connection, row, ids)
-
-    def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
-        """Which of these messages were retained already."""
-        with self._reading(bank) as (connection, row):
-            return documents.known_messages(connection, row, keys)
-
-    def document(self, bank: str, document_id: str) -> StoredDocument | None:
-        """A document and its present chunks, in order; None if it was never retained."""
-        with self._reading(bank) as (connection, row):
-            return documents.document(connection, row, document_id)
-
-    def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
-        """Row ids of the valid units made from these chunks of a document, ascending."""
-        with self._reading(bank) as (connection, row):
-            return documents.units_of_chunks(connection, row, document_id, ordinals)
-
-    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
-        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
-        with self._reading(bank) as (connection, row):
-            return documents.units_of_messages(connection, row, messages)
-
-    def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
-        """Entity by normalised name or alias; of several, the most mentioned, then the lowest id."""
-        with self._reading(bank) as (connection, row):
-            return entities.named(connection, row, names)
-
-    def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
-        """For each name, entities sharing a block: exact first, then shared blocks, mentions, id."""
-        with self._reading(bank) as (connection, row):
-            return entities.candidates(connection, row, names, limit)
-
-    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """For each entity the names it was lately mentioned with."""
-        with self._reading(bank) as (connection, row):
-            return entities.neighbours(connection, row, entity_ids)
-
-    def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
-        """The entities each unit mentions, by name."""
-        with self._reading(bank) as (connection, row):
-            return entities.of_units(connection, row, ids)
-
-    def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
-        """Row ids of entities, as the graph names them."""
-        with self._reading(bank) as (connection, row):
-            return entities.row_ids(connection, row, entity_ids)
-
-    def roles(self, bank: str) -> IntArray:
-        """Row ids of entities with a role, ascending."""
-        with self._reading(bank) as (connection, row):
-            return entities.with_roles(connection, row)
-
-    def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
-        """A unit's validity log, by effective time, then in the order recorded."""
-        with self._reading(bank) as (connection, row):
-            return reading.validity(connection, row, unit_id)
-
-    def amended(self, bank: str) -> IntArray:
-        """Row ids of units with an amendment by another unit, ascending."""
-        with self._reading(bank) as (connection, row):
-            return validity_log.amended(connection, row)
-
-    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
-        """Amendments of these units, each statement of a unit once, at its first effective time."""
-        with self._reading(bank) as (connection, row):
-            return validity_log.amendments(connection, row, ids)
-
-    def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
-        """Stored vectors by row id; unknown ids are left out."""
-        with self._reading(bank) as (connection, row):
-            return validity_log.vectors_of(connection, row, ids)
+            found, given = find_bank(connection, bank), ids.tolist()
+            covers = found.dimension in {None, embedder.dimension} or _all_of(connection, found.id, given)
+            check_vectors(ids, vectors, embedder.dimension, covers_bank=covers)
+            blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
+            before = connection.total_changes
+            connection.executemany(
+                "UPDATE vectors SET vector = ?, revision = ? WHERE unit = ? AND bank = ?",
+                [
+                    (blob, found.revision + 1, unit, found.id)
+                    for blob, unit in zip(blobs, given, strict=False)
+                ],
+            )
+            revision = found.revision + (connection.total_changes > before)
+            connection.execute(
+                "UPDATE banks SET embedder = ?, dimension = ?, revision = ? WHERE id = ?",
+                (embedder_text(embedder), embedder.dimension, revision, found.id),
+            )
+        return revision
 
     def revision(self, bank: str) -> int:
         """The bank's current revision."""
         with self._connections.reading() as connection:
-            return banks.find(connection, bank).revision
-
-    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
-        """Row ids of every unit with a record of this kind and category, ascending."""
-        with self._reading(bank) as (connection, row):
-            return records.rows(connection, row, kind, category)
-
-    def count(self, bank: str) -> int:
-        """How many units the bank holds, closed ones included."""
-        with self._reading(bank) as (connection, row):
-            return feed.count(connection, row)
-
-    def columns(self, bank: str, since: int) -> UnitColumns:
-        """Units created, closed, restored or re-dated after `since`."""
-        with self._reading(bank) as (connection, row):
-            return feed.columns(connection, row, since)
-
-    def vectors(self, bank: str, since: int) -> tuple[IntArray, Matrix]:
-        """Row ids (n,) and vectors (n, dimension) written after `since`."""
-        with self._reading(bank) as (connection, row):
-            return feed.vectors(connection, row, since)
-
-    def texts(self, bank: str, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created after `since`."""
-        with self._reading(bank) as (connection, row):
-            return feed.texts(connection, row, since)
-
-    def graph(self, bank: str, since: int) -> tuple[IntArray, Edges, Mentions]:
-        """Units, links and mentions created after `since`; entities by row id."""
-        with self._reading(bank) as (connection, row):
-            return feed.graph(connection, row, since)
-
-    def removed(self, bank: str, since: int) -> IntArray:
-        """Row ids forgotten (erased) after `since`."""
-        with self._reading(bank) as (connection, row):
-            return feed.removed(connection, row, since)
+            return find_bank(connection, bank).revision
 
     @contextmanager
-    def _reading(self, bank: str) -> Iterator[tuple[Connection, int]]:
-        """One read transaction and the bank's row id."""
+    def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:
+        """Several reads of one state of the bank."""
         with self._connections.reading() as connection:
-            yield connection, banks.find(connection, bank).id
+            find_bank(connection, bank)
+            yield SqliteSnapshot(connection)
+
+    @contextmanager
+    def feed(self, bank: str) -> Iterator[SqliteFeed]:
+        """What was committed, of one state of the bank."""
+        with self._connections.reading() as connection:
+            yield SqliteFeed(connection, bank)
+
+    @contextmanager
+    def transaction(self, bank: str) -> Iterator[SqliteTransaction]:
+        """Hold the ledger against other writers, to decide and commit."""
+        with self._connections.deciding() as connection:
+            yield SqliteTransaction(self._connections, connection, bank)
+
+    @contextmanager
+    def _at(self, bank: str) -> Iterator[tuple[Connection, int]]:
+        with self._connections.reading() as connection:
+            yield connection, find_bank(connection, bank).id
+
+
+def _header(connection: Connection, name: str) -> BankHeader:
+    row = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        raise missing_bank(connection, name)
+    return header_from(row)
+
+
+def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
+    """Whether the bank has no units besides these."""
+    rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
+    return {row[0] for row in rows} <= set(ids)
+
+
+def _open_in_memory() -> Connections:
+    """A new in-memory database no other engine can see; gone once closed."""
+    uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
+    return Connections(Path(":memory:"), uri, lock=None, read_only=False, shared=True)
+
+
+def _open_for_writing(directory: Path) -> Connections:
+    """The database of a data directory, created if need be, and the directory's lock.
+
+    Raises:
+        LedgerBusy: the directory is open for writing already.
+        LedgerReadOnly: it cannot be created or written, or is a file.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise LedgerReadOnly(directory, "it is a file, not a directory")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerReadOnly(directory, error.strerror or str(error)) from error
+    with ExitStack() as undo:
+        lock = DirectoryLock(directory)
+        undo.callback(lock.release)
+        uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
+        opened = Connections(directory, uri, lock=lock, read_only=False, shared=False)
+        undo.pop_all()
+    return opened
+
+
+def _open_for_reading(directory: Path) -> Connections:
+    """The database of a data directory, without its lock; a process that writes may be at work.
+
+    Raises:
+        LedgerReadOnly: there is no ledger in it, and none may be created.
+    """
+    file = directory / LEDGER_FILE
+    if not file.is_file():
+        raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
+    # A WAL file needs its shared-memory file beside it. Where the directory refuses one and nobody is writing,
+    # the database is as good as immutable.
+    log = file.with_name(f"{LEDGER_FILE}-wal")
+    frozen = not log.exists() and not os.access(directory, os.W_OK)
+    uri = f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+    return Connections(directory, uri, lock=None, read_only=True, shared=False)

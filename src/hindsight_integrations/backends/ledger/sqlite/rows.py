@@ -1,20 +1,24 @@
-"""Rows of the ledger's tables to model values and back."""
+"""Rows of the ledger's tables to model values and back, and how a statement finds its bank and binds many values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from sqlite3 import Connection
+from typing import Any, TypeAlias, TypeVar
 
+from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import FactType, MemoryUnit, Record, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds, UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
+
+T = TypeVar("T")
 
 Row: TypeAlias = tuple[Any, ...]
 """One row as sqlite3 gives it: its column types are the schema's, unknown to the type checker."""
@@ -28,6 +32,70 @@ ENTITY_COLUMNS = (
     "entities.last_seen"
 )
 BANK_COLUMNS = "name, key, revision, embedder, profile"
+PARAMETERS = 900  # below SQLite's oldest limit of 999 bound values, with room for the bank's
+
+
+@dataclass(frozen=True, slots=True)
+class BankRow:
+    """What a statement needs of a bank.
+
+    Attributes:
+        id: its row id.
+        revision: where it stands.
+        dimension: length of its vectors; None if it has none.
+    """
+
+    id: int
+    revision: int
+    dimension: int | None
+
+
+def find_bank(connection: Connection, name: str) -> BankRow:
+    """A bank's row.
+
+    Raises:
+        BankNotFound: there is no bank of that name.
+    """
+    row = connection.execute("SELECT id, revision, dimension FROM banks WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        raise missing_bank(connection, name)
+    return BankRow(*row)
+
+
+def missing_bank(connection: Connection, name: str) -> BankNotFound:
+    """The error for a bank that is not there, with the first few that are."""
+    known = connection.execute("SELECT name FROM banks ORDER BY name LIMIT 5").fetchall()
+    return BankNotFound(name, tuple(row[0] for row in known))
+
+
+def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]]:
+    """The distinct values in lists short enough to bind in one statement."""
+    distinct = list(dict.fromkeys(values))
+    for start in range(0, len(distinct), size):
+        yield distinct[start : start + size]
+
+
+def marks(count: int) -> str:
+    """`count` question marks for an IN list."""
+    return ",".join("?" * count)
+
+
+def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
+    """Row ids of unit ids; unknown ones are left out."""
+    found: dict[str, int] = {}
+    for some in batches(unit_ids):
+        query = f"SELECT unit_id, id FROM units WHERE bank = ? AND unit_id IN ({marks(len(some))})"
+        found.update(connection.execute(query, (bank, *some)))
+    return found
+
+
+def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
+    """Row ids of entity ids; unknown ones are left out."""
+    found: dict[str, int] = {}
+    for some in batches(entity_ids):
+        query = f"SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id IN ({marks(len(some))})"
+        found.update(connection.execute(query, (bank, *some)))
+    return found
 
 
 def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:

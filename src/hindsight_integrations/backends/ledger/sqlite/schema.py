@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.backends.ledger.sqlite.care_schema import CARE
-
 APPLICATION_ID = 0x48494E44  # "HIND": tells our files from other SQLite files
 
 # Row ids of units and entities are AUTOINCREMENT, so that an id once given to an index is never given again.
@@ -232,7 +230,45 @@ CREATE TABLE removed (
     "CREATE INDEX removed_feed ON removed (bank, revision)",
 )
 
+# Audit of edits and entity changes, and erasures whose files wait to be rewritten.
+MAINTENANCE = (
+    # Banks with an erasure not yet scrubbed from the files. No foreign key: a dropped bank waits here too.
+    "CREATE TABLE unscrubbed (bank INTEGER PRIMARY KEY)",
+    # The old text is not kept: an edit is often made to get rid of it.
+    """
+CREATE TABLE unit_edits (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    bank INTEGER NOT NULL,
+    unit INTEGER NOT NULL REFERENCES units ON DELETE CASCADE,
+    revision INTEGER NOT NULL,
+    made_at INTEGER NOT NULL,
+    fields TEXT NOT NULL
+)
+""",
+    "CREATE INDEX unit_edits_feed ON unit_edits (bank, revision, unit)",
+    "CREATE INDEX unit_edits_unit ON unit_edits (unit)",
+    # `detail` is JSON: entity ids, names and mentions moved, all that undoing needs.
+    """
+CREATE TABLE entity_changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    bank INTEGER NOT NULL REFERENCES banks ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    made_at INTEGER NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0
+)
+""",
+    "CREATE INDEX entity_changes_bank ON entity_changes (bank)",
+    # The last revision that changed links or mentions in place: a graph older than it is built anew.
+    """
+CREATE TABLE graph_epochs (
+    bank INTEGER PRIMARY KEY REFERENCES banks ON DELETE CASCADE,
+    revision INTEGER NOT NULL
+)
+""",
+)
+
 SPEAKERS = ("ALTER TABLE units ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",)
 """Version 2: who said a unit that is one message word for word."""
 
-FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *CARE)
+FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)

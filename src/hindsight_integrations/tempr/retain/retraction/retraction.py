@@ -12,6 +12,7 @@ from datetime import datetime
 import numpy as np
 
 from hindsight_integrations.model.entities import Entity, EntityRole
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.trace import Channel
@@ -28,7 +29,7 @@ from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.retraction.likeness import FACTS, VERBATIM, Bar, Candidate, Statement
 from hindsight_integrations.tempr.retain.retraction.matching import Outcome, Verdict, judge
-from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES, normalise_name
+from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES
 
 CANDIDATES = 20  # looked at per statement; the right one is nearly always the first hit [design section 7]
 RETRACTABLE = (FactType.WORLD, FactType.EXPERIENCE)  # opinions are revised by evidence, observations derived

@@ -1,0 +1,78 @@
+"""Waiting tasks and erasure: what of a payload must go with forgotten units. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.ports.ledger import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """By what a payload is recognised.
+
+    Attributes:
+        words: unit ids and texts of forgotten units, and ids of forgotten documents: a payload with one goes.
+        messages: (thread, message id) of the messages forgotten units stand on: these leave a payload.
+        window: messages said in it leave a payload.
+    """
+
+    words: frozenset[str]
+    messages: frozenset[tuple[str, str]]
+    window: Interval | None = None
+
+
+def without(payload: str, traces: Traces) -> str | None:
+    """The payload without what is forgotten; None if nothing worth doing is left of it, or it tells it still."""
+    try:
+        value: Json = json.loads(payload)
+    except ValueError:
+        return payload
+    thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
+    kept = _cleaned(value, thread, traces)
+    if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
+        return None
+    if any(word and word in text for text in _texts(kept) for word in traces.words):
+        return None
+    return payload if kept == value else json.dumps(kept, ensure_ascii=False)
+
+
+def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
+    if isinstance(value, list):
+        return [_cleaned(each, thread, traces) for each in value if not _forgotten(each, thread, traces)]
+    if isinstance(value, dict):
+        return {name: _cleaned(each, thread, traces) for name, each in value.items()}
+    return value
+
+
+def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
+    """Whether this is a message that goes."""
+    if not isinstance(value, dict) or "text" not in value:
+        return False
+    said = value.get("timestamp")
+    inside = traces.window is not None and isinstance(said, str) and _within(said, traces.window)
+    return inside or (thread, value.get("id")) in traces.messages
+
+
+def _within(said: str, window: Interval) -> bool:
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        return False
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return window.start <= aware < window.end
+
+
+def _texts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)

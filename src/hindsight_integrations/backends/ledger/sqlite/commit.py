@@ -1,0 +1,211 @@
+"""`commit`: a write set into tables. Runs inside one transaction; whatever raises undoes it all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from sqlite3 import Connection
+
+from hindsight_integrations.backends.ledger.rules.commits import (
+    changes_nothing,
+    check_known,
+    check_shape,
+    link_code,
+    merged_entities,
+    unit_references,
+)
+from hindsight_integrations.backends.ledger.sqlite import tasks
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
+    Target,
+    write_entities,
+    write_mentions,
+)
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    UNIT_COLUMNS,
+    find_bank,
+    mapping_text,
+    marks,
+    unit_row,
+    unit_rows,
+)
+from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.ports.ledger import Receipt
+
+_FLOAT_BYTES = 4
+
+# Each upsert touches a row only where something differs: a write set retained twice must not raise the revision.
+_DOCUMENT = """
+INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    content_hash = excluded.content_hash, context = excluded.context, mentioned_at = excluded.mentioned_at,
+    metadata = excluded.metadata, tags = excluded.tags
+WHERE (content_hash, context, mentioned_at, metadata, tags) IS NOT
+    (excluded.content_hash, excluded.context, excluded.mentioned_at, excluded.metadata, excluded.tags)
+"""
+_CHUNK = """
+INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET position = excluded.position
+WHERE position <> excluded.position
+"""
+_MESSAGE = """
+INSERT INTO message_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision
+WHERE revision < (
+    SELECT max(version.revision) FROM message_keys AS version
+    WHERE version.bank = excluded.bank AND version.thread = excluded.thread AND version.message = excluded.message
+)
+"""
+
+
+def commit(connection: Connection, writes: WriteSet) -> Receipt:
+    """Write everything into the open transaction; see the port.
+
+    A write set whose rows are all there already leaves the revision as it is.
+    """
+    bank = find_bank(connection, writes.bank)
+    if bank.revision != writes.expected_revision:
+        raise RevisionConflict(writes.bank, writes.expected_revision, bank.revision)
+    if changes_nothing(writes):
+        return Receipt(bank.revision, ())
+    check_shape(writes, bank.dimension)
+    target = Target(connection, bank.id, bank.revision + 1)
+    before = connection.total_changes
+    tasks.complete(connection, bank.id, writes.completed_tasks)
+    created = _write_all(target, writes)
+    enqueued = tasks.enqueue(connection, bank.id, writes.tasks)
+    if connection.total_changes == before:
+        return Receipt(bank.revision, ())
+    dimension = len(writes.units[0].vector) // _FLOAT_BYTES if writes.units else bank.dimension
+    connection.execute(
+        "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
+    )
+    return Receipt(target.revision, created, enqueued)
+
+
+def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
+    _write_sources(target, writes)
+    created = _write_units(target, writes)
+    units = _unit_rows(target, writes)
+    write_entities(target, merged_entities(writes.entities))
+    write_mentions(target, writes, units)
+    _write_links(target, writes, units)
+    for event in writes.events:
+        _write_event(target, event, units)
+    return created
+
+
+def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
+    """Insert the units that are not there yet, with their vectors; their ids, in row order."""
+    if not writes.units:
+        return ()
+    target.connection.executemany(
+        f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed) "
+        f"VALUES ({marks(21)}) ON CONFLICT DO NOTHING",
+        [unit_row(write, target.bank, target.revision) for write in writes.units],
+    )
+    created = dict(
+        target.connection.execute(
+            "SELECT unit_id, id FROM units WHERE bank = ? AND created = ? ORDER BY id",
+            (target.bank, target.revision),
+        ).fetchall()
+    )
+    target.connection.executemany(
+        "INSERT INTO vectors (unit, bank, revision, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [
+            (created[write.unit.id], target.bank, target.revision, write.vector)
+            for write in writes.units
+            if write.unit.id in created
+        ],
+    )
+    _write_unit_sources(target, created, writes.units)
+    return tuple(created)
+
+
+def _write_sources(target: Target, writes: WriteSet) -> None:
+    """Store documents, chunks and message keys; known ones are brought up to date."""
+    target.connection.executemany(
+        _DOCUMENT,
+        [
+            (
+                target.bank,
+                d.id,
+                d.content_hash,
+                d.context,
+                to_micros(d.mentioned_at),
+                mapping_text(d.metadata),
+                json.dumps(d.tags),
+            )
+            for d in writes.documents
+        ],
+    )
+    target.connection.executemany(
+        _CHUNK,
+        [(target.bank, c.document_id, c.ordinal, c.text, c.content_hash, c.position) for c in writes.chunks],
+    )
+    target.connection.executemany(
+        _MESSAGE,
+        [
+            (target.bank, key.thread, key.message_id, key.content_hash, target.revision)
+            for key in writes.messages
+        ],
+    )
+
+
+def _write_unit_sources(target: Target, created: Mapping[str, int], units: Sequence[UnitWrite]) -> None:
+    """Make new units findable by the messages they stand on."""
+    target.connection.executemany(
+        "INSERT INTO unit_sources (bank, thread, message, unit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [
+            (target.bank, write.unit.thread, message, created[write.unit.id])
+            for write in units
+            if write.unit.id in created
+            for message in write.unit.sources
+        ],
+    )
+
+
+def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
+    """Row ids of the units mentions, links and events speak of; raises InvalidRequest for unknown ones."""
+    references = unit_references(writes)
+    wanted = sorted(set().union(*references.values()))
+    rows = unit_rows(target.connection, target.bank, wanted)
+    for field, ids in references.items():
+        check_known(field, ids, rows, writes.bank)
+    return rows
+
+
+def _write_links(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
+    target.connection.executemany(
+        "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [
+            (
+                units[link.source],
+                units[link.target],
+                link_code(link),
+                link.weight,
+                target.bank,
+                target.revision,
+            )
+            for link in writes.links
+        ],
+    )
+
+
+def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> None:
+    """Append an event unless it is in the log already, and bring the unit's `closed_at` in line with it."""
+    unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
+    by_unit = None if event.by_unit is None else units[event.by_unit]
+    appended = target.connection.execute(
+        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason),
+    )
+    if appended.rowcount == 0 or event.kind is ValidityKind.AMENDED:
+        return
+    closed = None if event.kind is ValidityKind.RESTORED else effective_at
+    target.connection.execute(
+        "UPDATE units SET closed_at = CASE WHEN ?1 IS NULL THEN NULL ELSE min(coalesce(closed_at, ?1), ?1) END, "
+        "changed = ?2 WHERE id = ?3",
+        (closed, target.revision, unit),
+    )

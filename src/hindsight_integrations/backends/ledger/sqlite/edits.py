@@ -1,0 +1,92 @@
+"""A correction of one unit: its row, its vector, its links, and an audit row without the old text."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from sqlite3 import Connection
+
+from hindsight_integrations.backends.ledger.rules.commits import check_known, check_shape, link_code
+from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
+from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
+from hindsight_integrations.model.links import LinkType
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.ports.ledger import UnitEdit
+from hindsight_integrations.ports.memory_graph import LINK_CODES
+
+REBUILT = [code for (kind, _), code in LINK_CODES.items() if kind in (LinkType.TEMPORAL, LinkType.SEMANTIC)]
+
+
+class SqliteEdits:
+    """The part of `LedgerMaintenance` that corrects units."""
+
+    _connections: Connections
+
+    def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
+        """Write a correction; returns the new revision."""
+        with self._connections.writing() as connection:
+            found = find_bank(connection, bank)
+            if edit.vector is not None:
+                writes = WriteSet(bank, found.revision, units=(UnitWrite(edit.unit, edit.vector),))
+                check_shape(writes, found.dimension)
+            ends = {end for link in edit.links or () for end in (link.source, link.target)}
+            wanted = sorted(ends | {edit.unit.id})
+            rows = unit_rows(connection, found.id, wanted)
+            check_known("unit_id", wanted, rows, bank)
+            revision, row = found.revision + 1, rows[edit.unit.id]
+            _write_unit(connection, row, edit, revision)
+            if edit.links is not None:
+                _write_links(connection, (found.id, row, revision), edit, rows)
+                set_graph_epoch(connection, found.id, revision)
+            connection.execute(
+                "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
+                (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),
+            )
+            connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
+        return revision
+
+
+def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: int) -> None:
+    unit = change.unit
+    start, end = (
+        (to_micros(unit.occurred.start), to_micros(unit.occurred.end)) if unit.occurred else (None, None)
+    )
+    connection.execute(
+        "UPDATE units SET text = ?, occurred_start = ?, occurred_end = ?, metadata = ?, tags = ?, tokens = ?, "
+        "changed = ? WHERE id = ?",
+        (
+            unit.text,
+            start,
+            end,
+            mapping_text(unit.metadata),
+            json.dumps(unit.tags),
+            unit.tokens,
+            revision,
+            row,
+        ),
+    )
+    if change.vector is not None:
+        connection.execute(
+            "UPDATE vectors SET vector = ?, revision = ? WHERE unit = ?", (change.vector, revision, row)
+        )
+
+
+def _write_links(
+    connection: Connection, place: tuple[int, int, int], change: UnitEdit, rows: dict[str, int]
+) -> None:
+    """Replace the unit's temporal and semantic links; `place` is (bank, unit row, revision)."""
+    bank, row, revision = place
+    connection.execute(
+        f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
+        (row, row, *REBUILT),
+    )
+    connection.executemany(
+        "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        [
+            (rows[link.source], rows[link.target], link_code(link), link.weight, bank, revision)
+            for link in change.links or ()
+        ],
+    )

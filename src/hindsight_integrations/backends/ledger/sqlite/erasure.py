@@ -1,0 +1,142 @@
+"""Erasure: rows out of every table they left a trace in, in one transaction."""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Connection
+
+from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.erasure_traces import erase_names, erase_traces
+from hindsight_integrations.backends.ledger.sqlite.reader import count_units
+from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.ports.ledger import Scrub
+
+BANK_CONTENT = ("units", "entities", "documents", "chunks", "message_keys", "tasks", "entity_changes")
+"""Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
+
+
+class SqliteErasure:
+    """The part of `LedgerMaintenance` that forgets for good."""
+
+    _connections: Connections
+
+    def erase(self, bank: str, erasure: Erasure) -> ForgetReceipt:
+        """Erase the chosen units with all that derives from them; see the port."""
+        with self._connections.writing() as connection:
+            found = find_bank(connection, bank)
+            chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
+            units, before = _unit_ids(connection, chosen), connection.total_changes
+            _tombstones(connection, found.id, found.revision + 1, chosen)
+            if erasure.everything:
+                entities, counts = _erase_all(connection, found.id)
+            else:
+                entities, counts = _erase_some(connection, found.id, chosen, erasure)
+            if connection.total_changes == before:
+                return ForgetReceipt((), (), {}, found.revision)
+            connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
+            connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
+        erased = {kind: count for kind, count in {"units": len(units), **counts}.items() if count}
+        return ForgetReceipt(tuple(units), entities, erased, found.revision + 1)
+
+    def drop_bank(self, bank: str) -> int:
+        """Delete the bank's row and everything under it; how many units it held."""
+        with self._connections.writing() as connection:
+            row = find_bank(connection, bank).id
+            units = count_units(connection, row)
+            _erase_all(connection, row)
+            connection.execute("DELETE FROM banks WHERE id = ?", (row,))
+            connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
+        return units
+
+    def scrub(self) -> Scrub:
+        """Rewrite the files so that nothing erased is left in them."""
+        return self._connections.scrub()
+
+
+def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Row ids of the units an erasure names."""
+    values: tuple[str | int, ...]
+    if erasure.everything:
+        query, values = "bank = ?", (bank,)
+    elif erasure.unit is not None:
+        query, values = "bank = ? AND unit_id = ?", (bank, erasure.unit)
+    elif erasure.document is not None:
+        query, values = "bank = ? AND document = ?", (bank, erasure.document)
+    elif erasure.entity is not None:
+        query = (
+            "bank = ?1 AND id IN (SELECT unit FROM mentions WHERE entity IN "
+            "(SELECT id FROM entities WHERE bank = ?1 AND entity_id = ?2))"
+        )
+        values = (bank, erasure.entity)
+    elif erasure.window is not None:
+        start, end = to_micros(erasure.window.start), to_micros(erasure.window.end)
+        query = "bank = ?1 AND ((occurred_start < ?3 AND occurred_end > ?2) OR (mentioned_at >= ?2 AND mentioned_at < ?3))"
+        values = (bank, start, end)
+    else:
+        return []
+    rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
+    return sorted(row[0] for row in rows)
+
+
+def _with_amendments(connection: Connection, rows: list[int]) -> list[int]:
+    """The units and those that amend them: an amendment retells what it amends."""
+    found = connection.execute(
+        "WITH RECURSIVE erased (id) AS (SELECT value FROM json_each(?) UNION SELECT by_unit FROM validity_events "
+        "JOIN erased ON unit = erased.id WHERE kind = ? AND by_unit IS NOT NULL) SELECT id FROM erased ORDER BY id",
+        (json.dumps(rows), ValidityKind.AMENDED.value),
+    )
+    return [row[0] for row in found]
+
+
+def _unit_ids(connection: Connection, rows: list[int]) -> list[str]:
+    found = connection.execute(
+        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value ORDER BY units.id",
+        (json.dumps(rows),),
+    )
+    return [row[0] for row in found]
+
+
+def _tombstones(connection: Connection, bank: int, revision: int, rows: list[int]) -> None:
+    connection.executemany(
+        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)", [(row, bank, revision) for row in rows]
+    )
+
+
+def _erase_some(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Traces and names first, while the units still tell what they were; then the units."""
+    counts = erase_traces(connection, bank, rows, erasure)
+    entities, names = erase_names(connection, bank, rows, named=erasure.entity)
+    for table in ("vectors", "links", "mentions", "validity_events", "evidence"):
+        counts[table] = _count(connection, table, rows)
+    connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
+    return entities, {**counts, "entities": len(entities), "names": names}
+
+
+def _count(connection: Connection, table: str, rows: list[int]) -> int:
+    """How many rows of a table go with these units."""
+    given = "(SELECT value FROM json_each(?1))"
+    columns = {
+        "links": f"source IN {given} OR target IN {given}",
+        "evidence": f"opinion IN {given} OR evidence IN {given}",
+    }
+    where = columns.get(table, f"unit IN {given}")
+    (found,) = connection.execute(
+        f"SELECT count(*) FROM {table} WHERE {where}", (json.dumps(rows),)
+    ).fetchone()
+    return int(found)
+
+
+def _erase_all(connection: Connection, bank: int) -> tuple[tuple[str, ...], dict[str, int]]:
+    entities = connection.execute(
+        "SELECT entity_id FROM entities WHERE bank = ? ORDER BY id", (bank,)
+    ).fetchall()
+    counts = {
+        table: connection.execute(f"DELETE FROM {table} WHERE bank = ?", (bank,)).rowcount
+        for table in BANK_CONTENT
+    }
+    return tuple(row[0] for row in entities), counts

@@ -1,0 +1,178 @@
+"""What a unit leaves outside its own row: chunks, documents, waiting tasks, reasons in other logs, names of entities."""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Connection
+
+from hindsight_integrations.backends.ledger.rules.commits import blocks
+from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
+from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.units import ValidityKind
+
+
+def erase_traces(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> dict[str, int]:
+    """Erase them for these units (and a whole document, if one is named); rows erased per kind."""
+    given, document = json.dumps(rows), erasure.document
+    counts = {"chunks": _erase_chunks(connection, bank, given, document)}
+    counts["documents"] = _erase_documents(connection, bank, given, document)
+    counts["tasks"] = _erase_tasks(connection, bank, given, erasure)
+    counts["amendments"] = connection.execute(
+        "DELETE FROM validity_events WHERE kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
+        (ValidityKind.AMENDED.value, given),
+    ).rowcount
+    # OR REPLACE: two statements that differ by author and reason alone become one event.
+    counts["reasons"] = connection.execute(
+        "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "
+        "WHERE by_unit IN (SELECT value FROM json_each(?))",
+        (given,),
+    ).rowcount
+    return counts
+
+
+def _erase_chunks(connection: Connection, bank: int, given: str, document: str | None) -> int:
+    """The passages the units came from. Their hash stays, so that the same passage is not extracted again."""
+    named = connection.execute(
+        "DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document)
+    ).rowcount
+    return (
+        named
+        + connection.execute(
+            "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
+            "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
+            (bank, given),
+        ).rowcount
+    )
+
+
+def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
+    """The document named; of those whose last unit goes, what the caller said about them."""
+    named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
+    return (
+        named
+        + connection.execute(
+            "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = ?1 AND id IN "
+            "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(?2))) AND NOT EXISTS "
+            "(SELECT 1 FROM units WHERE units.bank = ?1 AND units.document = documents.id "
+            "AND units.id NOT IN (SELECT value FROM json_each(?2)))",
+            (bank, given),
+        ).rowcount
+    )
+
+
+def _erase_tasks(connection: Connection, bank: int, given: str, erasure: Erasure) -> int:
+    """What waiting tasks carry of the units; how many tasks that changed or ended."""
+    traces = _traces(connection, given, erasure)
+    tasks = connection.execute(
+        "SELECT id, payload FROM tasks WHERE bank = ? AND payload <> ''", (bank,)
+    ).fetchall()
+    after = [(task, payload, without(payload, traces)) for task, payload in tasks]
+    changed = [(kept, task) for task, payload, kept in after if kept != payload]
+    # What a task failed with may quote what it was about.
+    connection.executemany(
+        "UPDATE tasks SET payload = ?, last_error = '' WHERE id = ?", [pair for pair in changed if pair[0]]
+    )
+    connection.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept])
+    return len(changed)
+
+
+def _traces(connection: Connection, given: str, erasure: Erasure) -> Traces:
+    rows = connection.execute(
+        "SELECT unit_id, text, thread, sources FROM units WHERE id IN (SELECT value FROM json_each(?))",
+        (given,),
+    ).fetchall()
+    words = {word for unit, text, _, _ in rows for word in (unit, text)} | {erasure.document or ""}
+    messages = {(thread, source) for _, _, thread, sources in rows for source in json.loads(sources)}
+    return Traces(frozenset(words), frozenset(messages), erasure.window)
+
+
+def erase_names(
+    connection: Connection, bank: int, rows: list[int], *, named: str | None
+) -> tuple[tuple[str, ...], int]:
+    """Erase what only these units knew of entities, while they are still there.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units about to go.
+        named: id of an entity to erase in any case.
+
+    Returns:
+        Ids of the entities erased, and how many names surviving ones lost.
+    """
+    erased = set(rows)
+    orphans: list[tuple[int, str]] = []
+    forgotten: set[str] = set()
+    lost = 0
+    for entity, entity_id, mentions in _touched(connection, rows):
+        left = [text for unit, text in mentions if unit not in erased]
+        if not left or entity_id == named:
+            orphans.append((entity, entity_id))
+            continue
+        dropped, fewer = _drop_names(
+            connection, entity, [text for unit, text in mentions if unit in erased], left
+        )
+        forgotten |= dropped
+        lost += fewer
+        _recount(connection, entity, erased)
+    if named is not None and not any(entity_id == named for _, entity_id in orphans):
+        query = "SELECT id, entity_id FROM entities WHERE bank = ? AND entity_id = ?"
+        orphans += connection.execute(query, (bank, named)).fetchall()
+    forgotten |= {entity_id for _, entity_id in orphans}
+    _drop_audit(connection, bank, forgotten)
+    connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity, _ in orphans])
+    return tuple(entity_id for _, entity_id in orphans), lost
+
+
+def _touched(connection: Connection, rows: list[int]) -> list[tuple[int, str, list[tuple[int, str]]]]:
+    """(row, id, mentions as (unit, text)) of the entities these units mention."""
+    entities = connection.execute(
+        "SELECT DISTINCT entities.id, entity_id FROM mentions JOIN entities ON entities.id = entity "
+        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY entities.id",
+        (json.dumps(rows),),
+    ).fetchall()
+    query = "SELECT unit, text FROM mentions WHERE entity = ? ORDER BY unit"
+    return [(row, key, connection.execute(query, (row,)).fetchall()) for row, key in entities]
+
+
+def _drop_names(
+    connection: Connection, entity: int, erased: list[str], left: list[str]
+) -> tuple[frozenset[str], int]:
+    """Take away the names nothing else uses: the names that go, and how many of them the entity had."""
+    name, known = connection.execute("SELECT name, names FROM entities WHERE id = ?", (entity,)).fetchone()
+    names = json.loads(known)
+    kept = kept_names(name, names, erased, left)
+    if list(kept.names) == names:
+        return kept.dropped, 0
+    connection.execute(
+        "UPDATE entities SET name = ?, names = ? WHERE id = ?", (kept.name, json.dumps(kept.names), entity)
+    )
+    connection.executemany(
+        "DELETE FROM entity_names WHERE entity = ? AND name = ?", [(entity, each) for each in kept.dropped]
+    )
+    stale = {key for each in kept.dropped for key in blocks(each)}
+    stale -= {key for each in kept.names for key in blocks(each)}
+    connection.executemany(
+        "DELETE FROM entity_blocks WHERE entity = ? AND block = ?", [(entity, key) for key in sorted(stale)]
+    )
+    return kept.dropped, len(names) - len([each for each in names if each in kept.names])
+
+
+def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
+    """How often and when last the units that stay mention the entity."""
+    connection.execute(
+        "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
+        "JOIN units ON units.id = unit WHERE entity = ?1 AND unit NOT IN (SELECT value FROM json_each(?2))) "
+        "WHERE id = ?1",
+        (entity, json.dumps(sorted(erased))),
+    )
+
+
+def _drop_audit(connection: Connection, bank: int, forgotten: set[str]) -> None:
+    """Audit entries that name what is forgotten: they would keep the name alive, and can no longer be undone."""
+    rows = connection.execute("SELECT id, detail FROM entity_changes WHERE bank = ?", (bank,)).fetchall()
+    stale = [
+        (change,) for change, detail in rows if any(json.dumps(word) in detail for word in sorted(forgotten))
+    ]
+    connection.executemany("DELETE FROM entity_changes WHERE id = ?", stale)

@@ -1,0 +1,201 @@
+"""Reads of units, messages, documents and validity. Every query is bounded by what was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from sqlite3 import Connection
+
+import numpy as np
+
+from hindsight_integrations.backends.ledger.rules.commits import record_key
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    PARAMETERS,
+    UNIT_COLUMNS,
+    batches,
+    event_from,
+    unit_from,
+    unit_rows,
+)
+from hindsight_integrations.model.time import from_micros
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger import Amendment, StoredDocument
+
+# Written out, so that SQLite sees that the partial index of schema.py serves.
+AMENDED_BY_UNIT = f"event.kind = '{ValidityKind.AMENDED.value}' AND event.by_unit IS NOT NULL"
+
+
+class BankReads:
+    """What the reads of a ledger stand on; whoever inherits them says which connection they run on."""
+
+    def _at(self, bank: str) -> AbstractContextManager[tuple[Connection, int]]:
+        """A connection on which all selects of the block see one state, and the bank's row id."""
+        raise NotImplementedError
+
+
+class UnitReader(BankReads):
+    """The part of `LedgerReader` about units and what they stand on."""
+
+    def count(self, bank: str) -> int:
+        """How many units the bank holds, closed ones included."""
+        with self._at(bank) as (connection, row):
+            return count_units(connection, row)
+
+    def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
+        """Units by row id; unknown ids and those of other banks are left out."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                f"SELECT units.id, {UNIT_COLUMNS} FROM json_each(?) AS given CROSS JOIN units "
+                "ON units.id = given.value WHERE +bank = ?",
+                (json.dumps(ids.tolist()), row),
+            )
+            return {each[0]: unit_from(each[1:], bank) for each in found}
+
+    def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
+        """Row ids of unit ids; unknown ones are left out."""
+        with self._at(bank) as (connection, row):
+            return unit_rows(connection, row, unit_ids)
+
+    def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Unit ids of row ids; unknown ids and those of other banks are left out."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT units.id, unit_id FROM json_each(?) AS given CROSS JOIN units "
+                "ON units.id = given.value WHERE +bank = ?",
+                (json.dumps(ids.tolist()), row),
+            )
+            return dict(found)
+
+    def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
+        """Stored vectors (dimension,) by row id; unknown ids are left out."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT unit, vector FROM json_each(?) AS given CROSS JOIN vectors ON vectors.unit = given.value "
+                "WHERE vectors.bank = ?",
+                (json.dumps(ids.tolist()), row),
+            )
+            return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in found}
+
+    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+        """Row ids of every unit with a record of this kind and category, ascending."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT id, json_extract(record, '$[0]'), json_extract(record, '$[3]') FROM units "
+                "WHERE bank = ? AND record IS NOT NULL ORDER BY id",
+                (row,),
+            )
+            wanted = [
+                unit
+                for unit, own_kind, own_category in found
+                if (kind is None or record_key(own_kind) == record_key(kind))
+                and (category is None or record_key(own_category) == record_key(category))
+            ]
+        return np.array(wanted, np.int64)
+
+    def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
+        """A unit's validity log, by effective time, then in the order recorded."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
+                "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
+                "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
+                (row, unit_id),
+            )
+            return [event_from(each, unit_id) for each in found]
+
+    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
+        """Amendments of these units, each statement of a unit once, at its first effective time."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT event.unit, event.by_unit, min(event.effective_at) AS since, event.reason "
+                "FROM json_each(?) AS given CROSS JOIN validity_events AS event ON event.unit = given.value "
+                f"JOIN units ON units.id = event.unit WHERE {AMENDED_BY_UNIT} AND units.bank = ? "
+                "GROUP BY event.unit, event.by_unit, event.reason "
+                "ORDER BY event.unit, since, event.by_unit, event.reason",
+                (json.dumps(ids.tolist()), row),
+            )
+            return [
+                Amendment(unit, by, from_micros(since), statement) for unit, by, since, statement in found
+            ]
+
+    def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
+        """(when, fields) of a unit's corrections, oldest first."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT made_at, fields FROM unit_edits JOIN units ON units.id = unit "
+                "WHERE units.bank = ? AND unit_id = ? ORDER BY unit_edits.id",
+                (row, unit_id),
+            )
+            return [(from_micros(made_at), tuple(json.loads(fields))) for made_at, fields in found]
+
+    def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
+        """Which of the messages are in the ledger, with no other version of them retained later."""
+        known: set[MessageKey] = set()
+        with self._at(bank) as (connection, row):
+            for some in batches(keys, PARAMETERS // 3):
+                values = ",".join(["(?,?,?)"] * len(some))
+                found = connection.execute(
+                    f"WITH given (thread, message, content_hash) AS (VALUES {values}) "
+                    "SELECT thread, message, content_hash FROM given CROSS JOIN message_keys AS known "
+                    "USING (thread, message, content_hash) WHERE bank = ? AND NOT EXISTS ("
+                    "SELECT 1 FROM message_keys AS later WHERE later.bank = known.bank AND later.thread = known.thread "
+                    "AND later.message = known.message AND later.revision > known.revision)",
+                    (*(part for key in some for part in (key.thread, key.message_id, key.content_hash)), row),
+                )
+                known.update(MessageKey(*each) for each in found)
+        return frozenset(known)
+
+    def document(self, bank: str, document_id: str) -> StoredDocument | None:
+        """A document and its present chunks, in order; None if it was never retained."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT content_hash, (SELECT coalesce(max(ordinal), -1) + 1 FROM chunks "
+                "WHERE chunks.bank = documents.bank AND chunks.document = documents.id) "
+                "FROM documents WHERE bank = ? AND id = ?",
+                (row, document_id),
+            ).fetchone()
+            if found is None:
+                return None
+            chunks = connection.execute(
+                "SELECT document, ordinal, text, content_hash, position FROM chunks "
+                "WHERE bank = ? AND document = ? AND position <> ? ORDER BY position",
+                (row, document_id, NOWHERE),
+            )
+            return StoredDocument(
+                document_id, found[0], tuple(ChunkWrite(*each) for each in chunks), found[1]
+            )
+
+    def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
+        """Row ids of the valid units made from these chunks of a document, ascending."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT id FROM units WHERE bank = ? AND document = ? AND closed_at IS NULL "
+                "AND chunk IN (SELECT value FROM json_each(?)) ORDER BY id",
+                (row, document_id, json.dumps(list(ordinals))),
+            )
+            return np.fromiter((each[0] for each in found), np.int64)
+
+    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
+        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
+        units: set[int] = set()
+        with self._at(bank) as (connection, row):
+            for some in batches(messages, PARAMETERS // 2):
+                values = ",".join(["(?,?)"] * len(some))
+                found = connection.execute(
+                    f"WITH given (thread, message) AS (VALUES {values}) "
+                    "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
+                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND closed_at IS NULL",
+                    (*(part for pair in some for part in pair), row),
+                )
+                units.update(each[0] for each in found)
+        return np.array(sorted(units), np.int64)
+
+
+def count_units(connection: Connection, bank: int) -> int:
+    """How many units a bank holds."""
+    (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
+    return int(units)

@@ -1,0 +1,59 @@
+"""Feed: what projections follow. All its parts are of one snapshot of one bank."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger.values import UnitColumns
+from hindsight_integrations.ports.memory_graph import Edges, Mentions
+
+
+class Feed(Protocol):
+    """A bank at one revision, and what was committed up to it after an earlier one; `since` 0 gives everything.
+
+    Each part takes a `since` of its own, because each index keeps its own watermark; a part nobody asks for is not
+    read. Arrays are in row order. It is of use inside the block that opened it, on the thread that did.
+    """
+
+    @property
+    def revision(self) -> int:
+        """The revision everything here stands at."""
+        ...
+
+    @property
+    def graph_epoch(self) -> int:
+        """The last revision that changed links or mentions in place; graphs older than it start over."""
+        ...
+
+    def count(self) -> int:
+        """How many units the bank holds, closed ones included."""
+        ...
+
+    def columns(self, since: int) -> UnitColumns:
+        """Units created, closed, restored or re-dated after `since`."""
+        ...
+
+    def vectors(self, since: int) -> tuple[IntArray, Matrix]:
+        """Row ids (n,) and vectors (n, dimension) written after `since`; (0,) and (0, 0) if none."""
+        ...
+
+    def texts(self, since: int) -> tuple[IntArray, list[str]]:
+        """Row ids and texts of units created, or edited in place, after `since`."""
+        ...
+
+    def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
+        """Units, links and mentions created after `since`; entities by row id."""
+        ...
+
+    def removed(self, since: int) -> IntArray:
+        """Row ids forgotten (erased) after `since`, ascending."""
+        ...
+
+    def roles(self) -> IntArray:
+        """Row ids of entities with a role (user, agent, speaker), ascending."""
+        ...
+
+    def amended(self) -> IntArray:
+        """Row ids of units with an amendment by another unit, ascending."""
+        ...

@@ -1,0 +1,129 @@
+"""LedgerMaintenance: changes made by hand or for good, each a transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from hindsight_integrations.model.entities import EntityChange
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.writes import EmbedderIdentity
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger.values import ArchiveRow, EntitySplit, UnitEdit
+
+
+class Scrub(StrEnum):
+    """What became of an attempt to rewrite the files so that nothing erased is left in them."""
+
+    CLEAN = "clean"
+    """Nothing erased is left in the ledger's storage."""
+
+    WAITING = "waiting"
+    """Another process reads an older state; the next erasure or the next open tries again."""
+
+    NOT_OURS = "not ours"
+    """The storage is not this ledger's to rewrite: opened read-only, or a server's, whose logs and backups keep it."""
+
+
+class LedgerMaintenance(Protocol):
+    """Erasure, corrections, entities by hand, archives, another embedder.
+
+    Called from the engine's writer thread only, but for `archive_rows`. What changes a bank's content raises its
+    revision; what changes links or mentions in place raises the feed's `graph_epoch` with it.
+    """
+
+    def erase(self, bank: str, erasure: Erasure) -> ForgetReceipt:
+        """Erase the chosen units with all that derives from them.
+
+        With a unit go its vector, links, mentions, validity log, evidence and edits, the units that amend it, the
+        chunk it came from, waiting tasks that carry its text, entities nothing else mentions, and names of
+        surviving entities that only it used. Events it caused on other units stay without reason and author;
+        amendments it made are undone. The feed's `removed` reports its row id.
+
+        Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
+        memory back; `everything` drops them too.
+
+        Args:
+            bank: the bank.
+            erasure: what; exactly one field set.
+
+        Returns:
+            The receipt; its revision is unchanged where there was nothing to erase.
+        """
+        ...
+
+    def drop_bank(self, bank: str) -> int:
+        """Delete the bank itself with all it holds; returns how many units it held."""
+        ...
+
+    def scrub(self) -> Scrub:
+        """Rewrite the storage so that nothing erased is left in it.
+
+        A kill between `erase` and `scrub` is made up for when the ledger is next opened for writing.
+        """
+        ...
+
+    def edit_unit(self, bank: str, edit: UnitEdit, made_at: datetime) -> int:
+        """Correct a unit in place; returns the new revision. The feed reports its columns, vector and text again.
+
+        The old text is not kept; the audit says when and which fields.
+
+        Raises:
+            InvalidRequest: the unit, or one that it is linked to, is not in the bank.
+        """
+        ...
+
+    def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
+        """Move all names and mentions of one entity (by id) to another; the merged one is removed."""
+        ...
+
+    def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
+        """Make a new entity, of the same type, of some names and mentions of another."""
+        ...
+
+    def alias_entity(
+        self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime
+    ) -> EntityChange:
+        """Give an entity further normalised names."""
+        ...
+
+    def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:
+        """Put back what a change did; mentions retained since stay where they are.
+
+        Raises:
+            InvalidRequest: there is no such change, it was undone, or a later change stands on it.
+        """
+        ...
+
+    def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
+        """Record who makes the bank's vectors and replace the vectors of `ids`; returns the new revision.
+
+        With no ids it only records the embedder. The feed then reports those vectors again.
+
+        Args:
+            bank: the bank.
+            embedder: who makes its vectors from now on.
+            ids: row ids (n,).
+            vectors: their vectors, (n, dimension), unit norm.
+
+        Raises:
+            InvalidRequest: some of the bank's vectors would keep another dimension.
+        """
+        ...
+
+    def archive_rows(self, bank: str) -> Generator[ArchiveRow, None, None]:
+        """Everything the bank holds, in an order it can be restored in; one consistent snapshot, never all in memory.
+
+        To be consumed, or closed, on the thread that began it.
+        """
+        ...
+
+    def restore_rows(self, bank: str, rows: Iterator[ArchiveRow]) -> int:
+        """Fill an empty bank; returns how many units. What `rows` raises undoes everything.
+
+        Raises:
+            InvalidRequest: the bank is not empty, or a row cannot be read.
+        """
+        ...

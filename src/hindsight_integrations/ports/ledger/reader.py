@@ -1,0 +1,126 @@
+"""LedgerReader: what can be asked of a bank. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from hindsight_integrations.model.entities import Entity, EntityChange
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
+from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
+
+
+class LedgerReader(Protocol):
+    """Reads of one bank, bounded by what was asked for. Row ids are int64 and never reused, forgotten ones included.
+
+    Raises:
+        BankNotFound: by every method, where there is no such bank.
+    """
+
+    def count(self, bank: str) -> int:
+        """How many units the bank holds, closed ones included."""
+        ...
+
+    def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
+        """The units of these row ids; unknown ids are left out. One query."""
+        ...
+
+    def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
+        """Row ids of these unit ids; unknown ones are left out."""
+        ...
+
+    def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Unit ids of these row ids; unknown ones are left out."""
+        ...
+
+    def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
+        """Stored vectors (dimension,) by row id; unknown ids are left out."""
+        ...
+
+    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+        """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
+
+        Kinds and categories are compared without regard to case. It is complete, so that sums are exact.
+        """
+        ...
+
+    def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
+        """A unit's validity log, by effective time, then in the order recorded; empty for an unknown unit."""
+        ...
+
+    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
+        """Amendments of these units (by row id), ordered by unit, effective time, amending unit, statement.
+
+        What one unit says of another in the same words counts once, from its first effective time on.
+        """
+        ...
+
+    def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
+        """(when, fields) of a unit's corrections, oldest first."""
+        ...
+
+    def known_messages(self, bank: str, keys: Sequence[MessageKey]) -> frozenset[MessageKey]:
+        """Which of these messages were retained already, and in no other wording since: the latest version counts."""
+        ...
+
+    def document(self, bank: str, document_id: str) -> StoredDocument | None:
+        """A document and its present chunks, in order; None if it was never retained."""
+        ...
+
+    def units_of_chunks(self, bank: str, document_id: str, ordinals: Sequence[int]) -> IntArray:
+        """Row ids of the valid units made from these chunks of a document, ascending."""
+        ...
+
+    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
+        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
+        ...
+
+    def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
+        """Entity by normalised name or alias, for those of `names` the bank knows.
+
+        Where a name stands for several entities (same name, other type) the key's value is the most mentioned one;
+        use `find_entities` to see all.
+        """
+        ...
+
+    def find_entities(self, bank: str, name: str) -> list[Entity]:
+        """All entities of that id or exact normalised name, by falling mentions, then id."""
+        ...
+
+    def list_entities(self, bank: str, prefix: str, limit: int) -> list[Entity]:
+        """Entities having a normalised name that starts with `prefix`, the most mentioned first, then by name."""
+        ...
+
+    def entity_candidates(self, bank: str, names: Sequence[str], limit: int) -> dict[str, list[Entity]]:
+        """For each normalised name, known entities of that name, sharing a whole token with it, or one edit away.
+
+        At most `limit` per name, exact names first, then by shared blocks, then by mentions, then by id. A token that
+        very many entities share is not followed. Never scans all entities.
+        """
+        ...
+
+    def entity_neighbours(self, bank: str, entity_ids: Sequence[str]) -> dict[str, frozenset[str]]:
+        """For each entity the normalised names it was lately mentioned with, at most 50 (paper eq. 2, co-occurrence).
+
+        Entities never mentioned with another are left out, unknown ones too.
+        """
+        ...
+
+    def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
+        """The entities each unit (by row id) mentions, by name; units without any are left out."""
+        ...
+
+    def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
+        """Row ids of entities, as the graph names them."""
+        ...
+
+    def mention_texts(self, bank: str, entity_id: str) -> list[tuple[str, str]]:
+        """(unit id, text as written) of an entity's mentions, in unit order."""
+        ...
+
+    def entity_changes(self, bank: str) -> list[EntityChange]:
+        """Every merge, split and alias made by hand, oldest first, undone ones included."""
+        ...

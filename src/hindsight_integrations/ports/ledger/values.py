@@ -1,0 +1,170 @@
+"""What a ledger hands out and takes in, beyond the nouns of `model`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import ChunkWrite, EmbedderIdentity
+from hindsight_integrations.ports.arrays import IntArray, no_gaps
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+"""What a JSON line can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankHeader:
+    """What the ledger keeps about a bank itself.
+
+    Attributes:
+        name: the caller's bank id.
+        key: a short, file-name-safe, stable key for the bank's folders and collections (hash of the name).
+        revision: number of commits so far; 0 for a bank nothing was retained in.
+        embedder: who made its vectors; None until the first commit of units.
+        profile: who its agent is.
+    """
+
+    name: str
+    key: str
+    revision: int
+    embedder: EmbedderIdentity | None
+    profile: BankProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a commit did.
+
+    Attributes:
+        revision: the bank's revision after it.
+        created: ids of the units that were not there before.
+        tasks: the tasks it enqueued, in order.
+    """
+
+    revision: int
+    created: tuple[str, ...]
+    tasks: tuple[Task, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitColumns:
+    """The filterable facts of units as parallel arrays of length n, ordered by row id.
+
+    Attributes:
+        ids: row ids, int64.
+        types: position of the fact type in `list(FactType)`, int64.
+        starts: occurred start in microseconds since the epoch, UNDATED if none, int64.
+        ends: occurred end (exclusive), UNDATED if none, int64.
+        mentioned: mentioned_at in microseconds, int64.
+        closed: closed_at in microseconds, NEVER while valid, int64.
+        tokens: token cost, int64.
+        tags: each unit's tags, sorted.
+        turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
+        gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in microseconds,
+            closed before restored, ordered by row id, then closed.
+    """
+
+    ids: IntArray
+    types: IntArray
+    starts: IntArray
+    ends: IntArray
+    mentioned: IntArray
+    closed: IntArray
+    tokens: IntArray
+    tags: list[tuple[str, ...]]
+    turns: list[tuple[str, str]]
+    gaps: IntArray = field(default_factory=no_gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as last retained.
+
+    Attributes:
+        id: the caller's (or the text's own) id.
+        content_hash: hash of its text.
+        chunks: its passages in order; their texts, one after the other, are its text.
+        next_ordinal: an ordinal no chunk of it ever had.
+    """
+
+    id: str
+    content_hash: str
+    chunks: tuple[ChunkWrite, ...]
+    next_ordinal: int
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(chunk.text for chunk in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """Unit `row` is partly taken back by unit `by`.
+
+    Attributes:
+        row: row id of the unit.
+        by: row id of the unit that took the part back.
+        effective_at: since when (conversation time, aware UTC).
+        statement: what was taken back, in words: the event's reason; may be empty.
+    """
+
+    row: int
+    by: int
+    effective_at: datetime
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEdit:
+    """A corrected unit.
+
+    Attributes:
+        unit: as it shall be; same id, type, sources and validity as before.
+        vector: its new vector (unit-norm float32, little endian); None if text and time are unchanged.
+        links: its temporal and semantic links anew; None leaves them. Causal ones always stay.
+        fields: names of the fields changed, for the audit.
+    """
+
+    unit: MemoryUnit
+    vector: bytes | None
+    links: tuple[Link, ...] | None
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySplit:
+    """What of an entity becomes an entity of its own.
+
+    Attributes:
+        entity_id: the entity split.
+        new_id: the id of the new one.
+        name: its canonical name.
+        names: the normalised names that move to it.
+        units: ids of the units whose mention moves.
+    """
+
+    entity_id: str
+    new_id: str
+    name: str
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRow:
+    """One thing of a bank, as it stands on a line of an archive.
+
+    Attributes:
+        kind: "document", "chunk", "message", "unit", "event", "entity", "mention", "link", ...
+        fields: its values; units and entities by id, vectors in base64, instants in microseconds since 1970 UTC.
+    """
+
+    kind: str
+    fields: Mapping[str, Json]

@@ -1,0 +1,38 @@
+"""Transaction: what a decision reads, and the commit that follows from it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.ports.ledger.feed import Feed
+from hindsight_integrations.ports.ledger.reader import LedgerReader
+from hindsight_integrations.ports.ledger.values import Receipt
+
+
+class Transaction(LedgerReader, Protocol):
+    """One bank, held against other writers from the first read to the commit.
+
+    All reads of the bank and `feed` show the same state. Left without a commit, or by an exception, it changes
+    nothing.
+    """
+
+    @property
+    def feed(self) -> Feed:
+        """The bank as this transaction sees it: what an index that is behind catches up from before deciding."""
+        ...
+
+    def commit(self, writes: WriteSet) -> Receipt:
+        """Write everything, or nothing; once.
+
+        Units, entities, mentions and links already there (by their ids) are left as they are; documents, the positions
+        of chunks and the latest version of each message become what the write set says. So the same write set twice
+        changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
+        one clears it. An empty write set does not raise the revision.
+
+        Raises:
+            RevisionConflict: the bank's revision is not `writes.expected_revision`; nothing was written.
+            TaskClosed: one of `writes.completed_tasks` is not to be done any more; nothing was written.
+            InvalidRequest: the write set refers to what is not there, or is of another bank; nothing was written.
+        """
+        ...

@@ -1,0 +1,190 @@
+"""What every ledger promises of its feed (ports/ledger/feed.py); a part of `LedgerContract`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.time import Interval, to_micros
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.memory_graph import LINK_CODES
+from hindsight_integrations.testing.builders import (
+    DIMENSION,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_vector,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import (
+    AMENDED,
+    CLOSED,
+    RESTORED,
+    LedgerFixtures,
+    changes,
+    commit,
+    everything_of,
+    rich_write_set,
+)
+
+
+class LedgerFeedContract(LedgerFixtures):
+    """A feed says exactly what was committed after a revision, and all its parts are of one state."""
+
+    def test_columns_describe_units(self, ledger: Ledger, bank: str) -> None:
+        """The columns recall filters by carry the units' times, type, validity, cost and tags."""
+        span = Interval(at(-2), at(-1))
+        dated = make_unit("u1", "two words", fact_type=FactType.EXPERIENCE, hours=3, tags=("a",))
+        commit(
+            ledger,
+            make_write_set(
+                units=[with_vector(replace(dated, occurred=span)), with_vector(make_unit("u2"))],
+                events=[make_event("u2", CLOSED, 4)],
+            ),
+        )
+        columns = changes(ledger, bank, 0).columns
+        rows = ledger.row_ids(bank, ["u1", "u2"])
+        assert columns.ids.tolist() == [rows["u1"], rows["u2"]]
+        assert columns.types.tolist() == [list(FactType).index(FactType.EXPERIENCE), 0]
+        assert columns.starts.tolist() == [to_micros(span.start), UNDATED]
+        assert columns.ends.tolist() == [to_micros(span.end), UNDATED]
+        assert columns.mentioned.tolist() == [to_micros(at(3)), to_micros(at(0))]
+        assert columns.closed.tolist() == [NEVER, to_micros(at(4))]
+        assert columns.tokens.tolist() == [2, 2]
+        assert columns.tags == [("a",), ()]
+        assert columns.ids.dtype == columns.closed.dtype == np.int64
+
+    def test_feeds_tell_what_is_new_since_a_revision(self, ledger: Ledger, bank: str) -> None:
+        """An index that reached revision r gets exactly what was committed after r."""
+        commit(ledger, rich_write_set())
+        late = Link("u3", "u1", LinkType.TEMPORAL, 0.25)
+        commit(
+            ledger,
+            replace(
+                make_write_set(1, units=make_units("u3"), mentions=[("u3", "e1"), ("u2", "e2")]),
+                links=(late,),
+            ),
+        )
+        rows, names = ledger.row_ids(bank, ["u1", "u2", "u3"]), ledger.entity_rows(bank, ["e1", "e2"])
+        assert changes(ledger, bank, 1).columns.ids.tolist() == [rows["u3"]]
+        ids, vectors = changes(ledger, bank, 1).vectors
+        assert (ids.tolist(), vectors.shape) == ([rows["u3"]], (1, DIMENSION))
+        assert vectors.dtype == np.float32
+        assert vectors[0] == pytest.approx(make_vector("u3"))
+        assert changes(ledger, bank, 1).texts[1] == ["fact u3"]
+        units, edges, mentions = changes(ledger, bank, 1).graph
+        assert units.tolist() == [rows["u3"]]
+        assert (edges.sources.tolist(), edges.targets.tolist()) == ([rows["u3"]], [rows["u1"]])
+        assert (edges.codes.tolist(), edges.weights.tolist()) == (
+            [LINK_CODES[LinkType.TEMPORAL, None]],
+            [0.25],
+        )
+        pairs = list(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
+        assert pairs == [(rows["u2"], names["e2"]), (rows["u3"], names["e1"])]
+        assert everything_of(ledger)[0] == 2
+        assert (
+            len(changes(ledger, bank, 2).columns.ids) == len(changes(ledger, bank, 2).graph[1].sources) == 0
+        )
+
+    def test_a_validity_event_moves_columns_only(self, ledger: Ledger, bank: str) -> None:
+        """Closing a unit reports its columns again, but not its text, vector or links; an amendment none of them."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2")))
+        commit(ledger, make_write_set(1, events=[make_event("u1", CLOSED, 1)]))
+        commit(ledger, make_write_set(2, events=[make_event("u2", AMENDED, 1)]))
+        assert changes(ledger, bank, 1).columns.ids.tolist() == [ledger.row_ids(bank, ["u1"])["u1"]]
+        assert len(changes(ledger, bank, 2).columns.ids) == 0
+        assert changes(ledger, bank, 1).texts[1] == []
+        assert len(changes(ledger, bank, 1).vectors[0]) == 0
+        assert len(changes(ledger, bank, 1).graph[0]) == 0
+
+    def test_columns_tell_when_a_unit_was_closed_before_it_was_restored(
+        self, ledger: Ledger, bank: str
+    ) -> None:
+        """A closing that was undone is a gap, from its earliest statement to its restoring; one that still holds is none.
+
+        So is one undone before it took effect. Whoever reached revision r gets all gaps of what changed after r.
+        """
+        log = [
+            make_event("u1", CLOSED, 7),
+            make_event("u1", CLOSED, 5, by_unit="u2"),
+            make_event("u1", AMENDED, 4, by_unit="u2"),
+            make_event("u1", RESTORED, 9),
+            make_event("u2", CLOSED, 6),
+            make_event("u2", RESTORED, 6),
+            make_event("u3", CLOSED, 8),
+            make_event("u1", CLOSED, 12),
+            make_event("u1", RESTORED, 15),
+            make_event("u1", CLOSED, 20),
+        ]
+        commit(ledger, make_write_set(0, bank=bank, units=make_units("u1", "u2", "u3", bank=bank)))
+        commit(ledger, make_write_set(1, bank=bank, events=log[:7]))
+        assert gaps_of(ledger, bank, since=1) == [("u1", 5, 9)]
+        commit(ledger, make_write_set(2, bank=bank, units=make_units("u4", bank=bank)))
+        assert gaps_of(ledger, bank, since=2) == []
+        commit(ledger, make_write_set(3, bank=bank, events=log[7:]))
+        assert gaps_of(ledger, bank, since=0) == [("u1", 5, 9), ("u1", 12, 15)]
+        assert gaps_of(ledger, bank, since=3) == [("u1", 5, 9), ("u1", 12, 15)]
+        assert changes(ledger, bank, 4).columns.gaps.shape == (0, 3)
+
+    def test_a_feed_is_of_one_state(self, ledger: Ledger, bank: str) -> None:
+        """However many commits come in between, columns, texts, vectors, graph and count are of the feed's revision."""
+        wholes: list[tuple[int, ...]] = []
+        done = threading.Event()
+
+        def follow() -> None:
+            last = False
+            while not last:
+                last = done.is_set()
+                new = changes(ledger, bank)
+                wholes.append(
+                    (
+                        new.revision,
+                        new.count,
+                        len(new.columns.ids),
+                        len(new.texts[0]),
+                        len(new.vectors[0]),
+                        len(new.graph[0]),
+                        len(new.graph[2].units),
+                    )
+                )
+
+        follower = threading.Thread(target=follow)
+        follower.start()
+        for revision in range(40):
+            unit, entities = f"u{revision}", [make_entity("e")]
+            commit(
+                ledger,
+                make_write_set(revision, units=make_units(unit), entities=entities, mentions=[(unit, "e")]),
+            )
+        done.set()
+        follower.join()
+        assert wholes[-1][0] == 40
+        assert [whole for whole in wholes if len(set(whole)) > 1] == []
+
+    def test_each_part_has_its_own_since(self, ledger: Ledger, bank: str) -> None:
+        """Indexes that stand at different revisions follow one feed."""
+        for revision in range(3):
+            commit(ledger, make_write_set(revision, units=make_units(f"u{revision}")))
+        with ledger.feed(bank) as feed:
+            assert (len(feed.texts(0)[1]), len(feed.vectors(1)[0]), len(feed.columns(2).ids)) == (3, 2, 1)
+            assert (feed.revision, feed.graph_epoch, feed.count()) == (3, 0, 3)
+
+
+def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, float]]:
+    """The gaps of what changed after a revision: unit id, and hours after the builders' START."""
+    gaps = changes(ledger, bank, since).columns.gaps
+    assert gaps.dtype == np.int64
+    names = ledger.unit_ids(bank, gaps[:, 0])
+    begin, hour = to_micros(at(0)), to_micros(at(1)) - to_micros(at(0))
+    return [
+        (names[row], (closed - begin) / hour, (back - begin) / hour) for row, closed, back in gaps.tolist()
+    ]

@@ -1,0 +1,302 @@
+"""What every ledger promises of erasure, corrections and archives (ports/ledger/maintenance.py); a part of `LedgerContract`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import BankNotFound, InvalidRequest
+from hindsight_integrations.model.entities import EntityChangeKind
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.writes import (
+    MentionWrite,
+    MessageKey,
+)
+from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Scrub, UnitEdit
+from hindsight_integrations.testing.builders import (
+    DIMENSION,
+    at,
+    make_embedder,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_vector,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import (
+    AMENDED,
+    CLOSED,
+    NO_IDS,
+    NO_VECTORS,
+    LedgerFixtures,
+    changes,
+    commit,
+    everything_of,
+    rich_write_set,
+)
+
+
+class LedgerErasureContract(LedgerFixtures):
+    """Erasure takes a unit with all it left elsewhere, and nothing of others."""
+
+    def test_an_erased_unit_leaves_no_trace(self, ledger: Ledger, bank: str) -> None:
+        """Unit, vector, text, links, mentions and orphan entities go; the feed reports the row; others stay."""
+        commit(ledger, rich_write_set())
+        rows = ledger.row_ids(bank, ["u1", "u2"])
+        receipt = ledger.erase(bank, Erasure(unit="u1"))
+        assert (receipt.unit_ids, receipt.entity_ids, receipt.revision) == (("u1",), ("e2",), 2)
+        assert {kind: receipt.counts[kind] for kind in ("units", "vectors", "links", "entities")} == {
+            "units": 1,
+            "vectors": 1,
+            "links": 1,
+            "entities": 1,
+        }
+        assert changes(ledger, bank, 1).removed.tolist() == [rows["u1"]]
+        assert changes(ledger, bank, 0).texts[1] == ["fact u2"]
+        assert len(changes(ledger, bank, 0).graph[1].sources) == 0
+        assert changes(ledger, bank, 0).vectors[0].tolist() == [rows["u2"]]
+        assert ledger.entities_named(bank, ["acme", "alice"]).keys() == {"alice"}
+        assert ledger.entities_named(bank, ["alice"])["alice"].mentions == 1
+
+    def test_message_keys_outlive_their_memories(self, ledger: Ledger, bank: str) -> None:
+        """A message whose memory was erased is still known; only `everything` forgets the keys."""
+        commit(ledger, rich_write_set())
+        key = MessageKey("thread", "m1", "h1")
+        ledger.erase(bank, Erasure(unit="u1"))
+        assert ledger.known_messages(bank, [key]) == {key}
+        receipt = ledger.erase(bank, Erasure(everything=True))
+        assert (receipt.unit_ids, ledger.known_messages(bank, [key])) == (("u2",), frozenset())
+        assert (ledger.count(bank), ledger.bank(bank).revision) == (0, 3)
+
+    def test_reasons_of_an_erased_unit_go_and_what_it_closed_stays_closed(
+        self, ledger: Ledger, bank: str
+    ) -> None:
+        """The log of another unit keeps the event without its author's words; amendments by it are undone."""
+        writes = make_write_set(
+            units=make_units("u1", "u2", "u3"),
+            events=[
+                make_event("u1", CLOSED, 5, by_unit="u2", reason="she left"),
+                make_event("u3", AMENDED, 6, by_unit="u2", reason="in part"),
+            ],
+        )
+        commit(ledger, writes)
+        ledger.erase(bank, Erasure(unit="u2"))
+        (event,) = ledger.validity(bank, "u1")
+        assert (event.kind, event.by_unit, event.reason) == (CLOSED, None, "")
+        assert ledger.validity(bank, "u3") == []
+
+    def test_amendments_go_with_what_they_amend(self, ledger: Ledger, bank: str) -> None:
+        """Who forgets a memory forgets what retells a part of it."""
+        events = [make_event("u1", AMENDED, 5, by_unit="u2"), make_event("u2", AMENDED, 6, by_unit="u3")]
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3", "u4"), events=events))
+        receipt = ledger.erase(bank, Erasure(unit="u1"))
+        assert receipt.unit_ids == ("u1", "u2", "u3")
+
+    def test_a_name_only_the_erased_unit_used_goes(self, ledger: Ledger, bank: str) -> None:
+        """A surviving entity loses the form of its name that nothing else uses, and is called by what is left."""
+        writes = replace(
+            make_write_set(units=make_units("u1", "u2"), entities=[make_entity("e1", "alice chen", "alice")]),
+            mentions=(MentionWrite("u1", "e1", "Alice Chen"), MentionWrite("u2", "e1", "Alice")),
+        )
+        commit(ledger, writes)
+        ledger.erase(bank, Erasure(unit="u1"))
+        (alice,) = ledger.find_entities(bank, "alice")
+        assert (alice.name, alice.names, alice.mentions) == ("Alice", ("alice",), 1)
+        assert ledger.find_entities(bank, "alice chen") == []
+        assert ledger.entity_candidates(bank, ["chen"], 5) == {"chen": []}
+
+    @pytest.mark.parametrize(
+        ("erasure", "left"),
+        [
+            (Erasure(document="d1"), 2),
+            (Erasure(entity="e1"), 1),
+            (Erasure(entity="unknown"), 3),
+            (Erasure(window=Interval(at(0.5), at(1.5))), 2),
+            (Erasure(window=Interval(at(-9), at(-8))), 2),
+            (Erasure(unit="unknown"), 3),
+        ],
+    )
+    def test_each_selector_takes_what_it_names(
+        self, ledger: Ledger, bank: str, erasure: Erasure, left: int
+    ) -> None:
+        """By document, entity, or a window of what happened or was said; what does not exist changes nothing."""
+        units = make_units("u1", "u2", "u3")
+        units = (
+            replace(units[0], unit=replace(units[0].unit, document_id="d1")),
+            units[1],
+            replace(units[2], unit=replace(units[2].unit, occurred=Interval(at(-10), at(-8.5)))),
+        )
+        entities, mentions = [make_entity("e1")], [("u1", "e1"), ("u2", "e1")]
+        commit(ledger, make_write_set(units=units, entities=entities, mentions=mentions))
+        receipt = ledger.erase(bank, erasure)
+        assert ledger.count(bank) == left
+        assert receipt.revision == ledger.revision(bank) == (1 if left == 3 else 2)
+
+    def test_a_dropped_bank_is_unknown(self, ledger: Ledger, bank: str) -> None:
+        """A bank can go wholly; another keeps all it has, and row ids are not given again."""
+        commit(ledger, rich_write_set())
+        highest = max(ledger.row_ids(bank, ["u1", "u2"]).values())
+        ledger.create_bank("other")
+        commit(ledger, rich_write_set(bank="other"))
+        assert ledger.drop_bank(bank) == 2
+        assert ledger.scrub() is Scrub.CLEAN
+        with pytest.raises(BankNotFound):
+            ledger.revision(bank)
+        assert ledger.count("other") == 2
+        ledger.create_bank(bank)
+        commit(ledger, rich_write_set())
+        assert min(ledger.row_ids(bank, ["u1", "u2"]).values()) > highest
+
+
+class LedgerEditContract(LedgerFixtures):
+    """Edits and entity changes are audited, undoable where promised, and reported by the feed."""
+
+    def test_an_edit_is_reported_again(self, ledger: Ledger, bank: str) -> None:
+        """Text, vector, columns and the graph's epoch move; causal links stay, the others are replaced."""
+        commit(
+            ledger,
+            replace(
+                rich_write_set(), links=(*rich_write_set().links, Link("u2", "u1", LinkType.SEMANTIC, 0.9))
+            ),
+        )
+        unit = replace(make_unit("u1", "another fact", tags=("new",)), closed_at=at(5))
+        links = (Link("u1", "u2", LinkType.TEMPORAL, 0.25),)
+        edit = UnitEdit(unit, make_vector("other").tobytes(), links, ("text", "tags"))
+        assert (
+            ledger.edit_unit(bank, edit, at(9))
+            == ledger.revision(bank)
+            == changes(ledger, bank).graph_epoch
+            == 2
+        )
+        rows = ledger.row_ids(bank, ["u1", "u2"])
+        assert ledger.units(bank, np.array([rows["u1"]], np.int64)) == {rows["u1"]: unit}
+        assert (changes(ledger, bank, 1).texts[1], changes(ledger, bank, 1).columns.tags) == (
+            ["another fact"],
+            [("new",)],
+        )
+        assert changes(ledger, bank, 1).vectors[1].tolist() == [make_vector("other").tolist()]
+        assert sorted(changes(ledger, bank, 0).graph[1].codes.tolist()) == [0, 4]
+        assert ledger.unit_edits(bank, "u1") == [(at(9), ("text", "tags"))]
+        with pytest.raises(InvalidRequest, match="nobody"):
+            ledger.edit_unit(bank, UnitEdit(make_unit("nobody"), None, None, ()), at(9))
+
+    def test_a_merge_moves_names_and_mentions_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
+        """Merged, one entity has all; undone, both are as before, mentions of both in one unit included."""
+        commit(ledger, rich_write_set())
+        before = ledger.list_entities(bank, "", 9)
+        change = ledger.merge_entities(bank, "e1", "e2", at(7))
+        assert (change.kind, change.units, change.names) == (EntityChangeKind.MERGE, 1, ("acme",))
+        (merged,) = ledger.list_entities(bank, "", 9)
+        assert (merged.id, merged.mentions, merged.names) == ("e1", 2, ("alice", "alice chen", "acme"))
+        assert changes(ledger, bank).graph_epoch == ledger.revision(bank) == 2
+        assert ledger.entity_changes(bank) == [change]
+        assert ledger.undo_entity_change(bank, change.id) == replace(change, undone=True)
+        assert ledger.list_entities(bank, "", 9) == before
+        with pytest.raises(InvalidRequest, match="undone already"):
+            ledger.undo_entity_change(bank, change.id)
+
+    def test_a_split_moves_what_it_names_and_can_be_undone(self, ledger: Ledger, bank: str) -> None:
+        """Split, each has its own names and mentions; undone, there is one again."""
+        commit(ledger, rich_write_set())
+        before = ledger.list_entities(bank, "", 9)
+        change = ledger.split_entity(bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7))
+        found = {entity.id: (entity.names, entity.mentions) for entity in ledger.list_entities(bank, "al", 9)}
+        assert found == {"e1": (("alice",), 1), "e9": (("alice chen",), 1)}
+        assert ledger.mention_texts(bank, "e9") == [("u2", "e1")]
+        ledger.undo_entity_change(bank, change.id)
+        assert ledger.list_entities(bank, "", 9) == before
+
+    def test_an_alias_is_found_until_undone(self, ledger: Ledger, bank: str) -> None:
+        """An added name leads to the entity, and to nobody once undone; a later change must be undone first."""
+        commit(ledger, rich_write_set())
+        change = ledger.alias_entity(bank, "e1", ["boss"], at(7))
+        assert ledger.entities_named(bank, ["boss"])["boss"].id == "e1"
+        later = ledger.merge_entities(bank, "e2", "e1", at(8))
+        with pytest.raises(InvalidRequest, match=str(later.id)):
+            ledger.undo_entity_change(bank, change.id)
+        ledger.undo_entity_change(bank, later.id)
+        ledger.undo_entity_change(bank, change.id)
+        assert ledger.entities_named(bank, ["boss"]) == {}
+
+
+class LedgerEmbedderContract(LedgerFixtures):
+    """A bank knows who made its vectors, and never mixes two."""
+
+    def test_the_embedder_is_recorded(self, ledger: Ledger, bank: str) -> None:
+        """A bank remembers its embedder; recording it alone is no commit."""
+        assert ledger.set_embedder(bank, make_embedder(), NO_IDS, NO_VECTORS) == 0
+        assert ledger.bank(bank).embedder == make_embedder()
+        with pytest.raises(InvalidRequest):
+            commit(ledger, make_write_set(units=[with_vector(make_unit("u"), DIMENSION + 1)]))
+
+    def test_embedding_anew_replaces_vectors(self, ledger: Ledger, bank: str) -> None:
+        """After reindex with another model the feed gives the new vectors once, and only them."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2")))
+        ids = changes(ledger, bank, 0).columns.ids
+        longer = np.eye(2, DIMENSION + 2, dtype=np.float32)
+        other = make_embedder("other", DIMENSION + 2)
+        assert ledger.set_embedder(bank, other, ids, longer) == 2
+        found, vectors = changes(ledger, bank, 1).vectors
+        assert found.tolist() == ids.tolist()
+        assert vectors.tolist() == longer.tolist()
+        assert len(changes(ledger, bank, 2).vectors[0]) == len(changes(ledger, bank, 1).columns.ids) == 0
+        assert ledger.bank(bank).embedder == other
+        commit(ledger, make_write_set(2, units=[with_vector(make_unit("u3"), DIMENSION + 2)]))
+
+    def test_half_a_re_embedding_is_refused(self, ledger: Ledger, bank: str) -> None:
+        """A bank never ends up with vectors of two lengths."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2")))
+        before = everything_of(ledger)
+        for ids in (changes(ledger, bank, 0).columns.ids[:1], NO_IDS):
+            with pytest.raises(InvalidRequest):
+                ledger.set_embedder(bank, make_embedder("o", 6), ids, np.ones((len(ids), 6), np.float32))
+        assert everything_of(ledger) == before
+        assert ledger.bank(bank).embedder is None
+
+
+class LedgerArchiveContract(LedgerFixtures):
+    """A bank handed out row by row and taken in again is the same bank."""
+
+    def test_a_bank_round_trips(self, ledger: Ledger, bank: str) -> None:
+        """Restored under another name, it hands out the very same rows."""
+        commit(ledger, rich_write_set())
+        ledger.alias_entity(bank, "e1", ["boss"], at(7))
+        rows = list(ledger.archive_rows(bank))
+        ledger.create_bank("copy")
+        assert ledger.restore_rows("copy", iter(rows)) == 2
+        copied = list(ledger.archive_rows("copy"))
+        assert sorted(map(repr, copied)) == sorted(map(repr, rows))
+        assert ledger.list_entities("copy", "", 9) == ledger.list_entities(bank, "", 9)
+        assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
+        key = MessageKey("thread", "m1", "h1")
+        assert ledger.known_messages("copy", [key]) == {key}
+        assert ledger.count("copy") == len(changes(ledger, "copy", 0).texts[1]) == 2
+
+    def test_a_bad_row_leaves_the_bank_empty(self, ledger: Ledger, bank: str) -> None:
+        """Whatever is wrong with the rows, nothing of them stays; a bank that holds something takes none."""
+        commit(ledger, rich_write_set())
+        rows = list(ledger.archive_rows(bank))
+        ledger.create_bank("copy")
+        stray = {"unit": "nobody", "entity": "e1", "text": "x"}
+        for bad in (
+            ArchiveRow("spell", {}),
+            ArchiveRow("mention", stray),
+            ArchiveRow("unit", {"unit_id": "x"}),
+        ):
+            with pytest.raises(InvalidRequest, match="archive"):
+                ledger.restore_rows("copy", iter([*rows, bad]))
+            assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])
+        with pytest.raises(InvalidRequest, match="empty bank"):
+            ledger.restore_rows(bank, iter(rows))
+
+
+class LedgerMaintenanceContract(
+    LedgerErasureContract, LedgerEditContract, LedgerEmbedderContract, LedgerArchiveContract
+):
+    """All of the maintenance."""

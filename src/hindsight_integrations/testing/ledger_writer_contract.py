@@ -1,0 +1,291 @@
+"""What every ledger promises of a transaction and its commit (ports/ledger/writer.py); a part of `LedgerContract`."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType, Record, ValidityKind
+from hindsight_integrations.model.writes import (
+    NOWHERE,
+    ChunkWrite,
+    DocumentWrite,
+    MessageKey,
+    WriteSet,
+)
+from hindsight_integrations.ports.arrays import NEVER
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    DIMENSION,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import (
+    AMENDED,
+    CLOSED,
+    RESTORED,
+    LedgerFixtures,
+    changes,
+    commit,
+    everything_of,
+    rich_write_set,
+)
+
+ONE, TWO = ChunkWrite("d", 0, "one ", "h0", position=0), ChunkWrite("d", 1, "two", "h1", position=1)
+DOCUMENT = DocumentWrite("d", "h", "", at(0))
+
+
+class LedgerCommitContract(LedgerFixtures):
+    """Commits are whole, idempotent and refused when decided on an old revision; validity is a log."""
+
+    def test_a_commit_is_read_back_whole(self, ledger: Ledger, bank: str) -> None:
+        """Every field of a retained unit survives the ledger."""
+        unit = replace(
+            make_unit("u", "Alice spent 3.41 USD", fact_type=FactType.OPINION, tags=("a", "b")),
+            occurred=Interval(at(-30), at(-6)),
+            context="a chat",
+            confidence=0.75,
+            metadata={"z": "1", "a": "ü"},
+            document_id="d1",
+            chunk=3,
+            thread="t",
+            sources=("m1", "m2"),
+            record=Record("expense", Decimal("3.410"), "coffee", "USD"),
+        )
+        plain = replace(make_unit("v"), record=Record("todo", "3.41"))
+        receipt = commit(ledger, make_write_set(units=[with_vector(unit), with_vector(plain)]))
+        assert (receipt.revision, receipt.created) == (1, ("u", "v"))
+        rows = ledger.row_ids(bank, ["u", "v", "unknown"])
+        found = ledger.units(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
+        assert found == {rows["u"]: unit, rows["v"]: plain}
+        assert str(found[rows["u"]].record) == str(unit.record)
+        asked = np.array([rows["v"], 10**9, rows["u"]], np.int64)
+        assert ledger.unit_ids(bank, asked) == {rows["v"]: "v", rows["u"]: "u"}
+
+    def test_the_same_write_set_twice_changes_nothing(self, ledger: Ledger, bank: str) -> None:
+        """A retried retain leaves memory exactly as it was, down to counts and revision."""
+        commit(ledger, rich_write_set())
+        before, entity = everything_of(ledger), ledger.entities_named(bank, ["alice"])["alice"]
+        receipt = commit(ledger, rich_write_set(1))
+        assert receipt.created == ()
+        assert everything_of(ledger) == before
+        assert ledger.entities_named(bank, ["alice"])["alice"] == entity
+        assert len(ledger.validity(bank, "u1")) == 1
+
+    def test_what_is_there_is_left_as_it_is(self, ledger: Ledger, bank: str) -> None:
+        """A unit, link or entity that is written again with other content keeps its first content."""
+        commit(ledger, rich_write_set())
+        again = replace(
+            make_write_set(
+                1,
+                units=[with_vector(make_unit("u1", "rewritten")), *make_units("u3")],
+                entities=[replace(make_entity("e1", "alice"), name="Somebody")],
+            ),
+            links=(Link("u1", "u2", LinkType.CAUSAL, 0.9, CausalRelation.ENABLES),),
+        )
+        assert commit(ledger, again).created == ("u3",)
+        assert "rewritten" not in changes(ledger, bank, 0).texts[1]
+        assert changes(ledger, bank, 0).graph[1].weights.tolist() == [0.5]
+        assert ledger.entities_named(bank, ["alice"])["alice"].name == "Alice"
+
+    def test_a_write_decided_on_an_old_revision_is_refused(self, ledger: Ledger, bank: str) -> None:
+        """Two writers cannot overwrite each other: the later one is told, and nothing of its set is kept."""
+        commit(ledger, make_write_set(units=make_units("u1")))
+        with pytest.raises(RevisionConflict) as caught:
+            commit(ledger, make_write_set(units=make_units("u2")))
+        assert (caught.value.expected, caught.value.actual) == (0, 1)
+        assert ledger.row_ids(bank, ["u1", "u2"]).keys() == {"u1"}
+
+    def test_an_empty_write_set_is_no_commit(self, ledger: Ledger, bank: str) -> None:
+        """Retaining nothing leaves the revision alone."""
+        assert commit(ledger, make_write_set()).revision == 0
+        assert ledger.revision(bank) == 0
+
+    @pytest.mark.parametrize(
+        "broken",
+        [
+            replace(make_write_set(), links=(Link("u1", "ghost", LinkType.SEMANTIC, 0.8),)),
+            replace(make_write_set(), links=(Link("u1", "u1", LinkType.ENTITY, 0.8),)),
+            make_write_set(mentions=[("ghost", "e1")]),
+            make_write_set(mentions=[("u1", "ghost")]),
+            make_write_set(events=[make_event("ghost", CLOSED)]),
+            make_write_set(events=[make_event("u1", CLOSED, by_unit="ghost")]),
+            make_write_set(units=make_units("x", bank="another")),
+            make_write_set(units=[with_vector(make_unit("x"), DIMENSION + 1)]),
+        ],
+    )
+    def test_a_write_set_naming_what_is_not_there_is_refused_whole(
+        self, ledger: Ledger, bank: str, broken: WriteSet
+    ) -> None:
+        """A dangling reference or a foreign vector is an error, and nothing of its write set is kept."""
+        commit(ledger, rich_write_set())
+        before = everything_of(ledger)
+        good = (*make_units("u9"), *broken.units)
+        with pytest.raises(InvalidRequest):
+            commit(
+                ledger, replace(broken, expected_revision=1, units=good, messages=(MessageKey("", "m9", ""),))
+            )
+        assert everything_of(ledger) == before
+        assert ledger.known_messages(bank, [MessageKey("", "m9", "")]) == frozenset()
+
+    def test_row_ids_only_grow(self, ledger: Ledger, bank: str) -> None:
+        """A row id, once given, is never given to another unit, refused write sets included."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2")))
+        with pytest.raises(InvalidRequest):
+            commit(ledger, make_write_set(1, units=make_units("u3"), mentions=[("u3", "ghost")]))
+        commit(ledger, make_write_set(1, units=make_units("u2", "u4")))
+        rows = ledger.row_ids(bank, ["u1", "u2", "u4"])
+        assert rows["u1"] < rows["u2"] < rows["u4"]
+
+    def test_a_closed_unit_can_be_restored(self, ledger: Ledger, bank: str) -> None:
+        """Closing sets closed_at to the earliest statement, restoring clears it, and the log tells both."""
+        commit(ledger, make_write_set(units=make_units("u", "by")))
+        row = ledger.row_ids(bank, ["u"])["u"]
+
+        def closed_at(revision: int, kind: ValidityKind, hours: float) -> object:
+            commit(
+                ledger,
+                make_write_set(revision, events=[make_event("u", kind, hours, by_unit="by", reason="r")]),
+            )
+            return ledger.units(bank, np.array([row]))[row].closed_at
+
+        assert closed_at(1, CLOSED, 7) == at(7)
+        assert closed_at(2, CLOSED, 5) == at(5)
+        assert closed_at(3, CLOSED, 9) == at(5)
+        assert closed_at(4, AMENDED, 3) == at(5)
+        assert closed_at(5, RESTORED, 10) is None
+        assert closed_at(6, CLOSED, 12) == at(12)
+        kinds = [event.kind for event in ledger.validity(bank, "u")]
+        assert kinds == [AMENDED, CLOSED, CLOSED, CLOSED, RESTORED, CLOSED]
+        assert ledger.validity(bank, "u")[0] == make_event("u", AMENDED, 3, by_unit="by", reason="r")
+        assert ledger.validity(bank, "by") == ledger.validity(bank, "unknown") == []
+
+    def test_an_event_repeated_after_a_restore_does_not_close_again(self, ledger: Ledger, bank: str) -> None:
+        """A retried retraction that was undone meanwhile stays undone."""
+        closing = make_event("u", CLOSED, 1)
+        commit(ledger, make_write_set(units=make_units("u"), events=[closing]))
+        commit(ledger, make_write_set(1, events=[make_event("u", RESTORED, 2)]))
+        commit(ledger, make_write_set(2, events=[closing]))
+        assert changes(ledger, bank, 0).columns.closed.tolist() == [NEVER]
+
+
+class LedgerDocumentContract(LedgerFixtures):
+    """Documents, and which wording of a message counts."""
+
+    def test_a_document_is_its_chunks(self, ledger: Ledger, bank: str) -> None:
+        """The text read back is the text retained, and an unknown document is None."""
+        commit(ledger, replace(make_write_set(), documents=(DOCUMENT,), chunks=(TWO, ONE)))
+        stored = ledger.document(bank, "d")
+        assert stored is not None
+        assert (stored.text, stored.content_hash, stored.next_ordinal) == ("one two", "h", 2)
+        assert ledger.document(bank, "other") is None
+
+    def test_a_changed_document_replaces_the_stored_one(self, ledger: Ledger, bank: str) -> None:
+        """After a change the new chunks are read in their order, and no ordinal is ever given twice."""
+        commit(ledger, replace(make_write_set(), documents=(DOCUMENT,), chunks=(ONE, TWO)))
+        three = ChunkWrite("d", 2, "three ", "h2", position=0)
+        changes = (three, replace(TWO, position=NOWHERE), replace(ONE, position=1))
+        later = replace(DOCUMENT, content_hash="h'", mentioned_at=at(9))
+        commit(ledger, replace(make_write_set(1), documents=(later,), chunks=changes))
+        stored = ledger.document(bank, "d")
+        assert stored is not None
+        assert (stored.text, stored.content_hash, stored.next_ordinal) == ("three one ", "h'", 3)
+
+    def test_the_same_document_again_is_no_change(self, ledger: Ledger, bank: str) -> None:
+        """A second identical write leaves the revision where it was."""
+        writes = replace(make_write_set(), documents=(DOCUMENT,), chunks=(ONE, TWO))
+        first = commit(ledger, writes).revision
+        assert (
+            commit(ledger, replace(writes, expected_revision=first)).revision
+            == ledger.revision(bank)
+            == first
+        )
+
+    def test_the_latest_wording_of_a_message_counts(self, ledger: Ledger, bank: str) -> None:
+        """A message is known only in the wording retained last, also after an edit back."""
+        old, new, other = MessageKey("t", "m", "old"), MessageKey("t", "m", "new"), MessageKey("u", "m", "x")
+        for turn, key in enumerate((old, new, old)):
+            commit(ledger, replace(make_write_set(turn), messages=(key, other)))
+            assert ledger.known_messages(bank, [old, new, other]) == {key, other}
+        assert commit(ledger, replace(make_write_set(3), messages=(old, other))).revision == 3
+
+
+class LedgerTransactionContract(LedgerFixtures):
+    """What is decided is committed on the state that was read."""
+
+    def test_a_transaction_reads_what_it_commits_on(self, ledger: Ledger, bank: str) -> None:
+        """Reads and feed inside show the bank as it stands, and the commit follows from it."""
+        commit(ledger, rich_write_set())
+        with ledger.transaction(bank) as transaction:
+            known = transaction.known_messages(bank, [MessageKey("thread", "m1", "h1")])
+            assert (len(known), transaction.feed.revision) == (1, 1)
+            assert transaction.entities_named(bank, ["alice"])["alice"].mentions == 2
+            assert transaction.feed.columns(0).ids.tolist() == list(
+                transaction.row_ids(bank, ["u1", "u2"]).values()
+            )
+            writes = make_write_set(transaction.feed.revision, units=make_units("u3"))
+            assert transaction.commit(writes).created == ("u3",)
+        assert (ledger.revision(bank), ledger.count(bank)) == (2, 3)
+
+    def test_a_transaction_left_without_a_commit_changes_nothing(self, ledger: Ledger, bank: str) -> None:
+        """Deciding that there is nothing to do, or failing at it, leaves the bank and lets others write."""
+        with ledger.transaction(bank):
+            pass
+        with pytest.raises(ZeroDivisionError), ledger.transaction(bank):
+            raise ZeroDivisionError
+        assert commit(ledger, make_write_set(units=make_units("u"))).revision == 1
+
+    def test_a_transaction_commits_once_and_to_its_own_bank(self, ledger: Ledger, bank: str) -> None:
+        """A second commit, and one to another bank, are refused; what was committed stays."""
+        ledger.create_bank("other")
+        with ledger.transaction(bank) as transaction:
+            with pytest.raises(InvalidRequest):
+                transaction.commit(make_write_set(bank="other"))
+            transaction.commit(make_write_set(units=make_units("u1")))
+            with pytest.raises(RuntimeError):
+                transaction.commit(make_write_set(1, units=make_units("u2")))
+        assert ledger.count(bank) == 1
+
+    def test_writers_wait_for_each_other(self, ledger: Ledger, bank: str) -> None:
+        """While one decides another waits, and then decides on what the first has written: nobody is refused."""
+
+        def write(name: str) -> None:
+            for number in range(10):
+                with ledger.transaction(bank) as transaction:
+                    units = make_units(f"{name}{number}")
+                    transaction.commit(make_write_set(transaction.feed.revision, units=units))
+
+        writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+        for each in writers:
+            each.start()
+        for each in writers:
+            each.join()
+        assert ledger.revision(bank) == ledger.count(bank) == 30
+
+    def test_readers_do_not_wait_for_a_decision(self, ledger: Ledger, bank: str) -> None:
+        """While a transaction is open, and takes its time, others read the state before it."""
+        commit(ledger, make_write_set(units=make_units("u1")))
+        counts: list[int] = []
+        with ledger.transaction(bank) as transaction:
+            reader = threading.Thread(target=lambda: counts.append(ledger.count(bank)))
+            reader.start()
+            reader.join(10)
+            assert counts == [1]
+            transaction.commit(make_write_set(1, units=make_units("u2")))
+        assert ledger.count(bank) == 2
+
+
+class LedgerWriterContract(LedgerCommitContract, LedgerDocumentContract, LedgerTransactionContract):
+    """All of a transaction."""
