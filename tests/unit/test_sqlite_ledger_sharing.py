@@ -75,6 +75,34 @@ def test_another_process_is_named_and_its_lock_dies_with_it(tmp_path: Path) -> N
     SqliteLedger.open(tmp_path).close()
 
 
+FORKER = """
+import os, sys, time
+from pathlib import Path
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+ledger = SqliteLedger.open(Path(sys.argv[1]))
+if not os.fork():
+    print(os.getpid(), flush=True)
+    sys.stdin.read()
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+def test_a_killed_owner_frees_the_directory_though_its_child_lives(tmp_path: Path) -> None:
+    """A worker that outlives the process it was forked from does not keep the directory locked."""
+    command = [sys.executable, "-c", FORKER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        child = int(owner.stdout.readline())
+        with pytest.raises(LedgerBusy) as caught:
+            SqliteLedger.open(tmp_path)
+        assert caught.value.pid == owner.pid
+        owner.kill()
+        owner.wait()
+        os.kill(child, 0)  # it lives, or this raises
+        SqliteLedger.open(tmp_path).close()
+
+
 def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
     """A worker forked while the ledger is open cannot keep the directory locked after its parent closed it."""
     ledger = SqliteLedger.open(tmp_path)

@@ -3,95 +3,51 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
-
-if sys.platform == "win32":
-    import msvcrt
-
-    _LOCKED_BYTE = 1 << 20  # past the pid, so that others can still read it
-
-    def _acquire(descriptor: int) -> None:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-
-    def _release(descriptor: int) -> None:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    # flock, not lockf: it also refuses a second open in the same process.
-    def _acquire(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _release(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+OWNER_FILE = "ledger.pid"  # a file of its own: Windows lets nobody read the locked byte of the lock file
 
 
 class DirectoryLock:
     """The write lock of one data directory, held from construction to `release`.
 
+    The operating system drops it when the process dies, and a forked child does not keep it.
+
     Raises:
-        LedgerBusy: somebody holds it; names the pid found in the lock file.
+        LedgerBusy: somebody holds it; names the pid found beside the lock file.
         LedgerReadOnly: the lock file cannot be created.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._path = directory / LOCK_FILE
+        self._lock = FileLock(directory / LOCK_FILE, blocking=False, thread_local=False)
+        self._owner = directory / OWNER_FILE
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._lock.acquire()
+            self._owner.write_text(str(os.getpid()), encoding="ascii")
+        except Timeout:
+            raise LedgerBusy(directory, self._pid()) from None
         except OSError as error:
+            self._lock.release()
             raise LedgerReadOnly(directory, error.strerror or str(error)) from error
-        try:
-            _acquire(descriptor)
-        except OSError:
-            os.close(descriptor)
-            raise LedgerBusy(directory, self._owner()) from None
-        os.ftruncate(descriptor, 0)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, b"%d" % os.getpid())
-        self._descriptor: int | None = descriptor
-        _held.add(self)
 
     def release(self) -> None:
         """Let others have it. Idempotent."""
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            _release(self._descriptor)
-            self.abandon()
+        if self._lock.is_locked:
+            self._owner.unlink(missing_ok=True)
+            self._lock.release()
 
-    def abandon(self) -> None:
-        """Close this process's handle without unlocking: after a fork the lock is the parent's."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def _owner(self) -> int | None:
-        """The pid in the lock file; None while its owner is still writing it."""
-        text = self._path.read_text("ascii", errors="replace").strip()
+    def _pid(self) -> int | None:
+        """The owner's pid; None while it is still writing it."""
+        text = self._owner.read_text("ascii", errors="replace").strip() if self._owner.exists() else ""
         return int(text) if text.isdecimal() else None
-
-
-_held: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
-
-
-def _abandon_in_child() -> None:
-    for lock in list(_held):
-        lock.abandon()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_abandon_in_child)
 
 
 class Gate:
