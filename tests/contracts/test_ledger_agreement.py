@@ -68,24 +68,30 @@ def outcome(ledger: Ledger, writes: WriteSet) -> object:
         return type(error)
 
 
-def story(ledger: Ledger, since: int) -> object:
-    """Everything the ledger says, with row ids told as unit and entity ids."""
+def contents(ledger: Ledger, since: int) -> object:
+    """Everything the ledger says, with unit and entity ids for row ids."""
     units = {row: key for key, row in ledger.row_ids(BANK, UNITS).items()}
     entities = {row: key for key, row in ledger.entity_rows(BANK, ENTITIES).items()}
 
-    def told(rows: IntArray, names: dict[int, str]) -> list[str]:
+    def named(rows: IntArray, names: dict[int, str]) -> list[str]:
         return [names[row] for row in rows.tolist()]
 
     new = changes(ledger, BANK, since)
     columns, vectors, texts, (added, edges, mentions) = new.columns, new.vectors, new.texts, new.graph
-    ends = zip(told(edges.sources, units), told(edges.targets, units), strict=True)
+    ends = zip(named(edges.sources, units), named(edges.targets, units), strict=True)
     return (
-        (told(columns.ids, units), columns.closed.tolist(), columns.mentioned.tolist(), columns.tags),
-        (told(columns.gaps[:, 0], units), columns.gaps[:, 1:].tolist()),
-        (told(vectors[0], units), vectors[1].tolist(), told(texts[0], units), texts[1], told(added, units)),
+        (named(columns.ids, units), columns.closed.tolist(), columns.mentioned.tolist(), columns.tags),
+        (named(columns.gaps[:, 0], units), columns.gaps[:, 1:].tolist()),
+        (
+            named(vectors[0], units),
+            vectors[1].tolist(),
+            named(texts[0], units),
+            texts[1],
+            named(added, units),
+        ),
         sorted(zip(ends, edges.codes.tolist(), edges.weights.tolist(), strict=True)),
-        sorted(zip(told(mentions.units, units), told(mentions.entities, entities), strict=True)),
-        (told(new.roles, entities), [ledger.validity(BANK, key) for key in UNITS]),
+        sorted(zip(named(mentions.units, units), named(mentions.entities, entities), strict=True)),
+        (named(new.roles, entities), [ledger.validity(BANK, key) for key in UNITS]),
         (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
         {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
         {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
@@ -94,7 +100,7 @@ def story(ledger: Ledger, since: int) -> object:
 
 @settings(max_examples=30, deadline=None)
 @given(sequence=st.lists(WRITE_SETS, max_size=5))
-def test_memory_and_disk_tell_the_same_story(sequence: list[WriteSet]) -> None:
+def test_memory_and_disk_hold_the_same(sequence: list[WriteSet]) -> None:
     """What a pipeline test shows in memory holds on disk: same receipts, refusals, feeds and reads, before and after a restart."""
     with TemporaryDirectory() as folder:
         memory, disk = SqliteLedger.open(":memory:"), SqliteLedger.open(Path(folder))
@@ -106,6 +112,6 @@ def test_memory_and_disk_tell_the_same_story(sequence: list[WriteSet]) -> None:
         disk.close()
         disk = SqliteLedger.open(Path(folder))
         for since in range(memory.revision(BANK) + 1):
-            assert story(memory, since) == story(disk, since)
+            assert contents(memory, since) == contents(disk, since)
         for ledger in (memory, disk):
             ledger.close()

@@ -59,6 +59,6 @@ def test_both_graphs_tell_the_same_story(steps: list[tuple | list[int]]) -> None
 def test_a_closed_graph_has_let_go() -> None:
     """Closing a bank frees its graph's memory."""
     graph = RustworkxMemoryGraph()
-    fill(graph, units=[1], said=[(1, 7)])
+    fill(graph, units=[1], mentioned=[(1, 7)])
     graph.close()
     assert graph.counts() == (0, 0, 0, 0)

@@ -36,7 +36,7 @@ NOBODY = int_array()
 
 def graph_of(links: Iterable[LinkRow] = (), said: Iterable[Pair] = ()) -> RustworkxMemoryGraph:
     graph = RustworkxMemoryGraph()
-    fill(graph, links=links, said=said)
+    fill(graph, links=links, mentioned=said)
     return graph
 
 

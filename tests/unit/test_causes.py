@@ -24,7 +24,7 @@ def graph() -> RustworkxMemoryGraph:
     """1 causes 2, which causes 3; 4 happened at the time of 1; 5 shares an entity with 1."""
     graph = RustworkxMemoryGraph()
     links = [(1, 2, CAUSES, 1.0), (2, 3, CAUSES, 1.0), (1, 4, TEMPORAL, 1.0)]
-    fill(graph, links=links, said=[(1, 9), (5, 9)])
+    fill(graph, links=links, mentioned=[(1, 9), (5, 9)])
     return graph
 
 

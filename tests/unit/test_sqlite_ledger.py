@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from hindsight_integrations.errors import (
     LedgerReadOnly,
     SchemaMismatch,
 )
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.testing.builders import (
     BANK,
     make_unit,
@@ -81,6 +84,21 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     ids = changes(again, BANK, 0).columns.ids
     assert [again.units(BANK, ids)[row].speaker for row in ids.tolist()] == ["", ""]
     again.close()
+
+
+RELEASED = (2, 42, "90afce3ae30e45a8a598fdc88267a5eba6f6c5e0457e6adbf19459f0be397fe2")
+"""Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
+
+
+def test_the_schema_is_the_released_one(tmp_path: Path) -> None:
+    """A directory of the last release opens as it is: a schema that differs by a letter needs a version and a migration."""
+    opened_with(tmp_path, "u1").close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        found = raw.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+    raw.close()
+    statements = sorted((name, " ".join((sql or "").split())) for name, sql in found)
+    digest = hashlib.sha256(repr(statements).encode()).hexdigest()
+    assert (SCHEMA_VERSION, len(statements), digest) == RELEASED
 
 
 def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -173,4 +191,36 @@ def test_a_failed_commit_leaves_the_ledger_usable(tmp_path: Path) -> None:
         commit(ledger, make_write_set(1, units=[*make_units("u3"), with_vector(naive)]))
     assert ledger.count(BANK) == 1
     assert commit(ledger, make_write_set(1, units=make_units("u2"))).created == ("u2",)
+    ledger.close()
+
+
+def test_scrubbing_says_what_became_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clean, waiting for somebody who reads the old state elsewhere, or not ours: opened read-only."""
+    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
+    ledger = opened_with(tmp_path, "u1", "u2")
+    assert ledger.scrub() is Scrub.CLEAN
+    elsewhere = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)
+    elsewhere.execute("BEGIN")
+    elsewhere.execute("SELECT count(*) FROM units").fetchone()
+    ledger.erase(BANK, Erasure(unit="u1"))
+    assert ledger.scrub() is Scrub.WAITING
+    elsewhere.close()
+    assert ledger.scrub() is Scrub.CLEAN
+    onlooker = SqliteLedger.open(tmp_path, read_only=True)
+    assert onlooker.scrub() is Scrub.NOT_OURS
+    onlooker.close()
+    ledger.close()
+
+
+def test_another_program_cannot_write_while_a_decision_is_made(tmp_path: Path) -> None:
+    """From the first read of a transaction to its commit no other connection gets the file for writing."""
+    ledger = opened_with(tmp_path, "u1")
+    raw = sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None, timeout=0)
+    with ledger.transaction(BANK) as transaction:
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            raw.execute("BEGIN IMMEDIATE")
+        transaction.commit(make_write_set(1, units=make_units("u2")))
+    raw.execute("BEGIN IMMEDIATE")
+    raw.close()
+    assert ledger.count(BANK) == 2
     ledger.close()

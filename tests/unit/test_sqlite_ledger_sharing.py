@@ -166,11 +166,11 @@ def test_readers_see_whole_commits_while_one_writes(tmp_path: Path, where: str) 
         readers = [pool.submit(half_commits_seen, ledger, done) for _ in range(4)]
         for revision in range(60):
             ids = [f"{revision}-{number}" for number in range(5)]
-            said = [(key, "e1") for key in ids]
+            pairs = [(key, "e1") for key in ids]
             commit(
                 ledger,
                 make_write_set(
-                    revision, units=make_units(*ids), entities=[make_entity("e1", "alice")], mentions=said
+                    revision, units=make_units(*ids), entities=[make_entity("e1", "alice")], mentions=pairs
                 ),
             )
         done.set()

@@ -15,9 +15,7 @@ from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
 from hindsight_integrations.search.columns import Columns
 
-EXACT_LIMIT = (
-    20_000  # up to so many units exact search in memory beats an index [design section 3; notes/stack.md 0.7]
-)
+EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [measured: Chroma needs longer than one matrix product]
 
 
 class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
@@ -37,7 +35,7 @@ class BankView:
         scorer: exact cosines of chosen units.
         keywords: BM25.
         graph: links and mentions.
-        hubs: row ids of entities that transmit nothing (design section 6).
+        hubs: row ids of entities that transmit nothing; see graph/activation.
         rebuilds: how often an index had been emptied for a replay when this view was made.
         failures: index name to reason, for indexes that could not be healed and must not be used.
         amended: row ids of units partly taken back by others, ascending.

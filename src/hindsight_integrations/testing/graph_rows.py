@@ -37,10 +37,10 @@ def fill(
     *,
     units: Iterable[int] = (),
     links: Iterable[LinkRow] = (),
-    said: Iterable[Pair] = (),
+    mentioned: Iterable[Pair] = (),
 ) -> None:
     """Add units, links and mentions given as plain rows."""
-    graph.add(int_array(units), edges(links), mentions(said))
+    graph.add(int_array(units), edges(links), mentions(mentioned))
 
 
 def link_triples(found: Edges) -> list[tuple[int, int, int]]:

@@ -125,7 +125,7 @@ class LedgerErasureContract(LedgerFixtures):
     def test_each_selector_takes_what_it_names(
         self, ledger: Ledger, bank: str, erasure: Erasure, left: int
     ) -> None:
-        """By document, entity, or a window of what happened or was said; what does not exist changes nothing."""
+        """By document, entity, or a window of what happened or was mentioned; what does not exist changes nothing."""
         units = make_units("u1", "u2", "u3")
         units = (
             replace(units[0], unit=replace(units[0].unit, document_id="d1")),

@@ -71,8 +71,8 @@ class LedgerCommitContract(LedgerFixtures):
         found = ledger.units(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
         assert found == {rows["u"]: unit, rows["v"]: plain}
         assert str(found[rows["u"]].record) == str(unit.record)
-        asked = np.array([rows["v"], 10**9, rows["u"]], np.int64)
-        assert ledger.unit_ids(bank, asked) == {rows["v"]: "v", rows["u"]: "u"}
+        wanted = np.array([rows["v"], 10**9, rows["u"]], np.int64)
+        assert ledger.unit_ids(bank, wanted) == {rows["v"]: "v", rows["u"]: "u"}
 
     def test_the_same_write_set_twice_changes_nothing(self, ledger: Ledger, bank: str) -> None:
         """A retried retain leaves memory exactly as it was, down to counts and revision."""
@@ -216,8 +216,8 @@ class LedgerDocumentContract(LedgerFixtures):
     def test_the_latest_wording_of_a_message_counts(self, ledger: Ledger, bank: str) -> None:
         """A message is known only in the wording retained last, also after an edit back."""
         old, new, other = MessageKey("t", "m", "old"), MessageKey("t", "m", "new"), MessageKey("u", "m", "x")
-        for turn, key in enumerate((old, new, old)):
-            commit(ledger, replace(make_write_set(turn), messages=(key, other)))
+        for revision, key in enumerate((old, new, old)):
+            commit(ledger, replace(make_write_set(revision), messages=(key, other)))
             assert ledger.known_messages(bank, [old, new, other]) == {key, other}
         assert commit(ledger, replace(make_write_set(3), messages=(old, other))).revision == 3
 

@@ -46,7 +46,7 @@ class MemoryGraphContract(ABC):
 
     def test_counts_tell_units_entities_links_and_mentions(self, graph: MemoryGraph) -> None:
         """Doctor compares these four numbers with the ledger's."""
-        fill(graph, units=[1, 2, 3], links=[(1, 2, SEMANTIC, 0.8)], said=[(1, 7), (2, 7), (2, 8)])
+        fill(graph, units=[1, 2, 3], links=[(1, 2, SEMANTIC, 0.8)], mentioned=[(1, 7), (2, 7), (2, 8)])
         assert graph.counts() == (3, 2, 1, 3)
         assert graph.has(int_array([3, 9, 1])) == [True, False, True]
 
@@ -96,16 +96,16 @@ class MemoryGraphContract(ABC):
 
     def test_adding_again_changes_nothing(self, graph: MemoryGraph) -> None:
         """A replay after a crash leaves no second link, and the first weight stands."""
-        rows, said = [(1, 2, SEMANTIC, 0.8), (1, 2, CAUSES, 1.0)], [(1, 7), (2, 7)]
-        fill(graph, units=[1, 2], links=rows, said=said)
-        fill(graph, units=[1, 2], links=[(1, 2, SEMANTIC, 0.2), *rows], said=said + said)
+        rows, mentioned = [(1, 2, SEMANTIC, 0.8), (1, 2, CAUSES, 1.0)], [(1, 7), (2, 7)]
+        fill(graph, units=[1, 2], links=rows, mentioned=mentioned)
+        fill(graph, units=[1, 2], links=[(1, 2, SEMANTIC, 0.2), *rows], mentioned=mentioned + mentioned)
         assert graph.counts() == (2, 1, 2, 2)
         assert link_triples(graph.links(int_array([1]))) == [(1, 2, SEMANTIC), (1, 2, CAUSES)]
         assert graph.links(int_array([1])).weights[0] == pytest.approx(0.8, abs=WEIGHT_STEP)
 
     def test_repeats_within_one_batch_stay_single(self, graph: MemoryGraph) -> None:
         """One change feed may name a link twice."""
-        fill(graph, units=[1, 1], links=[(1, 2, TEMPORAL, 0.6)] * 3, said=[(1, 7)] * 3)
+        fill(graph, units=[1, 1], links=[(1, 2, TEMPORAL, 0.6)] * 3, mentioned=[(1, 7)] * 3)
         assert graph.counts() == (2, 1, 1, 1)
         assert graph.degrees(int_array([7])).tolist() == [1]
 
@@ -118,24 +118,24 @@ class MemoryGraphContract(ABC):
 
     def test_a_link_or_mention_brings_its_unit(self, graph: MemoryGraph) -> None:
         """Parts of a change feed may come in any order."""
-        fill(graph, links=[(1, 2, TEMPORAL, 0.5)], said=[(3, 7)])
+        fill(graph, links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(3, 7)])
         assert graph.has(int_array([1, 2, 3])) == [True, True, True]
         assert graph.counts()[0] == 3
 
     def test_mentions_are_ordered_from_either_side(self, graph: MemoryGraph) -> None:
         """Fan-out limits are applied to a list that is the same every time."""
-        fill(graph, said=[(4, 8), (2, 9), (4, 7), (2, 7), (3, 9)])
+        fill(graph, mentioned=[(4, 8), (2, 9), (4, 7), (2, 7), (3, 9)])
         assert pairs(graph.entities_of(int_array([2, 4]))) == [(2, 7), (2, 9), (4, 7), (4, 8)]
         assert pairs(graph.units_of(int_array([7, 9]))) == [(2, 7), (4, 7), (2, 9), (3, 9)]
 
     def test_degrees_answer_in_the_order_asked(self, graph: MemoryGraph) -> None:
-        """Hub detection lines degrees up with the entities it asked for."""
-        fill(graph, said=[(1, 7), (2, 7), (3, 7), (1, 8)])
+        """Hub detection lines degrees up with the entities it was given."""
+        fill(graph, mentioned=[(1, 7), (2, 7), (3, 7), (1, 8)])
         assert graph.degrees(int_array([8, 99, 7, 8])).tolist() == [1, 0, 3, 1]
 
     def test_a_unit_and_an_entity_may_have_the_same_number(self, graph: MemoryGraph) -> None:
         """Row ids of units and entities are counted apart, and may be large."""
-        fill(graph, units=[FAR], links=[(FAR, 7, SEMANTIC, 0.8)], said=[(7, FAR), (7, 7)])
+        fill(graph, units=[FAR], links=[(FAR, 7, SEMANTIC, 0.8)], mentioned=[(7, FAR), (7, 7)])
         assert graph.counts() == (2, 2, 1, 2)
         assert pairs(graph.entities_of(int_array([7]))) == [(7, 7), (7, FAR)]
         assert pairs(graph.units_of(int_array([FAR]))) == [(7, FAR)]
@@ -143,15 +143,15 @@ class MemoryGraphContract(ABC):
 
     def test_unknown_and_no_ids_give_empty_int64_arrays(self, graph: MemoryGraph) -> None:
         """A query about a unit not yet projected finds nothing instead of failing."""
-        fill(graph, units=[1], said=[(1, 7)])
-        for asked in (int_array(), int_array([404])):
-            found, said, by = graph.links(asked), graph.entities_of(asked), graph.units_of(asked)
+        fill(graph, units=[1], mentioned=[(1, 7)])
+        for ids in (int_array(), int_array([404])):
+            found, mentioned, by = graph.links(ids), graph.entities_of(ids), graph.units_of(ids)
             arrays = (
                 found.sources,
                 found.targets,
                 found.codes,
-                said.units,
-                said.entities,
+                mentioned.units,
+                mentioned.entities,
                 by.units,
                 by.entities,
             )
@@ -160,7 +160,7 @@ class MemoryGraphContract(ABC):
 
     def test_removal_takes_links_and_mentions_along(self, graph: MemoryGraph) -> None:
         """After forget no trace of the unit is left; everybody else keeps theirs."""
-        fill(graph, links=[(1, 2, CAUSES, 1.0), (2, 3, SEMANTIC, 0.8)], said=[(1, 7), (2, 7), (1, 8)])
+        fill(graph, links=[(1, 2, CAUSES, 1.0), (2, 3, SEMANTIC, 0.8)], mentioned=[(1, 7), (2, 7), (1, 8)])
         graph.remove(int_array([1, 404, 1]))
         assert graph.has(int_array([1, 2])) == [False, True]
         assert graph.counts() == (2, 1, 1, 1)
@@ -170,9 +170,9 @@ class MemoryGraphContract(ABC):
 
     def test_a_removed_unit_comes_back_bare(self, graph: MemoryGraph) -> None:
         """Whatever is added after a removal meets nothing left over from before it."""
-        fill(graph, links=[(1, 2, SEMANTIC, 0.8)], said=[(1, 7), (2, 8)])
+        fill(graph, links=[(1, 2, SEMANTIC, 0.8)], mentioned=[(1, 7), (2, 8)])
         graph.remove(int_array([1]))
-        fill(graph, units=[1, 5], said=[(6, 9)])
+        fill(graph, units=[1, 5], mentioned=[(6, 9)])
         assert graph.counts() == (4, 2, 0, 2)
         assert len(graph.links(int_array([1, 2, 5, 6])).sources) == 0
         assert pairs(graph.entities_of(int_array([1, 2, 5, 6]))) == [(2, 8), (6, 9)]
@@ -182,11 +182,11 @@ class MemoryGraphContract(ABC):
         draw = np.random.default_rng(7)
         ends, codes = draw.integers(0, 40, (200, 2)), draw.integers(0, len(LINK_CODES), 200)
         rows = [(int(a), int(b), int(code), 0.6) for (a, b), code in zip(ends, codes, strict=True) if a != b]
-        said = [(int(unit), int(entity)) for unit, entity in draw.integers(0, 40, (150, 2))]
+        mentioned = [(int(unit), int(entity)) for unit, entity in draw.integers(0, 40, (150, 2))]
         for start in range(0, 200, 30):
-            fill(graph, links=rows[start : start + 30], said=said[start : start + 30])
+            fill(graph, links=rows[start : start + 30], mentioned=mentioned[start : start + 30])
         whole = self.make_graph()
-        fill(whole, links=rows, said=said)
+        fill(whole, links=rows, mentioned=mentioned)
         everyone = int_array(range(40))
         assert graph.counts() == whole.counts()
         assert link_triples(graph.links(everyone)) == link_triples(whole.links(everyone))
@@ -195,7 +195,7 @@ class MemoryGraphContract(ABC):
 
     def test_the_watermark_moves_when_told_and_clear_resets_it(self, graph: MemoryGraph) -> None:
         """A cleared graph is filled from the beginning again."""
-        fill(graph, units=[1], links=[(1, 2, TEMPORAL, 0.5)], said=[(1, 7)])
+        fill(graph, units=[1], links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(1, 7)])
         graph.advance(12)
         assert graph.watermark == 12
         graph.clear()
@@ -205,7 +205,7 @@ class MemoryGraphContract(ABC):
 
     def test_readers_and_the_writer_do_not_disturb_each_other(self, graph: MemoryGraph) -> None:
         """Recalls during a retain give whole, ordered answers."""
-        fill(graph, links=[(0, 1, SEMANTIC, 0.8)], said=[(0, 0)])
+        fill(graph, links=[(0, 1, SEMANTIC, 0.8)], mentioned=[(0, 0)])
 
         def read(_: int) -> bool:
             links, by = link_triples(graph.links(int_array([0]))), pairs(graph.units_of(int_array([0])))
@@ -215,7 +215,7 @@ class MemoryGraphContract(ABC):
             fill(
                 graph,
                 links=[(0, unit, SEMANTIC, 0.8), (unit, 0, TEMPORAL, 0.5)],
-                said=[(unit, 0), (unit, unit)],
+                mentioned=[(unit, 0), (unit, unit)],
             )
             graph.remove(int_array([unit - 1] if unit % 3 == 0 else []))
             return True

@@ -18,16 +18,14 @@ from hindsight_integrations.ports.memory_graph import LINK_CODES
 NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units only, so that a hub stays cheap
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
 _FLOAT_BYTES = 4
-COMMON_BLOCK = (
-    500  # a token that more entities share tells nothing and is not looked up (an exact name always is)
-)
+COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
 _EDITABLE = range(
     5, 41
-)  # letters of names in which one edit is forgiven [design section 6]; longer ones cost too many keys
+)  # letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys
 
 
 def bank_key(name: str) -> str:
-    """A file-name-safe key for any bank name: the first 32 hex digits of sha256 over its UTF-8 (design section 3).
+    """A file-name-safe key for any bank name: the first 32 hex digits of sha256 over its UTF-8.
 
     Raises:
         InvalidRequest: the name is not encodable as UTF-8 (lone surrogates).
@@ -41,11 +39,11 @@ def bank_key(name: str) -> str:
 
 
 def blocks(name: str) -> frozenset[str]:
-    """Blocking keys of a normalised name: its whole tokens, and keys any name one edit away shares (design section 6).
+    """Blocking keys of a normalised name: its whole tokens, and keys any name one edit away shares (decision 007).
 
     Two names are one edit apart only if the longer one with a letter left out, or each with the same letter left out,
-    are equal. Trigrams, which the design names, meet the same pairs among hundreds of others: at 100k facts they took
-    two thirds of a retain (decision 007).
+    are equal. Trigrams meet the same pairs among hundreds of others: at 100k facts finding candidates took
+    two thirds of a retain.
     """
     shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}

@@ -46,7 +46,7 @@ class Moved:
         fields = json.loads(text)
         for name in ("names", "units", "other_names"):
             fields[name] = tuple(fields[name])
-        return cls(**{**fields, "shared": tuple((unit, said) for unit, said in fields["shared"])})
+        return cls(**{**fields, "shared": tuple((unit, text) for unit, text in fields["shared"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Traces:
     Attributes:
         words: unit ids and texts of forgotten units, and ids of forgotten documents: a payload with one goes.
         messages: (thread, message id) of the messages forgotten units stand on: these leave a payload.
-        window: messages said in it leave a payload.
+        window: messages sent in it leave a payload.
     """
 
     words: frozenset[str]
@@ -27,7 +27,7 @@ class Traces:
 
 
 def without(payload: str, traces: Traces) -> str | None:
-    """The payload without what is forgotten; None if nothing worth doing is left of it, or it tells it still."""
+    """The payload without what is forgotten; None if nothing worth doing is left of it, or it holds it still."""
     try:
         value: Json = json.loads(payload)
     except ValueError:
@@ -53,14 +53,14 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     """Whether this is a message that goes."""
     if not isinstance(value, dict) or "text" not in value:
         return False
-    said = value.get("timestamp")
-    inside = traces.window is not None and isinstance(said, str) and _within(said, traces.window)
+    sent = value.get("timestamp")
+    inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
     return inside or (thread, value.get("id")) in traces.messages
 
 
-def _within(said: str, window: Interval) -> bool:
+def _within(sent: str, window: Interval) -> bool:
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(sent)
     except ValueError:
         return False
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Changes of entities by hand, each with a log row that tells how to undo it."""
+"""Changes of entities by hand, each with a log row from which it can be undone."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _Editor:
 
 
 class SqliteEntityChanges:
-    """The part of `LedgerMaintenance` that corrects who is who, each change with a row that tells how to undo it."""
+    """The part of `LedgerMaintenance` that corrects who is who, each change with a log row from which it can be undone."""
 
     _connections: Connections
 

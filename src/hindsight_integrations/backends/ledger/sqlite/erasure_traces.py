@@ -47,7 +47,7 @@ def _erase_chunks(connection: Connection, bank: int, given: str, document: str |
 
 
 def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
-    """The document named; of those whose last unit goes, what the caller said about them."""
+    """The document named; of those whose last unit goes, what the caller gave with them."""
     named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
     return (
         named

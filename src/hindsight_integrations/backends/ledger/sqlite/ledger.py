@@ -204,13 +204,13 @@ def _header(connection: Connection, name: str) -> BankHeader:
 
 
 def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
-    """Whether the bank has no units besides these."""
+    """Whether the bank has no other units than these."""
     rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
     return {row[0] for row in rows} <= set(ids)
 
 
 def _open_in_memory() -> Connections:
-    """A new in-memory database no other engine can see; gone once closed."""
+    """A new in-memory database no other engine can see; it ends with `close`."""
     uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
     return Connections(Path(":memory:"), uri, lock=None, read_only=False, shared=True)
 

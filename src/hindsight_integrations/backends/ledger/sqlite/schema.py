@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-APPLICATION_ID = 0x48494E44  # "HIND": tells our files from other SQLite files
+APPLICATION_ID = 0x48494E44  # "HIND": no other SQLite file has it
 
 # Row ids of units and entities are AUTOINCREMENT, so that an id once given to an index is never given again.
 # Vectors have a table of their own: the column and text feeds then read 100k units without paging past the blobs.

@@ -1,0 +1,72 @@
+"""Projections of one ledger: several may follow it, and each decides on what the others have written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword.store_pool import MEMORY
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.search.projection import BankProjection, Indexes
+from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
+from hindsight_integrations.testing.ledger_support import commit
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    opened = SqliteLedger.open(":memory:")
+    opened.create_bank(BANK)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def keywords() -> Iterator[Fts5Keywords]:
+    opened = Fts5Keywords(MEMORY)
+    yield opened
+    opened.close()
+
+
+def following(ledger: Ledger, keywords: Fts5Keywords, name: str) -> BankProjection:
+    """A projection with indexes of its own, as each process beside a shared ledger has them."""
+    index = ExactVectorIndex(BANK)
+    made = BankProjection(BANK, ledger, Indexes(index, index, keywords.open(name), RustworkxMemoryGraph()))
+    made.open()
+    return made
+
+
+def test_who_is_behind_catches_up_before_deciding(ledger: Ledger, keywords: Fts5Keywords) -> None:
+    """What another wrote meanwhile is in every index of the view that is decided on, and the commit is not refused."""
+    here, there = (following(ledger, keywords, name) for name in ("here", "there"))
+    for revision in range(3):
+        writer = (here, there)[revision % 2]
+        with writer.transaction() as (view, transaction):
+            assert view.revision == revision == len(view.columns) == view.vectors.count()
+            assert view.keywords.count() == view.graph.counts()[0] == revision
+            assert view.ledger.count(BANK) == revision
+            transaction.commit(make_write_set(view.revision, units=make_units(f"u{revision}")))
+        writer.catch_up()
+    assert here.view().revision == 3
+    assert there.behind()
+    assert not here.behind()
+
+
+def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywords: Fts5Keywords) -> None:
+    """Catching up inside a transaction is for good, whether or not anything is committed."""
+    here = following(ledger, keywords, "here")
+    commit(
+        ledger,
+        make_write_set(units=make_units("u1", "u2"), entities=[make_entity("e")], mentions=[("u1", "e")]),
+    )
+    with here.transaction():
+        pass
+    assert len(here.view().columns) == here.view().vectors.count() == 2
+    ledger.erase(BANK, Erasure(unit="u1"))
+    with here.transaction() as (view, _):
+        assert len(view.columns) == view.keywords.count() == view.graph.counts()[0] == 1
