@@ -15,7 +15,7 @@ from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
 from hindsight_integrations.search.columns import Columns
 
-EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [measured: Chroma needs longer than one matrix product]
+EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [decision 084]
 
 
 class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):

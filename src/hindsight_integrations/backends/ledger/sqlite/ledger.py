@@ -32,7 +32,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     profile_text,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
-from hindsight_integrations.errors import BankNotFound, InvalidRequest, LedgerReadOnly
+from hindsight_integrations.errors import InvalidRequest, LedgerReadOnly
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import EmbedderIdentity, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
@@ -123,20 +123,22 @@ class SqliteLedger(
     def bank(self, name: str) -> BankHeader:
         """One bank."""
         with self._connections.reading() as connection:
-            return _header(connection, name)
+            if header := _header(connection, name):
+                return header
+            raise missing_bank(connection, name)
 
     def create_bank(self, name: str) -> BankHeader:
         """The bank of that name, made if there is none."""
         key = bank_key(name)
-        try:
-            return self.bank(name)
-        except BankNotFound:
-            with self._connections.writing() as connection:
-                connection.execute(
-                    "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?)",
-                    (name, key, profile_text(BankProfile())),
-                )
-                return _header(connection, name)
+        with self._connections.reading() as connection:
+            if header := _header(connection, name):
+                return header
+        with self._connections.writing() as connection:
+            connection.execute(
+                "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (name, key, profile_text(BankProfile())),
+            )
+        return self.bank(name)
 
     def set_profile(self, bank: str, profile: BankProfile) -> None:
         """Replace the bank's profile."""
@@ -196,11 +198,9 @@ class SqliteLedger(
             yield connection, find_bank(connection, bank).id
 
 
-def _header(connection: Connection, name: str) -> BankHeader:
+def _header(connection: Connection, name: str) -> BankHeader | None:
     row = connection.execute(f"SELECT {BANK_COLUMNS} FROM banks WHERE name = ?", (name,)).fetchone()
-    if row is None:
-        raise missing_bank(connection, name)
-    return header_from(row)
+    return header_from(row) if row else None
 
 
 def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
