@@ -1,0 +1,24 @@
+"""Which names an entity keeps when some of the units that mention it are forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "remaining", "name", "names"),
+    [
+        (["Alice Chen"], ["Alice"], "Alice", ("alice",)),
+        (["Alice Chen"], ["Alice", "ALICE CHEN's"], "Alice Chen", ("alice chen", "alice")),
+        (["Alice"], ["Alice Chen"], "Alice Chen", ("alice chen",)),
+        (["Alice", "Alice Chen"], ["Ally", "A. Chen"], "A. Chen", ("a. chen",)),
+    ],
+)
+def test_a_name_goes_when_nothing_else_uses_it(
+    forgotten: list[str], remaining: list[str], name: str, names: tuple[str, ...]
+) -> None:
+    """Names in another spelling count as used; whose every name is forgotten is called as it was mentioned last."""
+    kept = kept_names("Alice Chen", ["alice chen", "alice"], forgotten, remaining)
+    assert (kept.name, kept.names) == (name, names)
