@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.resolution import (
@@ -22,7 +23,6 @@ from hindsight_integrations.tempr.retain.resolution import (
 from hindsight_integrations.text.names import (
     contains_name,
     name_similarity,
-    normalise_name,
     one_edit_apart,
     possible_names,
 )
