@@ -1,8 +1,9 @@
-"""Link construction by the papers' numbers (paper section 4.1.4; design section 6)."""
+"""Link construction by the papers' numbers, and no memory that gathers links without end (paper section 4.1.4)."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,18 +13,22 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.tempr.retain import linking
 from hindsight_integrations.tempr.retain.drafts import CausalClaim, Draft
 from hindsight_integrations.tempr.retain.linking import (
     HOUR,
     SEMANTIC_LINKS,
     TEMPORAL_FLOOR,
     TEMPORAL_LINKS,
+    Pair,
     causal_links,
     semantic_links,
     temporal_links,
     temporal_weight,
+    within_degree,
 )
 
+from hindsight_integrations.testing.archived import archived_rows
 
 def hours(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([int(value * HOUR) for value in values], np.int64)
@@ -90,3 +95,30 @@ def test_causal_links_follow_the_claims() -> None:
         0.7,
         CausalRelation.CAUSED_BY,
     )
+
+
+PAIRS = st.lists(
+    st.builds(Pair, st.integers(0, 9), st.integers(0, 4), st.floats(0, 1)), max_size=40, unique=True
+)
+
+
+@given(PAIRS, st.dictionaries(st.integers(0, 4), st.integers(0, 6)), st.integers(0, 6))
+def test_no_unit_gets_more_than_its_share(pairs: list[Pair], degrees: dict[int, int], limit: int) -> None:
+    """A unit takes links up to the limit and no more, the strongest first, and room is never left unused."""
+    kept = within_degree(pairs, degrees, limit)
+    for unit in range(5):
+        taken = sorted((p.weight for p in kept if p.other == unit), reverse=True)
+        offered = sorted((p.weight for p in pairs if p.other == unit), reverse=True)
+        room = max(0, limit - degrees.get(unit, 0))
+        assert taken == offered[:room]
+
+
+def test_a_fact_everybody_repeats_stays_within_its_degree(light: Any, monkeypatch: Any) -> None:
+    """Thirty near-copies retained one after the other leave no unit with more semantic links than allowed."""
+    monkeypatch.setattr(linking, "SEMANTIC_DEGREE", 7)
+    bank = light.bank("b")
+    for turn in range(30):
+        bank.retain(f"The red kayak lies in the old shed, {turn}.")
+    semantic = [link for link in archived_rows(bank.archive.export, "link") if link["code"] == 1]
+    ends = [link[end] for link in semantic for end in ("source", "target")]
+    assert 5 < max(ends.count(end) for end in set(ends)) <= 7

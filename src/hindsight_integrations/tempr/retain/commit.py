@@ -15,7 +15,7 @@ from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.link_turn import links_of
+from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.tempr.retain.retraction.retraction import Batch, Retraction, Withdrawn, retract
 from hindsight_integrations.tempr.retain.superseding import (
