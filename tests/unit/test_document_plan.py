@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.requests import Document
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
 from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
+from hindsight_integrations.validation.intake import DocumentIntake, content_hash
 
 SENTENCES = ["A kayak. ", "The shed is red.\n\n", "Ropes and anchors are old. ", "A kayak. ", "x", "No! "]
 TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12).map("".join)
+
+
+def document(text: str, *, append: bool = False) -> DocumentIntake:
+    return DocumentIntake("d", text, datetime(2024, 6, 1, tzinfo=UTC), keys=(), append=append)
 
 
 def cut(text: str) -> list[str]:
@@ -35,7 +41,7 @@ def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> Non
     held: StoredDocument | None = None
     seen: set[int] = set()
     for text in versions:
-        plan = plan_document(Document(text, id="d"), held, cut)
+        plan = plan_document(document(text), held, cut)
         fresh = {chunk.ordinal for chunk in plan.fresh}
         assert not fresh & seen
         seen |= fresh
@@ -48,26 +54,26 @@ def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> Non
 @settings(max_examples=80, deadline=None)
 def test_the_same_text_changes_nothing(text: str) -> None:
     """Planning a document against itself reads nothing and moves nothing."""
-    held = stored(plan_document(Document(text, id="d"), None, cut))
-    assert plan_document(Document(text, id="d"), held, cut).chunks == ()
+    held = stored(plan_document(document(text), None, cut))
+    assert plan_document(document(text), held, cut).chunks == ()
 
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=80, deadline=None)
 def test_appending_reads_only_what_was_added(text: str, more: str) -> None:
     """Every passage there was stays where it was."""
-    held = stored(plan_document(Document(text, id="d"), None, cut))
-    plan = plan_document(Document(more, id="d"), held, cut, append=True)
-    assert (plan.moved, plan.gone) == ((), ())
-    assert plan.document.text == held.text + "".join(chunk.text for chunk in plan.fresh)
+    held = stored(plan_document(document(text), None, cut))
+    plan = plan_document(document(more, append=True), held, cut)
+    assert (plan.moved, plan.removed) == ((), ())
+    assert plan.write.content_hash == content_hash(held.text + "".join(c.text for c in plan.fresh))
 
 
 def test_an_erased_passage_is_read_again_if_it_is_still_there() -> None:
     """A passage whose text was erased from the ledger never matches; its row is given up."""
     erased = ChunkWrite("d", 0, "", "h", position=0)
-    plan = plan_document(Document("A kayak.", id="d"), StoredDocument("d", "h", (erased,), 1), cut)
+    plan = plan_document(document("A kayak."), StoredDocument("d", "h", (erased,), 1), cut)
     assert [(chunk.ordinal, chunk.text) for chunk in plan.fresh] == [(1, "A kayak.")]
-    assert [chunk.ordinal for chunk in plan.gone] == [0]
+    assert [chunk.ordinal for chunk in plan.removed] == [0]
 
 
 @given(st.text(alphabet="ab .\n", max_size=1500))

@@ -1,7 +1,8 @@
-"""Drafts and ids: what makes a memory the same memory (design section 4)."""
+"""Drafts and ids: what makes a memory the same memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,14 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts, normalised_text, unit_text
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, normalised_text, unit_text
+from hindsight_integrations.tempr.retain.extraction.result import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
-ORIGIN = Origin("b", UTC, NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, thread="t")
+ORIGIN = Origin("b", "UTC", NOW, {"m1": NOW, "m2": NOW + timedelta(minutes=1)}, thread="t")
+
+
+def drafted(
+    chunks: Sequence[Sequence[ExtractedFact]], origin: Origin = ORIGIN
+) -> tuple[list[Draft], list[Dropped]]:
+    return draft_facts(Extraction(tuple(map(tuple, chunks))), origin)
 
 
 def ids(*facts: dict[str, object], origin: Origin = ORIGIN) -> list[str]:
-    drafts, _ = draft_facts([[ExtractedFact.model_validate(fact) for fact in facts]], origin)
+    drafts, _ = drafted([[ExtractedFact.model_validate(fact) for fact in facts]], origin)
     return [draft.unit.id for draft in drafts]
 
 
@@ -26,7 +35,7 @@ def test_the_same_fact_of_the_same_message_is_the_same_unit() -> None:
     assert ids({"what": "I paid 5 €", "sources": ["m1"]}) == ids({"what": "i  paid 5 €", "sources": ["m1"]})
 
 
-def test_the_same_words_said_again_are_another_unit() -> None:
+def test_the_same_words_later_are_another_unit() -> None:
     """Two equal expenses are two: by message, by place within a message, by thread and by bank."""
     paid: dict[str, object] = {"what": "I paid 5 euros", "sources": ["m1"]}
     variants = {
@@ -38,14 +47,14 @@ def test_the_same_words_said_again_are_another_unit() -> None:
     assert len(variants) == 5
 
 
-def test_a_fact_is_mentioned_when_its_last_source_was_said() -> None:
-    """A fact told over two messages is known from the second on."""
-    drafts, _ = draft_facts([[ExtractedFact(what="x", sources=["m1", "m2"])]], ORIGIN)
+def test_a_fact_is_mentioned_when_its_last_source_was_written() -> None:
+    """A fact drawn from two messages is known from the second on."""
+    drafts, _ = drafted([[ExtractedFact(what="x", sources=["m1", "m2"])]])
     assert drafts[0].unit.mentioned_at == NOW + timedelta(minutes=1)
 
 
 def test_text_is_what_when_and_why() -> None:
-    """The stored text carries the three dimensions that `what` does not already tell."""
+    """The stored text carries the three dimensions that `what` does not already give."""
     fact = ExtractedFact(what="Bob moved.", when="May 2024", where="Lisbon", who="Bob", why="A new job.")
     assert unit_text(fact) == "Bob moved. | When: May 2024 | A new job."
     assert unit_text(ExtractedFact(what="Bob moved.")) == "Bob moved."
@@ -69,7 +78,7 @@ def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> 
             }
         ),
     ]
-    drafts, dropped = draft_facts([[ExtractedFact(what="earlier")], chunk], ORIGIN)
+    drafts, dropped = drafted([[ExtractedFact(what="earlier")], chunk])
     assert [(c.target, c.relation.value, c.strength) for c in drafts[2].causes] == [(1, "caused_by", 0.5)]
     assert [d.what for d in dropped] == ["bad"]
 
@@ -79,7 +88,7 @@ def test_records_keep_their_decimals() -> None:
     fact = ExtractedFact.model_validate(
         {"what": "coffee", "record": {"kind": "expense", "category": None, "value": "3.41", "unit": "USD"}}
     )
-    drafts, _ = draft_facts([[fact]], ORIGIN)
+    drafts, _ = drafted([[fact]])
     assert drafts[0].unit.record is not None
     assert drafts[0].unit.record.value == Decimal("3.41")
 

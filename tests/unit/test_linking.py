@@ -27,8 +27,8 @@ from hindsight_integrations.tempr.retain.linking import (
     temporal_weight,
     within_degree,
 )
-
 from hindsight_integrations.testing.archived import archived_rows
+
 
 def hours(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array([int(value * HOUR) for value in values], np.int64)

@@ -12,7 +12,9 @@ import pytest
 from hindsight_integrations.model.units import Record
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.tempr.retain.retraction.likeness import (
+from hindsight_integrations.tempr.retain.retraction.candidates import can_see, precedes
+from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
+from hindsight_integrations.tempr.retain.retraction.similarity import (
     FACTS,
     VERBATIM,
     Bar,
@@ -20,8 +22,6 @@ from hindsight_integrations.tempr.retain.retraction.likeness import (
     Statement,
     reference_cosine,
 )
-from hindsight_integrations.tempr.retain.retraction.matching import Outcome, Verdict, judge
-from hindsight_integrations.tempr.retain.retraction.retraction import precedes, reaches
 from hindsight_integrations.testing.builders import make_unit
 from hindsight_integrations.text.withdrawal_cues import withdrawals
 from hindsight_integrations.text.wording import names_one_of_a_list, numbers, part_of, stem
@@ -48,14 +48,14 @@ def candidate(
     return Candidate(unit, cosine, people=USER, **fields)
 
 
-def decide(text: str, *candidates: Candidate, record: Record | None = None, bar: Bar = FACTS) -> Verdict:
+def decide(text: str, *candidates: Candidate, record: Record | None = None, bar: Bar = FACTS) -> Match:
     by = replace(make_unit("by", "User takes something back.", hours=9), record=record)
     names = frozenset(name for item in candidates for name in item.names)
-    return judge(Statement(text, by, names, USER), candidates, SCALE, bar)
+    return match(Statement(text, by, names, USER), candidates, SCALE, bar)
 
 
-def ids(verdict: Verdict) -> list[str]:
-    return [unit.id for unit in verdict.units]
+def ids(found: Match) -> list[str]:
+    return [unit.id for unit in found.units]
 
 
 BONOBO = candidate(
@@ -66,9 +66,9 @@ DENTIST = candidate("dentist", "User has a dentist appointment on Tuesday.", nam
 
 def test_the_clear_best_is_closed() -> None:
     """Withdrawing one liking closes that memory and leaves the others."""
-    verdict = decide("User likes the music artist Bonobo", BONOBO, replace(DENTIST, cosine=0.5))
-    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["bonobo"])
-    assert 0 < verdict.scores[0] <= 1
+    found = decide("User likes the music artist Bonobo", BONOBO, replace(DENTIST, cosine=0.5))
+    assert (found.outcome, ids(found)) == (Outcome.CLOSES, ["bonobo"])
+    assert 0 < found.scores[0] <= 1
 
 
 def test_what_fits_nothing_closes_nothing() -> None:
@@ -81,15 +81,15 @@ def test_too_close_to_call_closes_nothing_and_says_so() -> None:
     """Two different appointments that fit alike are both kept, and both are named."""
     other = replace(DENTIST.unit, id="dentist2", text="User has a dentist appointment on Friday.")
     rival = replace(DENTIST, unit=other, cosine=0.79, vector=vector(2.0))
-    verdict = decide("User has a dentist appointment", DENTIST, rival)
-    assert (verdict.outcome, set(ids(verdict))) == (Outcome.AMBIGUOUS, {"dentist", "dentist2"})
+    found = decide("User has a dentist appointment", DENTIST, rival)
+    assert (found.outcome, set(ids(found))) == (Outcome.AMBIGUOUS, {"dentist", "dentist2"})
 
 
 def test_the_same_thing_said_twice_closes_together() -> None:
     """A liking mentioned in nearly the same words on two days is gone on both."""
     again = replace(BONOBO, unit=replace(BONOBO.unit, id="again"), cosine=0.79)
-    verdict = decide("User likes the music artist Bonobo", BONOBO, again)
-    assert (verdict.outcome, set(ids(verdict))) == (Outcome.CLOSES, {"bonobo", "again"})
+    found = decide("User likes the music artist Bonobo", BONOBO, again)
+    assert (found.outcome, set(ids(found))) == (Outcome.CLOSES, {"bonobo", "again"})
 
 
 def test_a_to_do_mentioned_twice_in_other_words_closes_together() -> None:
@@ -97,10 +97,8 @@ def test_a_to_do_mentioned_twice_in_other_words_closes_together() -> None:
     milk = Record("todo", "Buy milk")
     one = candidate("one", "User needs to buy milk today.", record=milk)
     two = candidate("two", "User must still buy milk on the way home.", 0.79, record=milk)
-    verdict = decide(
-        "Buying milk is on User's to-do list", one, two, record=Record("todo", "Buy milk (done)")
-    )
-    assert (verdict.outcome, set(ids(verdict))) == (Outcome.CLOSES, {"one", "two"})
+    found = decide("Buying milk is on User's to-do list", one, two, record=Record("todo", "Buy milk (done)"))
+    assert (found.outcome, set(ids(found))) == (Outcome.CLOSES, {"one", "two"})
 
 
 def test_two_expenses_of_one_price_are_two() -> None:
@@ -122,7 +120,7 @@ def test_another_person_is_not_meant() -> None:
     alice = replace(candidate("a", "Alice likes hiking."), people=frozenset({"alice"}))
     by = make_unit("by", "Bob no longer likes hiking.", hours=9)
     statement = Statement("Bob likes hiking", by, people=frozenset({"bob"}))
-    assert judge(statement, [alice], SCALE, FACTS).outcome == Outcome.NOTHING
+    assert match(statement, [alice], SCALE, FACTS).outcome == Outcome.NOTHING
 
 
 def test_what_was_closed_before_shields_the_next_best() -> None:
@@ -137,8 +135,8 @@ def test_an_item_added_again_is_what_is_meant() -> None:
     first = candidate("first", "User needs to exercise.", 0.88, closed=True, closed_by=frozenset({"done"}))
     done = candidate("done", "User no longer needs to exercise.", 0.84, hours=1)
     second = candidate("second", "User really needs to exercise today.", 0.8, hours=2)
-    verdict = decide("User needs to exercise", first, done, second)
-    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["second"])
+    found = decide("User needs to exercise", first, done, second)
+    assert (found.outcome, ids(found)) == (Outcome.CLOSES, ["second"])
 
 
 def test_a_chain_closes_the_middle_link() -> None:
@@ -149,8 +147,8 @@ def test_a_chain_closes_the_middle_link() -> None:
     second = candidate("b", "User moved from Paris to Berlin.", 0.82, names=frozenset({"paris", "berlin"}))
     by = make_unit("c", "User moved to Rome.", hours=9)
     statement = Statement("User lives in Berlin", by, frozenset({"rome", "berlin"}), USER)
-    verdict = judge(statement, [first, second], SCALE, FACTS)
-    assert (verdict.outcome, ids(verdict)) == (Outcome.CLOSES, ["b"])
+    found = match(statement, [first, second], SCALE, FACTS)
+    assert (found.outcome, ids(found)) == (Outcome.CLOSES, ["b"])
 
 
 EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel costs; hiring."
@@ -178,8 +176,8 @@ EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Le
 )
 def test_a_part_taken_back_leaves_the_rest(text: str, statement: str, outcome: Outcome) -> None:
     """One recipient, one key point, one of several likings is an amendment; the whole thing is a closing."""
-    verdict = decide(statement, candidate("u", text, 0.85))
-    assert (verdict.outcome, ids(verdict)) == (outcome, ["u"])
+    found = decide(statement, candidate("u", text, 0.85))
+    assert (found.outcome, ids(found)) == (outcome, ["u"])
 
 
 def test_verbatim_needs_a_closer_match() -> None:
@@ -201,9 +199,9 @@ def test_nothing_mentioned_later_and_nothing_of_the_same_messages_is_meant() -> 
 def test_nobody_withdraws_what_they_cannot_see() -> None:
     """A memory tagged for one user is not closed by another user's words."""
     by = make_unit("by", tags=("alice",))
-    assert reaches(by, make_unit("open"))
-    assert reaches(by, make_unit("own", tags=("alice", "work")))
-    assert not reaches(by, make_unit("other", tags=("bob",)))
+    assert can_see(by, make_unit("open"))
+    assert can_see(by, make_unit("own", tags=("alice", "work")))
+    assert not can_see(by, make_unit("other", tags=("bob",)))
 
 
 def test_cosines_are_read_on_the_embedders_own_scale() -> None:

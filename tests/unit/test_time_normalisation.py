@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.time import Granule, Interval
+from hindsight_integrations.model.time import Granule, Interval, readable_time
+from hindsight_integrations.tempr.retain.embedding import embedding_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import iso_bounds
 from hindsight_integrations.tempr.retain.time_normalisation import (
-    embedding_text,
     occurrence,
     parse_moment,
-    readable_time,
 )
 
 MENTIONED = datetime(2023, 12, 1, 9, tzinfo=UTC)

@@ -25,7 +25,7 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.prepare import RetainTools
+from hindsight_integrations.tempr.retain.tools import RetainTools
 
 P = ParamSpec("P")
 R = TypeVar("R")

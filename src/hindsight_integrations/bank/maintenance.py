@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.unit_changes import stored_unit
-from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
+from hindsight_integrations.tempr.retain.embedding import embedding_text
 
 
 class AsyncMaintenance(BankVerbs):

@@ -15,8 +15,8 @@ from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, Validi
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
+from hindsight_integrations.tempr.retain.embedding import embedding_text
 from hindsight_integrations.tempr.retain.linking import links_of
-from hindsight_integrations.tempr.retain.time_normalisation import embedding_text
 
 RESTORED_BY_HAND = "restored"
 

@@ -30,7 +30,7 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
 )
-from hindsight_integrations.validation.retain_request import Source, retain_request
+from hindsight_integrations.validation.retain_request import retain_request
 
 BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
 
@@ -80,9 +80,9 @@ class WritingVerbs(BankVerbs):
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         tools = self._context.tools
-        about = Source(timestamp, thread, document_id, context, entities, tags, metadata or {}, append)
+        item = RetainItem(content, thread, timestamp, context, tags, metadata, facts, entities, document_id)
         bank = self._context.name
-        request = retain_request(content, about, facts, bank=bank, clock=tools.clock, zone=tools.zone)
+        request = retain_request(item, bank=bank, clock=tools.clock, zone=tools.zone, append=append)
         await tools.workers.write(self._context.claim_embedder)
         return await retain(request, self._context.retain_tools())
 
@@ -235,20 +235,9 @@ class WritingVerbs(BankVerbs):
         """An item as a request, or the error that makes it none."""
         if not isinstance(item, RetainItem):
             raise InvalidRequest("items", f"{type(item).__name__} is not a RetainItem", "Wrap it in one.")
-        about = Source(
-            item.timestamp,
-            item.thread,
-            item.document_id,
-            item.context,
-            item.entities,
-            item.tags,
-            item.metadata or {},
-        )
         bank, tools = self._context.name, self._context.tools
         try:
-            return retain_request(
-                item.content, about, item.facts, bank=bank, clock=tools.clock, zone=tools.zone
-            )
+            return retain_request(item, bank=bank, clock=tools.clock, zone=tools.zone)
         except HindsightError as error:
             return error
 

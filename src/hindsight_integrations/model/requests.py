@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -59,7 +59,7 @@ class RetainItem:
     Attributes:
         content: text, a Document, or the messages of a conversation.
         thread: the conversation.
-        timestamp: when it was said or written, for what carries no time of its own; now if None.
+        timestamp: when it was spoken or written, for what carries no time of its own; now if None.
         context: what it is, for extraction.
         tags: visibility tags.
         metadata: strings to keep with every memory.
@@ -72,9 +72,9 @@ class RetainItem:
     thread: str = ""
     timestamp: datetime | str | float | None = None
     context: str = ""
-    tags: Sequence[str] = ()
+    tags: Iterable[str] = ()
     metadata: Mapping[str, object] | None = None
-    facts: Sequence[ExtractedFact | Mapping[str, Any]] | None = None
+    facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None
     entities: Sequence[str] = ()
     document_id: str | None = None
 

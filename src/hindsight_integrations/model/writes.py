@@ -52,6 +52,10 @@ class EmbedderIdentity:
         return f"{self.name} ({self.dimension}-d{', ' + self.weights[:12] if self.weights else ''})"
 
 
+Place = tuple[str, str]
+"""A message by (thread, message id); a document as a whole by (its thread, "")."""
+
+
 @dataclass(frozen=True, slots=True)
 class MessageKey:
     """One retained message: (bank, thread, message id, content hash) is written once, ever (design section 5)."""
@@ -59,6 +63,11 @@ class MessageKey:
     thread: str
     message_id: str
     content_hash: str
+
+    @property
+    def place(self) -> Place:
+        """The message, in whatever wording."""
+        return self.thread, self.message_id
 
 
 @dataclass(frozen=True, slots=True)

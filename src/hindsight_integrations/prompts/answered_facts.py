@@ -42,12 +42,12 @@ class AnsweredFact:
 
     Attributes:
         fact: the fact, without the parts that could not be read; None if it is none.
-        said: the item as the model wrote it, shortened, for people.
+        excerpt: the item as the model wrote it, shortened, for people.
         problems: why it, or a part of it, was left out.
     """
 
     fact: ExtractedFact | None
-    said: str
+    excerpt: str
     problems: tuple[str, ...] = ()
 
     @classmethod
@@ -68,17 +68,17 @@ def read_fact(value: object, strict: core_schema.ValidatorFunctionWrapHandler) -
     """One item of the list, cleaned of characters that cannot be stored; never raises for what a model may write."""
     if isinstance(value, AnsweredFact):
         return value
-    said = clean_text(str(value)[:200])
+    excerpt = clean_text(str(value)[:200])
     cleaned = _cleaned(value)
     try:
-        return AnsweredFact(cast("ExtractedFact", strict(cleaned)), said)
+        return AnsweredFact(cast("ExtractedFact", strict(cleaned)), excerpt)
     except ValidationError as error:
         problems = _problems(error)
         reduced = _without(cleaned, [item["loc"] for item in error.errors(include_url=False)])
     try:
-        return AnsweredFact(cast("ExtractedFact", strict(reduced)), said, problems)
+        return AnsweredFact(cast("ExtractedFact", strict(reduced)), excerpt, problems)
     except ValidationError as error:
-        return AnsweredFact(None, said, _problems(error))
+        return AnsweredFact(None, excerpt, _problems(error))
 
 
 def _problems(error: ValidationError) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -13,7 +13,7 @@ from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.validation.limits import checked_metadata, checked_moment, checked_text
 
 SPEAKERS_BY_ROLE = {"human": "user", "ai": "assistant", "user": "user", "assistant": "assistant"}
@@ -23,20 +23,60 @@ Content = str | Document | Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """Checked input of one retain.
+class ConversationIntake:
+    """Checked messages of one retain.
 
     Attributes:
-        messages: with id and aware timestamp filled in, in order; empty for a document.
-        document: with id and aware timestamp filled in; None for a conversation.
-        keys: what makes each message (or the document) the same next time.
+        messages: in order, each with id and aware timestamp; no two have one id.
+        keys: what makes each of them the same next time, in the same order.
+        moments: when each was written.
         dropped: what was left out and why.
     """
 
     messages: tuple[Message, ...]
-    document: Document | None
     keys: tuple[MessageKey, ...]
+    moments: Mapping[Place, datetime]
     dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def mentioned_at(self) -> datetime:
+        """When the last of the messages was written."""
+        return max(self.moments.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentIntake:
+    """The checked document of one retain.
+
+    Attributes:
+        id: the caller's, or the text's own.
+        text: the new version, or what is to be added.
+        mentioned_at: when it was written (aware UTC).
+        keys: what makes it the same next time; one key.
+        metadata: the caller's strings.
+        append: the text is added to what is stored of the document.
+    """
+
+    id: str
+    text: str
+    mentioned_at: datetime
+    keys: tuple[MessageKey, ...]
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    append: bool = False
+
+    @property
+    def moments(self) -> Mapping[Place, datetime]:
+        """When it was written, under the place of the document as a whole."""
+        return {(document_thread(self.id), ""): self.mentioned_at}
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """Nothing: a document is taken in as a whole or refused."""
+        return ()
+
+
+Intake = ConversationIntake | DocumentIntake
+"""What one retain was given, checked. The places of `moments` are what no other retain may work on at the same time."""
 
 
 def content_hash(*parts: str) -> str:
@@ -89,7 +129,7 @@ def document_thread(document_id: str) -> str:
     return f"document/{document_id}"
 
 
-def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: bool) -> Intake:
+def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: bool) -> DocumentIntake:
     if append and document.id is None:
         raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
     text = checked_text(document.text, "text")
@@ -97,49 +137,53 @@ def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: b
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
     )
-    taken = Document(
-        text=text,
-        id=identity,
-        timestamp=as_utc(checked_moment(document.timestamp, "timestamp") or now, zone),
-        metadata=checked_metadata(document.metadata),
-    )
-    if append:  # the same words added again with another timestamp are said again
+    if append:  # the same words added again with another timestamp are another addition
         digest = content_hash(text, str(document.timestamp or ""))
     added = f"append:{digest}" if append else ""
-    return Intake((), taken, (MessageKey(document_thread(identity), added, digest),))
+    return DocumentIntake(
+        id=identity,
+        text=text,
+        mentioned_at=as_utc(checked_moment(document.timestamp, "timestamp") or now, zone),
+        keys=(MessageKey(document_thread(identity), added, digest),),
+        metadata=checked_metadata(document.metadata),
+        append=append,
+    )
 
 
-def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str) -> Intake:
+def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str) -> ConversationIntake:
     messages: dict[str, Message] = {}
+    moments: dict[Place, datetime] = {}
     dropped: list[Dropped] = []
     for position, item in enumerate(items):
         message = as_message(item)
         if message is None or not clean_text(message.text):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
-        filled = _filled(message, position, now=now, zone=zone)
-        known = messages.setdefault(filled.id or "", filled)
+        identity, moment, filled = _filled(message, position, now=now, zone=zone)
+        known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
-                "messages", f"id {filled.id!r} stands for two different messages", "Give each its own id."
+                "messages", f"id {identity!r} stands for two different messages", "Give each its own id."
             )
+        moments.setdefault((thread, identity), moment)
     if not messages:
         raise InvalidRequest(
             "messages", "there is nothing to retain in them", "Pass at least one message with text."
         )
-    taken = tuple(messages.values())
-    keys = tuple(MessageKey(thread, m.id or "", content_hash(m.speaker, m.text)) for m in taken)
-    return Intake(taken, None, keys, tuple(dropped))
+    keys = (MessageKey(thread, name, content_hash(m.speaker, m.text)) for name, m in messages.items())
+    return ConversationIntake(tuple(messages.values()), tuple(keys), moments, tuple(dropped))
 
 
-def _filled(message: Message, position: int, *, now: datetime, zone: tzinfo) -> Message:
+def _filled(message: Message, position: int, *, now: datetime, zone: tzinfo) -> tuple[str, datetime, Message]:
+    """A message's id, its time, and the message with both of them."""
     text = checked_text(message.text, f"message {position}")
     speaker = clean_text(message.speaker) or "user"
     given = checked_moment(message.timestamp, f"timestamp of message {position}")
     stamp = as_utc(given, zone) if given else now
     # Without an id, position, time and content make one: the same list retained again is the same messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
-    return Message(text, speaker, stamp, message.id or derived)
+    identity = message.id or derived
+    return identity, stamp, Message(text, speaker, stamp, identity)
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in

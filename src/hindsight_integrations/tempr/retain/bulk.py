@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from hindsight_integrations.errors import EngineClosed, HindsightError
 from hindsight_integrations.model.bulk import ItemOutcome
 from hindsight_integrations.tempr.retain.pipeline import nothing_new, retain, store
-from hindsight_integrations.tempr.retain.prepare import Prepared, RetainTools, prepare
+from hindsight_integrations.tempr.retain.prepare import prepare
+from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 Given = RetainRequest | HindsightError
@@ -63,31 +65,31 @@ async def _retain_batch(batch: Sequence[Given], tools: RetainTools, concurrent: 
     async with tools.in_flight.alone(slots):
         gate = asyncio.Semaphore(concurrent)
         read = await asyncio.gather(*(_read(item, tools, gate) for item in batch))
-        prepared = [item for item in read if isinstance(item, Prepared)]
+        proposals = [item for item in read if isinstance(item, Proposal)]
         try:
-            results = iter(await store(prepared, tools) if prepared else [])
+            results = iter(await store(proposals, tools) if proposals else [])
         except HindsightError as error:
-            if len(prepared) == 1:
-                return [ItemOutcome(None, error) if isinstance(item, Prepared) else item for item in read]
+            if len(proposals) == 1:
+                return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
         else:
-            return [ItemOutcome(next(results)) if isinstance(item, Prepared) else item for item in read]
+            return [ItemOutcome(next(results)) if isinstance(item, Proposal) else item for item in read]
     return [  # something in the batch cannot be stored: find out what, one by one
-        await _alone(given, tools) if isinstance(item, Prepared) else item
+        await _alone(given, tools) if isinstance(item, Proposal) else item
         for given, item in zip(batch, read, strict=True)
     ]
 
 
-async def _read(item: Given, tools: RetainTools, gate: asyncio.Semaphore) -> Prepared | ItemOutcome:
+async def _read(item: Given, tools: RetainTools, gate: asyncio.Semaphore) -> Proposal | ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:
         async with gate:
-            prepared = await prepare(item, tools)
+            proposal = await prepare(item, tools)
     except EngineClosed:
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)
-    return prepared or ItemOutcome(nothing_new(item, tools.projector.view().revision))
+    return proposal or ItemOutcome(nothing_new(item, tools.projector.view().revision))
 
 
 async def _alone(item: Given, tools: RetainTools) -> ItemOutcome:

@@ -1,14 +1,13 @@
-"""Documents retained again: which passages are known, which are new, which are gone (design section 5). Pure."""
+"""Documents retained again: which passages are known, which are new, which were removed (decision 030). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hindsight_integrations.model.requests import Document
-from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite
 from hindsight_integrations.ports.ledger import StoredDocument
-from hindsight_integrations.validation.intake import content_hash
+from hindsight_integrations.validation.intake import DocumentIntake, content_hash
 
 Cut = Callable[[str], Sequence[str]]
 """Cuts a text into passages that concatenate to it."""
@@ -19,27 +18,37 @@ class DocumentPlan:
     """What retaining a document would change.
 
     Attributes:
-        document: with its whole text, what was there before `append` included.
+        write: the document's row; its hash is of the whole text, what was there before `append` included.
         basis: content hash of the stored version this was planned on; None if there was none.
         fresh: passages to extract, with ordinals of their own.
         moved: known passages that stand elsewhere now.
-        gone: passages that are no longer part of it.
+        removed: passages that are no longer part of it.
     """
 
-    document: Document
+    write: DocumentWrite
     basis: str | None
     fresh: tuple[ChunkWrite, ...]
     moved: tuple[ChunkWrite, ...] = ()
-    gone: tuple[ChunkWrite, ...] = ()
+    removed: tuple[ChunkWrite, ...] = ()
 
     @property
     def chunks(self) -> tuple[ChunkWrite, ...]:
         """All rows that change."""
-        return (*self.fresh, *self.moved, *self.gone)
+        return (*self.fresh, *self.moved, *self.removed)
+
+    @property
+    def unread(self) -> tuple[ChunkWrite, ...]:
+        """The passages with anything to extract."""
+        return tuple(chunk for chunk in self.fresh if chunk.text.strip())
 
 
 def plan_document(
-    document: Document, stored: StoredDocument | None, cut: Cut, *, append: bool = False, anew: bool = False
+    document: DocumentIntake,
+    stored: StoredDocument | None,
+    cut: Cut | None,
+    *,
+    context: str = "",
+    tags: tuple[str, ...] = (),
 ) -> DocumentPlan:
     """Compare a document with what is stored of it.
 
@@ -47,31 +56,46 @@ def plan_document(
     top does not shift every border below it.
 
     Args:
-        document: with id; its text is the new version, or what is to be added.
+        document: its new version, or what is to be appended.
         stored: the version in the ledger.
-        cut: makes passages.
-        append: the text comes after what is stored.
-        anew: stored passages are not looked for.
+        cut: makes passages; None for facts somebody else extracted, which are not told apart by passage.
+        context: about the source, for the document's row.
+        tags: visibility tags, for the same.
     """
-    identity = document.id or ""
     known = stored.chunks if stored else ()
-    text = _appended(stored, document.text) if append and stored else document.text
-    places = {} if anew else _places(text, known)
-    pieces = _pieces(text, places, cut)
+    text = _appended(stored, document.text) if document.append and stored else document.text
+    places = {} if cut is None and not document.append else _places(text, known)
+    pieces = _pieces(text, places, cut or _whole)
     ordinal = stored.next_ordinal if stored else 0
     fresh: list[ChunkWrite] = []
     moved: list[ChunkWrite] = []
     for position, piece in enumerate(pieces):
         if isinstance(piece, str):
             fresh.append(
-                ChunkWrite(identity, ordinal + len(fresh), piece, content_hash(piece), position=position)
+                ChunkWrite(document.id, ordinal + len(fresh), piece, content_hash(piece), position=position)
             )
         elif piece.position != position:
             moved.append(replace(piece, position=position))
     kept = {chunk.ordinal for chunk in places.values()}
-    gone = tuple(replace(chunk, position=NOWHERE) for chunk in known if chunk.ordinal not in kept)
-    basis = stored.content_hash if stored else None
-    return DocumentPlan(replace(document, text=text), basis, tuple(fresh), tuple(moved), gone)
+    write = DocumentWrite(
+        id=document.id,
+        content_hash=content_hash(text),
+        context=context,
+        mentioned_at=document.mentioned_at,
+        metadata=document.metadata,
+        tags=tags,
+    )
+    return DocumentPlan(
+        write=write,
+        basis=stored.content_hash if stored else None,
+        fresh=tuple(fresh),
+        moved=tuple(moved),
+        removed=tuple(replace(chunk, position=NOWHERE) for chunk in known if chunk.ordinal not in kept),
+    )
+
+
+def _whole(text: str) -> Sequence[str]:
+    return [text]
 
 
 def _appended(stored: StoredDocument, text: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import MAXYEAR, datetime, tzinfo
+from datetime import MAXYEAR, datetime
+from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact
@@ -16,6 +17,7 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.units import MemoryUnit, Record
+from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 
 NAMESPACE = uuid.UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
@@ -40,12 +42,14 @@ class Draft:
         mentions: entities as extraction wrote them.
         causes: causal claims, by position in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
+        guessed: whether these were guessed from cue words; else a model, or the caller, stated them.
     """
 
     unit: MemoryUnit
     mentions: tuple[EntityMention, ...] = ()
     causes: tuple[CausalClaim, ...] = ()
     invalidates: tuple[str, ...] = ()
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +58,19 @@ class Origin:
 
     Attributes:
         bank: the bank's name.
-        zone: the bank's time zone.
-        moments: mention time of each message id.
+        zone: IANA name of the bank's time zone.
         mentioned_at: mention time of facts without a known source.
-        ordinals: ordinal of each chunk of the extraction within its document; empty means 0, 1, 2 ...
-        messages: the messages by id, to see which units are one of them word for word.
+        moments: mention time of each message id; empty for a document.
+        thread: the conversation.
+        document_id: the document, None for a conversation.
+        context: about the source.
+        tags: visibility tags.
+        metadata: the caller's strings.
+        entities: what the caller says every unit mentions.
     """
 
     bank: str
-    zone: tzinfo
+    zone: str
     mentioned_at: datetime
     moments: Mapping[str, datetime] = field(default_factory=dict)
     thread: str = ""
@@ -71,8 +79,6 @@ class Origin:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
-    ordinals: tuple[int, ...] = ()
-    messages: Mapping[str, Message] = field(default_factory=dict)
 
 
 def normalised_text(text: str) -> str:
@@ -81,29 +87,39 @@ def normalised_text(text: str) -> str:
 
 
 def unit_text(fact: ExtractedFact) -> str:
-    """The narrative text of a fact: what, when and why. Who and where are already told in `what` (paper A.1)."""
+    """The narrative text of a fact: what, when and why. `what` covers who and where already (paper A.1)."""
     parts = [fact.what, f"When: {fact.when}" if fact.when else "", fact.why]
     return " | ".join(part for part in parts if part)
 
 
 def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
-    """The id that makes the same retain twice the same rows (design section 4)."""
+    """The id that makes the same retain twice the same rows: uuid5 of bank, place, ordinal and normalised text."""
     place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
     return str(uuid.uuid5(NAMESPACE, "\x1e".join((origin.bank, place, str(ordinal), normalised_text(text)))))
 
 
 def draft_facts(
-    chunks: Iterable[Sequence[ExtractedFact]], origin: Origin
+    extraction: Extraction,
+    origin: Origin,
+    *,
+    ordinals: Sequence[int] = (),
+    messages: Mapping[str, Message] | None = None,
 ) -> tuple[list[Draft], list[Dropped]]:
     """Facts, chunk by chunk, as drafts in order; what cannot become a unit is dropped with its reason.
 
     Causal indexes count within a chunk, as the extraction that wrote them did.
+
+    Args:
+        extraction: the facts.
+        origin: where they come from.
+        ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
+        messages: by id, to see which facts are one of them word for word.
     """
     drafts: list[Draft] = []
     dropped: list[Dropped] = []
     seen: dict[tuple[str, ...], int] = {}
-    for place, facts in enumerate(chunks):
-        number = origin.ordinals[place] if origin.ordinals else place
+    for place, facts in enumerate(extraction.chunks):
+        number = ordinals[place] if ordinals else place
         kept: dict[int, int] = {}
         for index, fact in enumerate(facts):
             problem = _problem(fact, origin)
@@ -111,20 +127,21 @@ def draft_facts(
                 dropped.append(Dropped(fact.what[:200], problem))
                 continue
             kept[index] = len(drafts)
-            drafts.append(_draft(fact, origin, chunk=number, seen=seen))
+            draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
+            drafts.append(replace(draft, guessed=True) if extraction.guessed else draft)
         _connect(drafts, facts, kept)
     return in_order(drafts), dropped
 
 
 def in_order(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts, mention times that tie set apart by a microsecond each, so that facts told together keep their order."""
+    """The drafts, mention times that tie set apart by a microsecond each, so that facts of one message keep their order."""
     met: Counter[datetime] = Counter()
     ordered = []
     for draft in drafts:
-        said = draft.unit.mentioned_at
-        apart = said + met[said] * MICROSECOND if said.year < MAXYEAR else said
+        moment = draft.unit.mentioned_at
+        apart = moment + met[moment] * MICROSECOND if moment.year < MAXYEAR else moment
         ordered.append(replace(draft, unit=replace(draft.unit, mentioned_at=apart)))
-        met[said] += 1
+        met[moment] += 1
     return ordered
 
 
@@ -136,7 +153,14 @@ def _problem(fact: ExtractedFact, origin: Origin) -> str:
     return ""
 
 
-def _draft(fact: ExtractedFact, origin: Origin, *, chunk: int, seen: dict[tuple[str, ...], int]) -> Draft:
+def _draft(
+    fact: ExtractedFact,
+    origin: Origin,
+    *,
+    chunk: int,
+    seen: dict[tuple[str, ...], int],
+    messages: Mapping[str, Message],
+) -> Draft:
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
@@ -147,7 +171,7 @@ def _draft(fact: ExtractedFact, origin: Origin, *, chunk: int, seen: dict[tuple[
         text=text,
         fact_type=fact.fact_type,
         mentioned_at=max((origin.moments[source] for source in sources), default=origin.mentioned_at),
-        occurred=occurrence(fact.occurred_start, fact.occurred_end, origin.zone),
+        occurred=occurrence(fact.occurred_start, fact.occurred_end, ZoneInfo(origin.zone)),
         context=origin.context,
         metadata=origin.metadata,
         tags=origin.tags,
@@ -155,7 +179,7 @@ def _draft(fact: ExtractedFact, origin: Origin, *, chunk: int, seen: dict[tuple[
         chunk=chunk,
         thread=origin.thread,
         sources=sources,
-        speaker=_speaker(text, sources, origin.messages),
+        speaker=_speaker(text, sources, messages),
         record=_record(fact),
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
@@ -163,10 +187,11 @@ def _draft(fact: ExtractedFact, origin: Origin, *, chunk: int, seen: dict[tuple[
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:
-    """Who said it, where the text is one message word for word."""
+    """Whose message it is, where the text is one message word for word."""
     message = messages.get(sources[0]) if len(sources) == 1 else None
-    said = message is not None and normalised_text(text) == normalised_text(message.spoken)
-    return message.speaker if message is not None and said else ""
+    if message is None or normalised_text(text) != normalised_text(message.spoken):
+        return ""
+    return message.speaker
 
 
 def _record(fact: ExtractedFact) -> Record | None:
@@ -184,19 +209,3 @@ def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[
         )
         if claims:
             drafts[position] = replace(drafts[position], causes=claims)
-
-
-def joined(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
-    """Several lists of drafts as one; causal claims point at the same drafts as before."""
-    together: list[Draft] = []
-    for drafts in lists:
-        shift = len(together)
-        for draft in drafts:
-            causes = tuple(replace(claim, target=claim.target + shift) for claim in draft.causes)
-            together.append(replace(draft, causes=causes))
-    return together
-
-
-def with_tokens(drafts: Sequence[Draft], tokens: Sequence[int]) -> list[Draft]:
-    """The drafts with what each text costs (paper eq. 8)."""
-    return [replace(d, unit=replace(d.unit, tokens=count)) for d, count in zip(drafts, tokens, strict=True)]

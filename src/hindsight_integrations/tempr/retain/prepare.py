@@ -1,141 +1,185 @@
-"""What a retain is given, and its first half: intake, extraction, drafts. Nothing is written here."""
+"""The first half of a retain: what the bank does not know yet is extracted and drafted. Nothing is written here."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from functools import partial
+from dataclasses import replace
 
-from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.model.names import normalise_name
-from hindsight_integrations.model.results import Dropped
-from hindsight_integrations.model.writes import DocumentWrite
-from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.search.bank_view import BankView, Projector
-from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts
-from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
+from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor, passages
-from hindsight_integrations.tempr.retain.planning import Reading, read_conversation, read_document
-from hindsight_integrations.tempr.retain.waiting import WaitingTask, waiting_tasks
+from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
+from hindsight_integrations.tempr.retain.tasks.payload import waiting_tasks
+from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.names import possible_names
+from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 
-@dataclass(frozen=True, slots=True)
-class RetainTools:
-    """What retain needs of the engine."""
+async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None:
+    """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing.
 
-    projector: Projector
-    embedder: Embedder
-    tokens: TokenCounter
-    llm: LLMExtractor | None
-    workers: Workers
-    clock: Clock
-    in_flight: InFlight = field(default_factory=InFlight)
-    time_languages: Sequence[str] = ("en",)
+    Raises:
+        ModelError: the model was unavailable, and that is not to be queued.
+    """
+    if isinstance(request.intake, DocumentIntake):
+        return await _prepare_document(request, request.intake, tools)
+    return await _prepare_conversation(request, request.intake, tools)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A retain read and drafted, before vectors and before anything of the bank is decided."""
-
-    request: RetainRequest
-    reading: Reading
-    extraction: Extraction
-    drafts: Sequence[Draft]
-    dropped: tuple[Dropped, ...]
-    revision: int
-    waiting: tuple[WaitingTask, ...] = ()
-
-
-async def prepare(request: RetainRequest, tools: RetainTools) -> Prepared | None:
-    """Read what the bank does not know yet and draft its units; None where it knows everything. Writes nothing."""
+async def _prepare_conversation(
+    request: RetainRequest, intake: ConversationIntake, tools: RetainTools
+) -> Proposal | None:
     view = tools.projector.view()
-    reading = await tools.workers.read(_reading, request, view, tools)
-    if reading.nothing_new:
+    known, fresh, before = await tools.workers.read(_unread, intake, view)
+    if len(known) == len(intake.keys):
         return None
-    extraction = await _extract(request, reading, tools)
-    origin = _origin(request, reading.ordinals)
-    drafts, dropped = draft_facts(extraction.chunks, origin)
-    said = {k: m.speaker for k, m in zip(request.intake.keys, request.intake.messages, strict=False)}
-    waiting = waiting_tasks(extraction.waiting, origin, said, now=tools.clock.now())
-    left_out = (*extraction.dropped, *dropped)
-    return Prepared(request, reading, extraction, drafts, left_out, view.revision, waiting)
-
-
-def _reading(request: RetainRequest, view: BankView, tools: RetainTools) -> Reading:
-    if request.intake.document is None:
-        return read_conversation(request.intake, view)
-    cut = tools.llm.cut if tools.llm else passages
-    return read_document(
-        request.intake,
-        view,
-        cut if request.facts is None else None,
-        partial(_document, request),
-        append=request.append,
+    extraction = await _extract_messages(request, fresh, before, tools)
+    origin = replace(
+        _origin(request), moments={message: moment for (_, message), moment in intake.moments.items()}
+    )
+    messages = dict(zip(intake.keys, intake.messages, strict=True))
+    by_id = {key.message_id: message for key, message in messages.items()}
+    drafts, dropped = draft_facts(extraction, origin, messages=by_id)
+    speakers = {key: message.speaker for key, message in messages.items()}
+    return Proposal(
+        drafts=drafts,
+        keys=intake.keys,
+        speakers=frozenset(speakers.values()),
+        moments=intake.moments,
+        waiting=waiting_tasks(extraction.waiting, origin, speakers, now=tools.clock.now()),
+        revision=view.revision,
+        skipped=len(known),
+        dropped=(*intake.dropped, *extraction.dropped, *dropped),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
     )
 
 
-async def _extract(request: RetainRequest, reading: Reading, tools: RetainTools) -> Extraction:
-    if request.facts is not None:
-        return Extraction((request.facts,))
-    if tools.llm is None:
-        return await tools.workers.read(_verbatim, request, reading, tools)
-    if reading.change is not None:
-        whole = reading.change.plan.document
-        return await tools.llm.extract_document(whole, pieces=reading.pieces, context=request.context)
-    return await tools.llm.extract(reading.fresh, before=reading.before, context=request.context)
-
-
-def _verbatim(request: RetainRequest, reading: Reading, tools: RetainTools) -> Extraction:
-    """Every message or passage as it stands, with the names the bank already knows found in any case."""
-    document, pieces, fresh = request.intake.document, reading.pieces, reading.fresh
+async def _prepare_document(
+    request: RetainRequest, intake: DocumentIntake, tools: RetainTools
+) -> Proposal | None:
     view = tools.projector.view()
-    texts = list(pieces) if document else [message.text for message in fresh]
-    said = {normalise_name(name) for text in texts for name in possible_names(text)} - {""}
-    aliases = [entity.name for entity in view.ledger.entities_named(view.bank, sorted(said)).values()]
-    extractor = VerbatimExtractor(tools.time_languages)
-    if document is not None:
-        facts = extractor.extract_passages(
-            pieces, timestamp=document.timestamp, zone=request.zone, aliases=aliases
-        )
-        return Extraction(tuple((fact,) for fact in facts))
-    return Extraction((tuple(extractor.extract(fresh, zone=request.zone, aliases=aliases)),))
+    plan = await tools.workers.read(_planned, request, intake, view, tools.llm)
+    if plan is None:
+        return None
+    extraction = await _extract_passages(request, intake, plan, tools)
+    origin = replace(
+        _origin(request), document_id=intake.id, metadata={**intake.metadata, **request.metadata}
+    )
+    ordinals = [chunk.ordinal for chunk in plan.unread]
+    drafts, dropped = draft_facts(extraction, origin, ordinals=ordinals)
+    version = MessageKey(document_thread(intake.id), "", plan.write.content_hash)
+    return Proposal(
+        drafts=drafts,
+        keys=tuple(dict.fromkeys((*intake.keys, version))),
+        moments=intake.moments,
+        documents=(plan,),
+        waiting=waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals, now=tools.clock.now()),
+        revision=view.revision,
+        dropped=(*extraction.dropped, *dropped),
+        tokens_in=extraction.tokens_in,
+        tokens_out=extraction.tokens_out,
+    )
 
 
-def _origin(request: RetainRequest, ordinals: tuple[int, ...]) -> Origin:
-    document = request.intake.document
+def _origin(request: RetainRequest) -> Origin:
+    """What conversations and documents share of it."""
     return Origin(
         bank=request.bank,
-        zone=request.zone,
-        mentioned_at=(document.timestamp if document else None) or _latest(request),
-        moments={m.id or "": m.timestamp or request.now for m in request.intake.messages},
+        zone=str(request.zone),
+        mentioned_at=request.intake.mentioned_at,
         thread=request.thread,
-        document_id=document.id if document else None,
         context=request.context,
         tags=request.tags,
-        metadata={**(document.metadata if document else {}), **(request.metadata or {})},
+        metadata=request.metadata,
         entities=request.entities,
-        ordinals=ordinals,
-        messages={m.id or "": m for m in request.intake.messages},
     )
 
 
-def _latest(request: RetainRequest) -> datetime:
-    return max((m.timestamp for m in request.intake.messages if m.timestamp), default=request.now)
+def _unread(
+    intake: ConversationIntake, view: BankView
+) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
+    """Keys the bank knows, the messages to read, and those that only give context.
+
+    Messages not known in this wording are read, and with an edited one those that share a fact with it.
+    """
+    known = view.ledger.known_messages(view.bank, intake.keys)
+    edited = [key.place for key in intake.keys if key not in known]
+    shared = (
+        sharing_units(units_of(view.ledger, view.bank, edited), edited) if known and edited else frozenset()
+    )
+    fresh: list[Message] = []
+    before: list[Message] = []
+    for key, message in zip(intake.keys, intake.messages, strict=True):
+        (fresh if key not in known or key.place in shared else before).append(message)
+    return known, fresh, before
 
 
-def _document(request: RetainRequest, digest: str) -> DocumentWrite:
-    document = request.intake.document
-    return DocumentWrite(
-        id=(document.id if document else None) or "",
-        content_hash=digest,
+def _planned(
+    request: RetainRequest, intake: DocumentIntake, view: BankView, llm: LLMExtractor | None
+) -> DocumentPlan | None:
+    """What changes of the document; None where this very version is known."""
+    if view.ledger.known_messages(view.bank, intake.keys):
+        return None
+    stored = view.ledger.document(view.bank, intake.id)
+    cut = llm.cut if llm else passages
+    return plan_document(
+        intake,
+        stored,
+        cut if request.facts is None else None,
         context=request.context,
-        mentioned_at=(document.timestamp if document else None) or request.now,
-        metadata=document.metadata if document else {},
         tags=request.tags,
     )
+
+
+async def _extract_messages(
+    request: RetainRequest, fresh: Sequence[Message], before: Sequence[Message], tools: RetainTools
+) -> Extraction:
+    if request.facts is not None:
+        return Extraction((request.facts,))
+    if tools.llm is not None:
+        return await tools.llm.extract(fresh, before=before, context=request.context)
+
+    def verbatim() -> Extraction:
+        aliases = _known_names([message.text for message in fresh], tools.projector.view())
+        extractor = VerbatimExtractor(tools.time_languages)
+        facts = extractor.extract(fresh, zone=request.zone, aliases=aliases)
+        return Extraction((tuple(facts),), guessed=True)
+
+    return await tools.workers.read(verbatim)
+
+
+async def _extract_passages(
+    request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
+) -> Extraction:
+    if request.facts is not None:
+        return Extraction((request.facts,))
+    pieces = [chunk.text for chunk in plan.unread]
+    if tools.llm is not None:
+        return await tools.llm.extract_passages(
+            pieces, timestamp=intake.mentioned_at, context=request.context
+        )
+
+    def verbatim() -> Extraction:
+        aliases = _known_names(pieces, tools.projector.view())
+        extractor = VerbatimExtractor(tools.time_languages)
+        facts = extractor.extract_passages(
+            pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
+        )
+        return Extraction(tuple((fact,) for fact in facts), guessed=True)
+
+    return await tools.workers.read(verbatim)
+
+
+def _known_names(texts: Sequence[str], view: BankView) -> list[str]:
+    """Names of the bank's entities that may stand in the texts, in any case."""
+    possible = {normalise_name(name) for text in texts for name in possible_names(text)} - {""}
+    return [entity.name for entity in view.ledger.entities_named(view.bank, sorted(possible)).values()]

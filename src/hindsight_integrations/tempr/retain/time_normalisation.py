@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, tzinfo
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after, readable_time
+from hindsight_integrations.model.time import Granule, Interval, as_utc, granule_after
 
 _ISO = re.compile(
     r"^\s*(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?)?)?\s*$"
@@ -41,7 +41,7 @@ def _offset(text: str | None) -> tzinfo | None:
 def occurrence(start: str | None, end: str | None, zone: tzinfo) -> Interval | None:
     """The half-open interval from the start of `start` to the end of the granule of `end`.
 
-    A null end is the start's granule, never "until now" (design section 6). An end that cannot be read, or lies before
+    A null end is the start's granule, never "until now". An end that cannot be read, or lies before
     the start, is treated as null. None if the start cannot be read.
 
     Args:
@@ -70,8 +70,3 @@ def _after(moment: tuple[datetime, Granule], zone: tzinfo) -> datetime:
         return as_utc(granule_after(start, granule), zone)
     except (OverflowError, ValueError):
         return datetime.max.replace(tzinfo=UTC)
-
-
-def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
-    """What is embedded: the text with a readable time, which the stored text does not carry (earlier paper 2.3.2)."""
-    return f"{text} ({readable_time(occurred, mentioned_at)})"

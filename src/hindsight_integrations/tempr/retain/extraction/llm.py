@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import datetime
 
 from hindsight_integrations.config import OnModelFailure
-from hindsight_integrations.errors import MalformedOutput, ModelError, ModelRefused, ModelUnavailable
+from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.requests import Document, Message
-from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.extract_facts import (
@@ -21,57 +21,15 @@ from hindsight_integrations.prompts.extract_facts import (
 )
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.extraction.repair import complete_with_repair
+from hindsight_integrations.tempr.retain.extraction.result import (
+    Extraction,
+    Waiting,
+    joined,
+    without_sources,
+)
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 
 CONTEXT_MESSAGES = 4  # turns before a chunk that go along so that pronouns resolve
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A passage without usable facts, to be tried again later.
-
-    Attributes:
-        chunk: its ordinal.
-        passage: what was to be extracted.
-        kind: parked (the model answered unusably) or queued (it did not answer).
-        reason: why, for people.
-    """
-
-    chunk: int
-    passage: Passage
-    kind: TaskKind
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """Facts chunk by chunk, and what they cost.
-
-    Attributes:
-        chunks: facts of each chunk, in order; none for one that waits.
-        tokens_in: prompt tokens reported by the model, repairs included.
-        tokens_out: completion tokens reported by the model, repairs included.
-        dropped: what the model wrote that is no memory, and why.
-        waiting: passages to be tried again.
-    """
-
-    chunks: tuple[tuple[ExtractedFact, ...], ...]
-    tokens_in: int = 0
-    tokens_out: int = 0
-    dropped: tuple[Dropped, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What became of one passage."""
-
-    facts: tuple[ExtractedFact, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-    failed: TaskKind | None = None
-    reason: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
 
 
 class LLMExtractor:
@@ -120,12 +78,16 @@ class LLMExtractor:
         """The passages of a text; they concatenate to it."""
         return chunk_text(text, self._limit)
 
-    async def extract_document(
-        self, document: Document, *, pieces: Sequence[str], context: str = ""
+    async def extract_passages(
+        self, pieces: Sequence[str], *, timestamp: datetime, context: str = ""
     ) -> Extraction:
-        """Facts of some passages of a document, in order. They have no message sources."""
-        turns = [Message(piece, "text", document.timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
-        return without_sources(await self._ask([Passage((turn,), (), context) for turn in turns]))
+        """Facts of passages of a document written at `timestamp`, in order. They have no message sources.
+
+        Raises:
+            ModelError: as `extract`.
+        """
+        parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
+        return without_sources(await self._ask([Passage((part,), (), context) for part in parts]))
 
     async def extract_again(self, passage: Passage) -> Extraction:
         """Facts of one passage that waited.
@@ -133,23 +95,23 @@ class LLMExtractor:
         Raises:
             ModelError: the model is unavailable, or its answer is malformed still; its task is there already.
         """
-        outcome = await self._outcome(passage)
-        if outcome.failed:
+        extraction = await self._facts(passage)
+        for waiting in extraction.waiting:
             raise MalformedOutput(
                 self._model.name,
                 "",
-                outcome.reason,
-                tokens_in=outcome.tokens_in,
-                tokens_out=outcome.tokens_out,
+                waiting.reason,
+                tokens_in=extraction.tokens_in,
+                tokens_out=extraction.tokens_out,
             )
-        return _gathered([passage], [outcome])
+        return extraction
 
     async def _ask(self, passages: Sequence[Passage]) -> Extraction:
         gate = asyncio.Semaphore(self._concurrent)
 
-        async def ask(passage: Passage) -> _Outcome:
+        async def ask(passage: Passage) -> Extraction:
             async with gate:
-                return await self._outcome_or_queued(passage)
+                return await self._facts_or_queued(passage)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -158,50 +120,25 @@ class LLMExtractor:
             ExceptionGroup
         ) as failures:  # the first failure stops the others; callers know ModelError, not groups
             raise failures.exceptions[0] from None
-        return _gathered(passages, [task.result() for task in tasks])
+        return joined([task.result() for task in tasks])
 
-    async def _outcome_or_queued(self, passage: Passage) -> _Outcome:
+    async def _facts_or_queued(self, passage: Passage) -> Extraction:
         try:
-            return await self._outcome(passage)
+            return await self._facts(passage)
         except (ModelUnavailable, ModelRefused) as error:
             if self._on_failure is OnModelFailure.RAISE:
                 raise
-            return _Outcome(failed=TaskKind.EXTRACT_QUEUED, reason=_told(error))
+            reason = f"{type(error).__name__}: {error}"
+            return Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
 
-    async def _outcome(self, passage: Passage) -> _Outcome:
+    async def _facts(self, passage: Passage) -> Extraction:
         answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
-        spent = _Outcome(tokens_in=answered.tokens_in, tokens_out=answered.tokens_out)
+        spent = Extraction(((),), answered.tokens_in, answered.tokens_out)
         if answered.output is None:
             reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
-            return replace(spent, failed=TaskKind.EXTRACT_PARKED, reason=reason)
-        screened = screen(answered.output.facts)
-        return replace(spent, facts=_with_sources(screened.facts, passage), dropped=screened.dropped)
-
-
-def _told(error: ModelError) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _gathered(passages: Sequence[Passage], outcomes: Sequence[_Outcome]) -> Extraction:
-    return Extraction(
-        chunks=tuple(outcome.facts for outcome in outcomes),
-        tokens_in=sum(outcome.tokens_in for outcome in outcomes),
-        tokens_out=sum(outcome.tokens_out for outcome in outcomes),
-        dropped=tuple(item for outcome in outcomes for item in outcome.dropped),
-        waiting=tuple(
-            Waiting(number, passage, outcome.failed, outcome.reason)
-            for number, (passage, outcome) in enumerate(zip(passages, outcomes, strict=True))
-            if outcome.failed
-        ),
-    )
-
-
-def without_sources(extraction: Extraction) -> Extraction:
-    """The same for a document, whose passages are no messages."""
-    bare = tuple(
-        tuple(fact.model_copy(update={"sources": []}) for fact in chunk) for chunk in extraction.chunks
-    )
-    return replace(extraction, chunks=bare)
+            return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
+        facts, dropped = screen(answered.output.facts)
+        return replace(spent, chunks=(_with_sources(facts, passage),), dropped=dropped)
 
 
 def _with_sources(facts: Sequence[ExtractedFact], passage: Passage) -> tuple[ExtractedFact, ...]:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.prompts.answered_facts import AnsweredFact
 
-LONGEST_FACT = 8000  # characters; a passage has about 3,000 [design section 6, chunk size]
+LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
 LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
 MOST_FACTS = 100  # of one passage, at 2 to 5 an exchange [paper 4.1.2]: one for every 30 characters
 MOST_ENTITIES = 50  # of one fact
-SAID_CHARACTERS = 200  # of what was dropped, shown in the result
+EXCERPT_CHARACTERS = 200  # of what was dropped, shown in the result
 
 LOOP_WINDOW = 200  # characters below which repetition proves nothing
 LOOP_TAIL = 1000  # a loop often begins after a sound start
 GRAM = 8  # characters compared
-LEAST_VARIETY = 0.1  # distinct share of grams; prose has over 0.9, a numbered list of like items 0.2, a phrase said 12 times 0.08
+LEAST_VARIETY = 0.1  # distinct share of grams; prose has over 0.9, a numbered list of like items 0.2, a phrase 12 times over 0.08
 
 _ASIDE = ("when", "where", "who", "why")
-
-
-@dataclass(frozen=True, slots=True)
-class Screened:
-    """Facts to keep, and what was left out with its reason."""
-
-    facts: tuple[ExtractedFact, ...]
-    dropped: tuple[Dropped, ...]
 
 
 def variety(text: str) -> float:
@@ -40,7 +31,7 @@ def variety(text: str) -> float:
 
 
 def repeats_endlessly(text: str) -> bool:
-    """Whether the text, or its end, says one thing over and over, as a model in a loop does."""
+    """Whether the text, or its end, repeats one thing over and over, as a model in a loop does."""
     if len(text) < LOOP_WINDOW:
         return False
     return min(variety(text), variety(text[-LOOP_TAIL:])) < LEAST_VARIETY
@@ -53,22 +44,24 @@ def problem_of(text: str) -> str:
     return "it repeats itself endlessly" if repeats_endlessly(text) else ""
 
 
-def screen(answered: Sequence[AnsweredFact]) -> Screened:
-    """The facts worth keeping; causal targets count in what is kept."""
+def screen(
+    answered: Sequence[AnsweredFact],
+) -> tuple[tuple[ExtractedFact, ...], tuple[Dropped, ...]]:
+    """The facts worth keeping, causal targets counted in what is kept, and what was left out with its reason."""
     kept: dict[int, ExtractedFact] = {}
     dropped: list[Dropped] = []
     for index, item in enumerate(answered):
-        dropped.extend(Dropped(item.said, problem) for problem in item.problems)
+        dropped.extend(Dropped(item.excerpt, problem) for problem in item.problems)
         if item.fact is None:
             continue
         refused = _refusal(item.fact, kept)
         if refused:
-            dropped.append(Dropped(item.fact.what[:SAID_CHARACTERS], refused))
+            dropped.append(Dropped(item.fact.what[:EXCERPT_CHARACTERS], refused))
             continue
         kept[index], asides = _trimmed(item.fact)
         dropped.extend(asides)
     facts, claims = _renumbered(kept)
-    return Screened(facts, (*dropped, *claims))
+    return facts, (*dropped, *claims)
 
 
 def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
@@ -94,7 +87,7 @@ def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
         bad["invalidates"] = "a statement is empty or no sound text"
     update = {name: "" for name in bad if name in _ASIDE}
     trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "record": record})
-    return trimmed, [Dropped(fact.what[:SAID_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
+    return trimmed, [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
 
 
 def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ...], list[Dropped]]:
@@ -107,7 +100,9 @@ def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ..
             target = positions.get(claim.target_fact_index)
             if target is None or claim.target_fact_index == index:
                 about = "itself" if target is not None else f"no fact kept ({claim.target_fact_index})"
-                dropped.append(Dropped(fact.what[:SAID_CHARACTERS], f"causal_relations: it is about {about}"))
+                dropped.append(
+                    Dropped(fact.what[:EXCERPT_CHARACTERS], f"causal_relations: it is about {about}")
+                )
             else:
                 claims.append(claim.model_copy(update={"target_fact_index": target}))
         facts.append(fact.model_copy(update={"causal_relations": claims}))

@@ -45,7 +45,7 @@ class VerbatimExtractor:
         """
         speakers = {message.speaker for message in messages}
         spotter = NameSpotter([message.text for message in messages], people=speakers, aliases=aliases)
-        return [_said(message, spotter, zone, self.languages) for message in messages]
+        return [_of_message(message, spotter, zone, self.languages) for message in messages]
 
     def extract_passages(
         self,
@@ -64,7 +64,7 @@ class VerbatimExtractor:
             aliases: names the bank already knows, found in any case.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases)
-        return [_written(piece.strip(), timestamp, spotter, zone, self.languages) for piece in pieces]
+        return [_of_passage(piece.strip(), timestamp, spotter, zone, self.languages) for piece in pieces]
 
 
 def passages(text: str) -> list[str]:
@@ -83,7 +83,9 @@ def passages(text: str) -> list[str]:
     ]
 
 
-def _said(message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]) -> ExtractedFact:
+def _of_message(
+    message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]
+) -> ExtractedFact:
     start, end = _occurred(message.text, message.timestamp, zone, languages)
     speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
     others = [
@@ -101,7 +103,7 @@ def _said(message: Message, spotter: NameSpotter, zone: tzinfo, languages: Seque
     )
 
 
-def _written(
+def _of_passage(
     passage: str, timestamp: datetime | None, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]
 ) -> ExtractedFact:
     start, end = _occurred(passage, timestamp, zone, languages)

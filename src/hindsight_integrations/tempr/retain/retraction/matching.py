@@ -1,4 +1,4 @@
-"""Which unit a statement of withdrawal means: a decision over candidates, without any I/O (design section 7). Pure."""
+"""Which unit a statement of withdrawal means: a decision over candidates, without any I/O (decision 010). Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import Thresholds
-from hindsight_integrations.tempr.retain.retraction.likeness import (
+from hindsight_integrations.tempr.retain.retraction.similarity import (
     COVERED,
     Bar,
     Candidate,
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Match:
     """The outcome and the units it concerns, best first, with their scores."""
 
     outcome: Outcome
@@ -56,7 +56,7 @@ class _Scored:
     score: float
 
 
-def judge(statement: Statement, candidates: Sequence[Candidate], thresholds: Thresholds, bar: Bar) -> Verdict:
+def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thresholds, bar: Bar) -> Match:
     """What the statement closes or amends among the candidates.
 
     Candidates were mentioned no later than the statement and do not come from the same messages.
@@ -66,11 +66,11 @@ def judge(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     rest = [item for item in rest if not _withdrew(item, scored)]
     fitting = [item for item in rest if _reaches(item, bar)]
     if not fitting or _was_closed_before(fitting[0], scored, bar):
-        return Verdict(Outcome.NOTHING)
+        return Match(Outcome.NOTHING)
     best = fitting[0]
     rivals = [item for item in fitting if best.score - item.score < bar.margin]
     if names_a_part(statement, best.candidate.unit):
-        return _verdict(Outcome.AMENDS, [i for i in rivals if _amended_too(best, i)])
+        return _match(Outcome.AMENDS, [i for i in rivals if _amended_too(best, i)])
     alike = [
         item
         for item in rest
@@ -79,24 +79,24 @@ def judge(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
         or is_same_task(statement, best, item, bar)
     ]
     if any(item not in alike for item in rivals):
-        return _verdict(Outcome.AMBIGUOUS, rivals)
-    return _verdict(Outcome.CLOSES, alike)
+        return _match(Outcome.AMBIGUOUS, rivals)
+    return _match(Outcome.CLOSES, alike)
 
 
-def _verdict(outcome: Outcome, items: Sequence[_Scored]) -> Verdict:
-    return Verdict(outcome, tuple(i.candidate.unit for i in items), tuple(i.score for i in items))
+def _match(outcome: Outcome, items: Sequence[_Scored]) -> Match:
+    return Match(outcome, tuple(i.candidate.unit for i in items), tuple(i.score for i in items))
 
 
 def _scored(statement: Statement, candidates: Sequence[Candidate], thresholds: Thresholds) -> list[_Scored]:
     """The candidates with their scores, best first; ties by the later mention, then id."""
-    said = content_stems(statement.text)
+    words = content_stems(statement.text)
     texts = [content_stems(unit_words(c.unit)) for c in candidates]
-    weights = word_weights(said, texts)
+    weights = word_weights(words, texts)
     kind = statement.by.record.kind if statement.by.record else None
     scored = []
     for candidate, text in zip(candidates, texts, strict=True):
         similarity = reference_cosine(candidate.cosine, thresholds)
-        covered = coverage(said, text, weights)
+        covered = coverage(words, text, weights)
         record = candidate.unit.record
         same_kind = record is not None and record.kind == kind
         scored.append(_Scored(candidate, similarity, covered, match_score(similarity, covered, same_kind)))
@@ -126,12 +126,12 @@ def _reaches(item: _Scored, bar: Bar) -> bool:
 def _was_closed_before(best: _Scored, scored: Sequence[_Scored], bar: Bar) -> bool:
     """Whether the statement plainly means a unit that is closed already: then nothing is left to close."""
     return any(
-        item.candidate.closed and item.score >= best.score + 2 * bar.margin and not _said_again(item, best)
+        item.candidate.closed and item.score >= best.score + 2 * bar.margin and not _came_back(item, best)
         for item in scored
     )
 
 
-def _said_again(closed: _Scored, best: _Scored) -> bool:
+def _came_back(closed: _Scored, best: _Scored) -> bool:
     """Whether the valid unit is the closed item come back."""
     return same_record(closed.candidate.unit, best.candidate.unit) or bool(
         closed.candidate.names & best.candidate.names
@@ -139,7 +139,7 @@ def _said_again(closed: _Scored, best: _Scored) -> bool:
 
 
 def is_same_item(best: Candidate, other: Candidate, thresholds: Thresholds) -> bool:
-    """Whether two candidates say the same: same entities, same record, cosine above the duplicate threshold.
+    """Whether two candidates are the same item: same entities, same record, cosine above the duplicate threshold.
 
     Equal numbers are no duplicates: two coffees of one price are two expenses.
     """
@@ -155,9 +155,9 @@ def is_same_task(statement: Statement, best: _Scored, other: _Scored, bar: Bar) 
     if record is None or not same_record(best.candidate.unit, other.candidate.unit):
         return False
     relation = part_of(statement.text)  # of "the timeline of the proposal" the record is the whole, and stays
-    said = relation.part if relation else content_stems(statement.text)
+    named = relation.part if relation else content_stems(statement.text)
     kept = content_stems(str(record.value))
-    return len(kept & said) >= COVERED * len(kept) and best.score - other.score < 2 * bar.margin
+    return len(kept & named) >= COVERED * len(kept) and best.score - other.score < 2 * bar.margin
 
 
 def _amended_too(best: _Scored, other: _Scored) -> bool:

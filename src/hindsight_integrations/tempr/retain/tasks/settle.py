@@ -1,11 +1,11 @@
-"""Background work: runs the tasks a bank's ledger keeps, one after the other, each in one commit (design section 5)."""
+"""Settling: runs the tasks a bank's ledger keeps, one after the other, each in one commit (decision 020)."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from hindsight_integrations.errors import MalformedOutput
@@ -13,12 +13,13 @@ from hindsight_integrations.model.results import Dropped, Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.retain.commit import Proposal, write_turn
-from hindsight_integrations.tempr.retain.drafts import draft_facts
-from hindsight_integrations.tempr.retain.extraction.llm import Extraction, LLMExtractor, without_sources
-from hindsight_integrations.tempr.retain.pipeline import measured, statements
-from hindsight_integrations.tempr.retain.prepare import RetainTools
-from hindsight_integrations.tempr.retain.waiting import StoredPassage, retry_delay, stored_passage
+from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
+from hindsight_integrations.tempr.retain.pipeline import store
+from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.tasks.payload import StoredPassage, retry_delay, stored_passage
+from hindsight_integrations.tempr.retain.tools import RetainTools
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -29,19 +30,10 @@ MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day b
 REASON_CHARACTERS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOutcome:
-    """What one task brought."""
-
-    created: int = 0
-    dropped: tuple[Dropped, ...] = ()
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-
 OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
 
-Handler = Callable[[Task], Awaitable[TaskOutcome]]
+Handler = Callable[[Task], Awaitable[Settled]]
+"""Does one task, and gives back what it brought."""
 
 
 def handlers(tools: RetainTools) -> dict[TaskKind, Handler]:
@@ -50,7 +42,7 @@ def handlers(tools: RetainTools) -> dict[TaskKind, Handler]:
     if llm is None:
         return {}
 
-    async def extract(task: Task) -> TaskOutcome:
+    async def extract(task: Task) -> Settled:
         return await extract_waiting(task, llm, tools)
 
     return {TaskKind.EXTRACT_PARKED: extract, TaskKind.EXTRACT_QUEUED: extract}
@@ -80,7 +72,7 @@ async def _run(task: Task, handler: Handler, tools: RetainTools, settled: Settle
         return await _failed(task, "it was begun too often without an end", tools, settled)
     # Whatever a handler raises is that task's failure and no other's: a poisoned task must not stop the queue.
     (outcome,) = await asyncio.gather(handler(task), return_exceptions=True)
-    if isinstance(outcome, TaskOutcome):
+    if isinstance(outcome, Settled):
         return replace(
             settled,
             done=(*settled.done, task.id),
@@ -99,27 +91,29 @@ async def _run(task: Task, handler: Handler, tools: RetainTools, settled: Settle
 
 
 async def _failed(task: Task, reason: str, tools: RetainTools, settled: Settled) -> Settled:
-    view, told = tools.projector.view(), reason[:REASON_CHARACTERS]
+    view, reason = tools.projector.view(), reason[:REASON_CHARACTERS]
     retry_at = None
     if task.attempts < MAX_ATTEMPTS:
         retry_at = tools.clock.now() + retry_delay(task.attempts)
     await tools.workers.write(
-        tools.projector.ledger.fail_task, view.bank, task.id, reason=told, retry_at=retry_at
+        tools.projector.ledger.fail_task, view.bank, task.id, reason=reason, retry_at=retry_at
     )
-    return replace(settled, failed={**settled.failed, task.id: told})
+    return replace(settled, failed={**settled.failed, task.id: reason})
 
 
-def present_part(stored: StoredPassage, view: BankView) -> Passage:
+def present_part(stored: StoredPassage, origin: Origin, view: BankView) -> Passage:
     """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
-    if stored.document_id is None:
-        return stored.passage(view.ledger.known_messages(view.bank, stored.keys))
-    document = view.ledger.document(view.bank, stored.document_id)
-    present = {chunk.ordinal for chunk in document.chunks} if document else set()
-    whole = stored.passage(())
-    return whole if stored.chunk in present else replace(whole, messages=())
+    if origin.document_id is not None:
+        document = view.ledger.document(view.bank, origin.document_id)
+        present = {chunk.ordinal for chunk in document.chunks} if document else set()
+        messages = stored.messages if stored.chunk in present else ()
+    else:
+        ids = {key.message_id for key in view.ledger.known_messages(view.bank, stored.keys)}
+        messages = tuple(message for message in stored.messages if not stored.keys or message.id in ids)
+    return Passage(messages, stored.before, origin.context)
 
 
-async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> TaskOutcome:
+async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> Settled:
     """Extract the passage a task keeps, and write its facts and the task's end in one commit.
 
     Raises:
@@ -127,28 +121,26 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         ModelError: the model is unavailable, or its answer is still malformed after repairs.
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
     """
-    stored = stored_passage(task)
-    passage = await tools.workers.read(present_part, stored, tools.projector.view())
+    stored, origin = stored_passage(task)
+    passage = await tools.workers.read(present_part, stored, origin, tools.projector.view())
     extraction = (
         await llm.extract_again(passage) if passage.messages else Extraction(((),), dropped=OVERTAKEN)
     )
-    if stored.document_id is not None:
+    if origin.document_id is not None:
         extraction = without_sources(extraction)
-    drafts, dropped = draft_facts(extraction.chunks, stored.origin)
-    counted, vectors = await tools.workers.read(measured, drafts, tools)
+    drafts, dropped = draft_facts(extraction, origin, ordinals=(stored.chunk,))
     proposal = Proposal(
-        drafts=counted,
-        vectors=vectors,
-        keys=(),
+        drafts=drafts,
         speakers=frozenset(stored.speakers),
-        semantic_threshold=tools.embedder.identity.thresholds.semantic_link,
         completed=(task.id,),
-        withdrawn=await tools.workers.read(statements, drafts, tools),
-    )
-    receipt, _, _ = await tools.workers.write(write_turn, proposal, tools.projector)
-    return TaskOutcome(
-        created=len(receipt.created),
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+    )
+    (result,) = await store([proposal], tools)
+    return Settled(
+        created=result.created,
+        dropped=result.dropped,
+        tokens_in=result.tokens_in,
+        tokens_out=result.tokens_out,
     )

@@ -1,4 +1,4 @@
-"""How alike a statement of withdrawal and a unit are: words, numbers, names, part and whole (design section 7). Pure."""
+"""How similar a statement of withdrawal and a unit are: words, numbers, names, part and whole (decision 010). Pure."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hindsight_integrations.text.wording import (
     part_of,
 )
 
-# The reference scale of backends/calibration.py: the cosines that an embedder's own thresholds stand for.
+# The reference scale of backends/local_models/calibration.py: the cosines that an embedder's own thresholds stand for.
 REFERENCE_LINK, REFERENCE_DUPLICATE = 0.7, 0.92
 SAME_KIND = 0.1  # a to-do is withdrawn by a finished to-do rather than by an expense of the same words
 COVERED = 0.6  # share of a record's or a whole's words that must be named for it to be what is spoken of
-TELLING = 3  # content words of a clause that tells something of its own: "and how it swings" does not
+CLAUSE_WORDS = 3  # content words of a clause with content of its own: "and how it swings" has none
 STAYING_CLAUSES = 1  # clauses a partial withdrawal leaves untouched, at least
 
 
@@ -86,7 +86,7 @@ class Statement:
 def reference_cosine(cosine: float, thresholds: Thresholds) -> float:
     """A cosine carried from an embedder's own scale to the reference scale, clipped to [0, 1].
 
-    The straight line through the embedder's equivalents of 0.7 and 0.92 (notes/models.md, calibration.py).
+    The straight line through the embedder's equivalents of 0.7 and 0.92 (backends/local_models/calibration.py).
     """
     span = thresholds.duplicate - thresholds.semantic_link
     slope = (REFERENCE_DUPLICATE - REFERENCE_LINK) / span if span > 0 else 1.0
@@ -107,7 +107,7 @@ def word_weights(words: frozenset[str], texts: Sequence[frozenset[str]]) -> dict
 
 
 def match_score(similarity: float, covered: float, same_kind: bool) -> float:
-    """Mean of meaning and wording, and a little for the same kind of record, in [0, 1] (design section 7)."""
+    """Mean of meaning and wording, and a little for the same kind of record, in [0, 1] (decision 010)."""
     return min(1.0, (similarity + covered) / 2 + (SAME_KIND if same_kind else 0.0))
 
 
@@ -124,22 +124,22 @@ def is_about(statement: Statement, candidate: Candidate) -> bool:
     A statement that names somebody is about that person's memories; a unit about named things must share one with the
     statement or with the unit that makes it; two units with other numbers throughout are different items.
     """
-    said = content_stems(statement.text)
-    people = {name for name in statement.people if content_stems(name) <= said}
+    words = content_stems(statement.text)
+    people = {name for name in statement.people if content_stems(name) <= words}
     if people and candidate.people and not people & candidate.people:
         return False
     if candidate.names and not (
-        candidate.names & statement.names or any(_named(n, said) for n in candidate.names)
+        candidate.names & statement.names or any(_named(n, words) for n in candidate.names)
     ):
         return False
     given, own = numbers(statement.text), numbers(unit_words(candidate.unit))
     return not given or not numbers(candidate.unit.text) or bool(given & own)
 
 
-def _named(name: str, said: frozenset[str]) -> bool:
+def _named(name: str, statement: frozenset[str]) -> bool:
     """Whether half of a name's words or more are in the statement."""
     words = content_stems(name)
-    return bool(words) and 2 * len(words & said) >= len(words)
+    return bool(words) and 2 * len(words & statement) >= len(words)
 
 
 def same_record(first: MemoryUnit, second: MemoryUnit) -> bool:
@@ -151,12 +151,12 @@ def same_record(first: MemoryUnit, second: MemoryUnit) -> bool:
 
 
 def names_a_part(statement: Statement, unit: MemoryUnit) -> bool:
-    """Whether the statement takes back a part of the unit and the rest stays (design section 7).
+    """Whether the statement takes back a part of the unit and the rest stays (decision 010).
 
     Either it says of something that it belongs to what the unit is about, and a clause of the unit speaks of something
     else; or it names one item of a plain list. A unit whose record is that part falls as a whole.
     """
-    said = content_stems(statement.text)
+    stated = content_stems(statement.text)
     relation = part_of(statement.text)
     people = frozenset(word for name in statement.people for word in content_stems(name))
     record = content_stems(str(unit.record.value)) if unit.record else frozenset()
@@ -169,16 +169,16 @@ def names_a_part(statement: Statement, unit: MemoryUnit) -> bool:
         named = relation.part | relation.whole
         staying = [clause for clause in clauses(unit.text) if 2 * len(clause & named) < len(clause)]
         return len(staying) >= STAYING_CLAUSES
-    if record and len(record & said) >= COVERED * len(record):
+    if record and len(record & stated) >= COVERED * len(record):
         return False
-    return names_one_of_a_list(said, unit.text) or (unit.record is None and tells_more(said | people, unit))
+    return names_one_of_a_list(stated, unit.text) or (unit.record is None and has_more(stated | people, unit))
 
 
-def tells_more(said: frozenset[str], unit: MemoryUnit) -> bool:
+def has_more(stated: frozenset[str], unit: MemoryUnit) -> bool:
     """Whether a narrative unit has a clause the statement does not speak of.
 
     A record makes a unit the memory of one item, which falls with it. A narrative covers a whole exchange (paper 4.1.2):
     that the camping trip is no longer only planned does not take back how the children looked forward to it.
     """
-    told = (clause for clause in clauses(unit.text) if len(clause) >= TELLING)
-    return any(2 * len(clause & said) < len(clause) for clause in told)
+    own = (clause for clause in clauses(unit.text) if len(clause) >= CLAUSE_WORDS)
+    return any(2 * len(clause & stated) < len(clause) for clause in own)

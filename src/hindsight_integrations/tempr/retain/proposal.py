@@ -1,0 +1,71 @@
+"""Proposals: what retains want to write, as far as it can be decided without the bank. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.tasks import TaskWrite
+from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.tempr.retain.documents import DocumentPlan
+from hindsight_integrations.tempr.retain.drafts import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What one retain, or several in one commit, want to write.
+
+    Attributes:
+        drafts: units to be, in order.
+        keys: the messages they came from, all of them.
+        speakers: speakers of the conversation.
+        moments: when each message, or the document, was written in this wording.
+        documents: the documents they came from, and what changed in them.
+        waiting: tasks for passages not extracted yet, each with the messages it keeps (none for a document).
+        completed: tasks whose outcome this is; their messages are known already, so `keys` is empty.
+        revision: the bank revision documents were compared at.
+        skipped: messages the bank had in this wording before.
+        dropped: what was not kept, and why.
+        tokens_in: prompt tokens the extraction cost.
+        tokens_out: completion tokens it cost.
+    """
+
+    drafts: Sequence[Draft]
+    keys: tuple[MessageKey, ...] = ()
+    speakers: frozenset[str] = frozenset()
+    moments: Mapping[Place, datetime] = field(default_factory=dict)
+    documents: tuple[DocumentPlan, ...] = ()
+    waiting: Mapping[TaskWrite, frozenset[MessageKey]] = field(default_factory=dict)
+    completed: tuple[int, ...] = ()
+    revision: int = 0
+    skipped: int = 0
+    dropped: tuple[Dropped, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+def joined(proposals: Sequence[Proposal]) -> Proposal:
+    """Several proposals, which have no message or document in common, as one commit's."""
+    return Proposal(
+        drafts=_joined_drafts([proposal.drafts for proposal in proposals]),
+        keys=tuple(key for proposal in proposals for key in proposal.keys),
+        speakers=frozenset().union(*(proposal.speakers for proposal in proposals)),
+        moments={place: at for proposal in proposals for place, at in proposal.moments.items()},
+        documents=tuple(plan for proposal in proposals for plan in proposal.documents),
+        waiting={task: keys for proposal in proposals for task, keys in proposal.waiting.items()},
+        completed=tuple(task for proposal in proposals for task in proposal.completed),
+        revision=max(proposal.revision for proposal in proposals),
+    )
+
+
+def _joined_drafts(lists: Sequence[Sequence[Draft]]) -> list[Draft]:
+    """Several lists of drafts as one; causal claims point at the same drafts as before."""
+    together: list[Draft] = []
+    for drafts in lists:
+        shift = len(together)
+        for draft in drafts:
+            causes = tuple(replace(claim, target=claim.target + shift) for claim in draft.causes)
+            together.append(replace(draft, causes=causes))
+    return together

@@ -1,0 +1,28 @@
+"""What the retain pipeline works with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.search.bank_view import Projector
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+
+
+@dataclass(frozen=True, slots=True)
+class RetainTools:
+    """What retain needs of the engine."""
+
+    projector: Projector
+    embedder: Embedder
+    tokens: TokenCounter
+    llm: LLMExtractor | None
+    workers: Workers
+    clock: Clock
+    in_flight: InFlight = field(default_factory=InFlight)
+    time_languages: Sequence[str] = ("en",)

@@ -1,0 +1,115 @@
+"""Tasks in data directories of earlier versions: what was kept for a model is still read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Document, Hindsight, HindsightConfig, Message, ModelUnavailable
+from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.model.tasks import TaskKind, TaskWrite
+from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+CONFIG = HindsightConfig(
+    storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
+    retain=RetainConfig(on_model_failure="queue"),
+    time_zone="Europe/Lisbon",
+)
+DOWN = ModelUnavailable("test", "down")
+TALK = [Message("Yesterday I bought a red kayak.", "Alice", "2024-05-03T10:00", id="m1")]
+KAYAK = {"what": "Alice bought a red kayak.", "sources": ["m1"], "occurred_start": "2024-05-02"}
+
+# As written while passage and origin were still one type of their own.
+CONVERSATION: dict[str, Any] = {
+    "messages": [
+        {
+            "text": "Yesterday I bought a red kayak.",
+            "speaker": "Alice",
+            "timestamp": "2024-05-03T09:00:00Z",
+            "id": "m1",
+        }
+    ],
+    "before": [],
+    "chunk": 0,
+    "bank": "alice",
+    "zone": "Europe/Lisbon",
+    "mentioned_at": "2024-05-03T09:00:00Z",
+    "moments": {"m1": "2024-05-03T09:00:00Z"},
+    "thread": "t1",
+    "document_id": None,
+    "context": "a chat",
+    "tags": ["boats"],
+    "metadata": {"source": "app"},
+    "entities": [{"text": "Boat Club", "type": "OTHER", "role": ""}],
+    "speakers": ["Alice"],
+    "keys": [
+        {
+            "thread": "t1",
+            "message_id": "m1",
+            "content_hash": "fbe79d0b13a665a77366219071a8a51424cf75e72ff07a6ea55cec5ffdcbe386",
+        }
+    ],
+}
+DOCUMENT: dict[str, Any] = {
+    "messages": [
+        {"text": "A red kayak.", "speaker": "text", "timestamp": "2024-05-03T09:00:00Z", "id": "part-0"}
+    ],
+    "before": [],
+    "chunk": 0,
+    "bank": "alice",
+    "zone": "Europe/Lisbon",
+    "mentioned_at": "2024-05-03T09:00:00Z",
+    "moments": {},
+    "thread": "",
+    "document_id": "d1",
+    "context": "",
+    "tags": [],
+    "metadata": {},
+    "entities": [],
+    "speakers": [],
+    "keys": [],
+}
+
+
+@pytest.fixture
+def engine(opener: Any) -> Hindsight:
+    """An engine whose model is down for one retain, and then extracts the kayak."""
+    return opener(":memory:", model=ScriptedModel([DOWN, {"facts": [KAYAK]}]), config=CONFIG)
+
+
+def retain_talk(engine: Hindsight) -> None:
+    about = {"context": "a chat", "tags": ["boats"], "metadata": {"source": "app"}, "entities": ["Boat Club"]}
+    engine.bank("alice").retain(TALK, thread="t1", **about)
+
+
+def test_a_message_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> None:
+    """Another version that opens the data directory reads the same task."""
+    retain_talk(engine)
+    (task,) = engine.bank("alice").tasks.list()
+    assert json.loads(task.payload) == CONVERSATION
+
+
+def test_a_document_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> None:
+    """The same for a passage of a document."""
+    engine.bank("alice").retain(Document("A red kayak.", id="d1"), timestamp="2024-05-03T10:00")
+    (task,) = engine.bank("alice").tasks.list()
+    assert json.loads(task.payload) == DOCUMENT
+
+
+def test_a_task_of_an_earlier_version_is_done(opener: Any, engine: Hindsight) -> None:
+    """What an earlier version kept is extracted as this version's own task would be."""
+    other = opener(":memory:", model=ScriptedModel([DOWN, {"facts": [KAYAK]}]), config=CONFIG)
+    retain_talk(engine)
+    retain_talk(other)
+    now = other.bank("alice").tasks.list()[0].not_before
+    ledger = other.asynchronous._tools.ledger  # no verb puts a task of an earlier version into a ledger
+    lease = ledger.lease_task("alice", tuple(TaskKind), now=now, until=now)
+    assert lease is not None
+    old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION), now)
+    ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(old,), completed_tasks=(lease.id,)))
+    assert other.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1
+    found = [e.bank("alice").recall("kayak").units[0].unit for e in (engine, other)]
+    assert found[0] == found[1]
