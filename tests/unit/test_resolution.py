@@ -1,4 +1,4 @@
-"""Entity resolution: which names are one, and which stay apart (paper eq. 2; design section 6)."""
+"""Entity resolution: which names are one, and which stay apart (paper eq. 2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `invalidates` and `record`.
 
-The same schema is asked of a language model, read from files of facts somebody else extracted, and produced by the
+The same schema is given to a language model, read from files of facts somebody else extracted, and produced by the
 verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and strict
 where a mistake would become a false memory (fact type, relation, strengths).
 """

@@ -18,8 +18,8 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        text: what was said.
-        speaker: who said it: a name, or "user" / "assistant".
+        text: what it says.
+        speaker: whose it is: a name, or "user" / "assistant".
         timestamp: when; None means the time of the retain call.
         id: the caller's stable id; None means position, time and text identify it.
     """
@@ -31,7 +31,7 @@ class Message:
 
     @property
     def spoken(self) -> str:
-        """The turn as a transcript shows it: who, and what they said."""
+        """The turn as a transcript shows it: speaker and text."""
         return f"{self.speaker}: {self.text}"
 
 

@@ -1,4 +1,4 @@
-"""Tasks: work that waits in the ledger until `settle` does it (design sections 3 and 5)."""
+"""Tasks: work that waits in the ledger until `settle` does it (decision 020)."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Cosines that mean the same for every embedder only once calibrated (notes/models.md).
+    """Cosines that mean the same for every embedder only once calibrated (decision 084).
 
     Attributes:
         semantic_link: this embedder's equivalent of 0.7 (earlier paper 2.5.2).
         channel_floor: its equivalent of 0.3 (earlier paper 3.1.1).
-        duplicate: its equivalent of "the same thing said again".
+        duplicate: its equivalent of 0.92, the same thing in other words.
     """
 
     semantic_link: float
@@ -58,7 +58,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MessageKey:
-    """One retained message: (bank, thread, message id, content hash) is written once, ever (design section 5)."""
+    """One retained message: (bank, thread, message id, content hash) is written once, ever."""
 
     thread: str
     message_id: str

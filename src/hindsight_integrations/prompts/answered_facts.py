@@ -1,6 +1,6 @@
 """The answer to the extraction prompt, read fact by fact: one bad fact, or one bad part of it, spoils no other.
 
-What is asked of a model is the strict schema of `ExtractedFact`; only the reading is lenient.
+The schema a model is given is the strict one of `ExtractedFact`; only the reading is lenient.
 """
 
 from __future__ import annotations

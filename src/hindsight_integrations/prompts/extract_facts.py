@@ -19,7 +19,7 @@ class Passage:
     Attributes:
         messages: to be extracted, with ids and times.
         before: messages already remembered, for pronouns and references only.
-        context: what the caller said about the source.
+        context: about the source, from the caller.
     """
 
     messages: Sequence[Message]
@@ -56,7 +56,7 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
             PromptMessage(Role.USER, "\n\n".join(parts)),
         ),
         schema=ExtractedFacts,
-        temperature=0.1,  # [notes/upstream 1.2]
+        temperature=0.1,  # as the authors' own server extracts
     )
 
 

@@ -22,6 +22,6 @@ PROBLEM_CHARACTERS = 500
 def repair_prompt(prompt: Prompt[T], *, answer: str, problem: str) -> Prompt[T]:
     """`prompt` continued by the model's own answer and the validation error."""
     shown = clean_text(answer[:ANSWER_CHARACTERS]) or "(nothing)"
-    told = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
-    more = (PromptMessage(Role.ASSISTANT, shown), PromptMessage(Role.USER, told))
+    instruction = template("repair").replace("{problem}", clean_text(problem[:PROBLEM_CHARACTERS]))
+    more = (PromptMessage(Role.ASSISTANT, shown), PromptMessage(Role.USER, instruction))
     return replace(prompt, messages=(*prompt.messages, *more))

@@ -58,7 +58,7 @@ def plan_document(
     Args:
         document: its new version, or what is to be appended.
         stored: the version in the ledger.
-        cut: makes passages; None for facts somebody else extracted, which are not told apart by passage.
+        cut: makes passages; None for facts somebody else extracted, which belong to no passage.
         context: about the source, for the document's row.
         tags: visibility tags, for the same.
     """

@@ -28,10 +28,10 @@ from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.search.columns import points_in_time
 from hindsight_integrations.tempr.retain.drafts import Draft
 
-SIGMA_HOURS = 24.0  # decay of temporal links [eq. 4; earlier paper 2.5.1]
+SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
 TEMPORAL_FLOOR = 0.3  # weakest temporal link kept [earlier paper 2.5.1]
-TEMPORAL_LINKS = 10  # nearest per unit [design section 6]
-LONG_SPAN_DAYS = 31  # units spanning more have no point in time [design section 6]
+TEMPORAL_LINKS = 10  # nearest per unit; keeps the degree bounded (no source)
+LONG_SPAN_DAYS = 31  # the middle of a longer span is no point in time (no source)
 SEMANTIC_LINKS = 5  # per unit [earlier paper 2.5.2]
 
 HOUR = 3_600_000_000  # microseconds

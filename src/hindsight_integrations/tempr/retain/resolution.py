@@ -1,4 +1,4 @@
-"""Entity resolution: mentions to canonical entities (paper section 4.1.3, eq. 2; design section 6). Pure."""
+"""Entity resolution: mentions to canonical entities (paper section 4.1.3, eq. 2). Pure."""
 
 from __future__ import annotations
 
@@ -21,13 +21,10 @@ from hindsight_integrations.text.names import (
     same_numbers,
 )
 
-NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = (
-    0.5,
-    0.3,
-    0.2,
-)  # alpha, beta, gamma [eq. 2; notes/upstream 2.8]
-MERGE_THRESHOLD = 0.6  # [notes/upstream 2.8]
-RECENCY_DAYS = 7.0  # [notes/upstream 2.8]
+# The paper gives no numbers for eq. 2; these are the ones of its authors' own server.
+NAME_WEIGHT, COOCCURRENCE_WEIGHT, RECENCY_WEIGHT = 0.5, 0.3, 0.2  # alpha, beta, gamma
+MERGE_THRESHOLD = 0.6
+RECENCY_DAYS = 7.0
 CANDIDATES = 20  # blocked candidates looked at per name
 
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
@@ -104,7 +101,7 @@ def resolve(
     Args:
         drafts: in order; earlier mentions become candidates for later ones.
         lookup: known entities by shared block.
-        met: whom known entities were mentioned with; asked only where a merge depends on it.
+        met: whom known entities were mentioned with; looked up only where a merge depends on it.
         bank: whose entities these are; part of their ids.
         speakers: names of the conversation's speakers, who become SPEAKER (or USER, AGENT) entities.
     """

@@ -1,4 +1,4 @@
-"""Extraction: passages to facts, by a language model (paper section 4.1.2)."""
+"""Extraction by a language model: passages to facts (paper section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hindsight_integrations.tempr.retain.extraction.result import (
 )
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 
-CONTEXT_MESSAGES = 4  # turns before a chunk that go along so that pronouns resolve
+CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
 class LLMExtractor:
@@ -38,7 +38,7 @@ class LLMExtractor:
     Args:
         model: the model.
         chunk_characters: length of a passage.
-        concurrent: how many are asked for at once.
+        concurrent: how many calls run at once.
         instructions: how facts are to be written.
         on_failure: what to do with a passage when the model is unavailable.
     """

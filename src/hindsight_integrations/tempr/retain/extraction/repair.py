@@ -1,4 +1,4 @@
-"""Repair: an answer outside the schema is asked for again, with the reason and the answer itself (design section 5)."""
+"""Repair: an answer outside the schema is requested again, with the reason and the answer itself (decision 020)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hindsight_integrations.prompts.repair import repair_prompt
 
 T = TypeVar("T", bound=BaseModel)
 
-REPAIRS = 2  # tries after the first answer [design section 5]
+REPAIRS = 2  # tries after the first answer (decision 020)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[T]):
-    """What came of asking, repairs included.
+    """What came of a prompt, repairs included.
 
     Attributes:
         output: the answer; None if none of the tries was usable.
@@ -36,22 +36,22 @@ class Answered(Generic[T]):
 
 
 async def complete_with_repair(model: LanguageModel, prompt: Prompt[T]) -> Answered[T]:
-    """Ask, and ask again while the answer is malformed, at most twice.
+    """The model's answer, requested anew while it is malformed, at most twice.
 
     Raises:
         ModelUnavailable: the model could not be reached at one of the tries.
         ModelRefused: its service refuses the key.
     """
-    asked, tokens_in, tokens_out, problem = prompt, 0, 0, ""
+    request, tokens_in, tokens_out, problem = prompt, 0, 0, ""
     for _ in range(1 + REPAIRS):
         try:
-            done = await model.complete(asked)
+            done = await model.complete(request)
         except MalformedOutput as error:
             tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
             if (mended := unfenced(prompt, error.output)) is not None:
                 return Answered(mended, "", tokens_in, tokens_out)
             problem = error.problem
-            asked = repair_prompt(prompt, answer=error.output, problem=problem)
+            request = repair_prompt(prompt, answer=error.output, problem=problem)
         else:
             return Answered(done.output, "", tokens_in + done.tokens_in, tokens_out + done.tokens_out)
     return Answered(None, problem, tokens_in, tokens_out)

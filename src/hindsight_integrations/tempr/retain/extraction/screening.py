@@ -69,7 +69,7 @@ def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
         return f"its passage gave more than {MOST_FACTS} facts"
     if not fact.what:
         return "it says nothing"
-    # Said twice in one answer is a stutter; said again in another message is another memory.
+    # Twice in one answer is a stutter; again in another message is another memory.
     return problem_of(fact.what) or ("the same answer says it twice" if fact in kept.values() else "")
 
 
