@@ -19,7 +19,6 @@ from hindsight_integrations.tempr.recall.answer_signals import (
     answer_signals,
     comes_first,
     names_in_question,
-    reference_cosine,
     word_position,
 )
 from hindsight_integrations.tempr.recall.confidence import confidence
@@ -58,13 +57,6 @@ def test_more_of_a_signal_never_lowers_confidence(signals: AnswerSignals, name: 
     value = getattr(signals, name)
     if value is not None:
         assert confidence(replace(signals, **{name: value + more})) >= confidence(signals)
-
-
-def test_an_embedders_own_thresholds_lie_where_the_papers_do() -> None:
-    """So the same constants hold for every calibrated embedder, and one that is not keeps its cosine."""
-    assert reference_cosine(0.5, OWN) == pytest.approx(0.3)
-    assert reference_cosine(0.8, OWN) == pytest.approx(0.7)
-    assert reference_cosine(0.4, Thresholds(0.5, 0.5, 0.9)) == 0.4
 
 
 def test_what_another_speaker_did_is_no_answer() -> None:

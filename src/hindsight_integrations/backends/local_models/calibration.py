@@ -20,7 +20,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from hindsight_integrations.model.writes import Thresholds
+from hindsight_integrations.model.writes import REFERENCE, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 
 logger = logging.getLogger(__name__)
@@ -41,10 +41,6 @@ class Scale:
 # with their passage .600, with another's .081.
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
-
-# The papers' cosines on that scale: earlier paper 2.5.2 (semantic link) and 3.1.1 (channel floor); the duplicate one
-# is this project's: above it two units of one record are the same thing said again (decision 010).
-REFERENCE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 
 # The same text embedded in another batch by an int8 model, as earlier versions did, agrees to .990 at worst: a
 # duplicate threshold must stay below, or the same sentence said twice would not be one.

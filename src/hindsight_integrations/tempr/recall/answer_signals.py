@@ -14,14 +14,13 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.fusion import RRF_K
+from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.text.name_spotting import NameSpotter
 
 # Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
 UNITS_READ = 15
 CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
 
-# Where the papers' thresholds lie, to which an embedder's own are equivalent (model/writes.py, Thresholds).
-_REFERENCE_FLOOR, _REFERENCE_LINK = 0.3, 0.7
 
 # The two signals of own units where a question names no speaker, or several: their means where it names one, printed
 # by benchmarks/abstention.py.
@@ -97,7 +96,7 @@ def answer_signals(
     least = min(logits.values(), default=0.0)
     read = [logits.get(item.unit.id, least) for item in seen]
     return AnswerSignals(
-        cosine=reference_cosine(_best(cosines, own, min(cosines)), thresholds),
+        cosine=question_cosine(_best(cosines, own, min(cosines)), thresholds),
         words=_words([_score(item, Channel.KEYWORD, 0.0) for item in seen], own)
         if names.speaker
         else NEUTRAL_WORDS,
@@ -105,18 +104,6 @@ def answer_signals(
         names=_mentioned(names.others, texts),
         logit=_best(read, own, least) if logits else None,
     )
-
-
-def reference_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """A cosine between question and passage on the papers' scale, by the line through the embedder's thresholds.
-
-    0.3 + 0.4 * (c - floor) / (link - floor); as it is for an embedder whose thresholds do not rise.
-    """
-    width = thresholds.semantic_link - thresholds.channel_floor
-    if width <= 0.0:
-        return cosine
-    reach = _REFERENCE_LINK - _REFERENCE_FLOOR
-    return _REFERENCE_FLOOR + reach * (cosine - thresholds.channel_floor) / width
 
 
 def comes_first(text: str, names: Collection[str], entities: Collection[str]) -> bool:

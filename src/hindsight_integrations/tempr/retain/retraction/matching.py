@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import Thresholds
+from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.similarity import (
     COVERED,
     Bar,
@@ -17,7 +18,6 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     is_about,
     match_score,
     names_a_part,
-    reference_cosine,
     same_record,
     unit_words,
     word_weights,
@@ -95,7 +95,7 @@ def _scored(statement: Statement, candidates: Sequence[Candidate], thresholds: T
     kind = statement.by.record.kind if statement.by.record else None
     scored = []
     for candidate, text in zip(candidates, texts, strict=True):
-        similarity = reference_cosine(candidate.cosine, thresholds)
+        similarity = passage_cosine(candidate.cosine, thresholds)
         covered = coverage(words, text, weights)
         record = candidate.unit.record
         same_kind = record is not None and record.kind == kind

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.text.wording import (
     clauses,
@@ -18,8 +17,6 @@ from hindsight_integrations.text.wording import (
     part_of,
 )
 
-# The reference scale of backends/local_models/calibration.py: the cosines that an embedder's own thresholds stand for.
-REFERENCE_LINK, REFERENCE_DUPLICATE = 0.7, 0.92
 SAME_KIND = 0.1  # a to-do is withdrawn by a finished to-do rather than by an expense of the same words
 COVERED = 0.6  # share of a record's or a whole's words that must be named for it to be what is spoken of
 CLAUSE_WORDS = 3  # content words of a clause with content of its own: "and how it swings" has none
@@ -81,16 +78,6 @@ class Statement:
     by: MemoryUnit
     names: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-
-
-def reference_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """A cosine carried from an embedder's own scale to the reference scale, clipped to [0, 1].
-
-    The straight line through the embedder's equivalents of 0.7 and 0.92 (backends/local_models/calibration.py).
-    """
-    span = thresholds.duplicate - thresholds.semantic_link
-    slope = (REFERENCE_DUPLICATE - REFERENCE_LINK) / span if span > 0 else 1.0
-    return min(1.0, max(0.0, REFERENCE_LINK + slope * (cosine - thresholds.semantic_link)))
 
 
 def coverage(statement: frozenset[str], unit: frozenset[str], weights: Mapping[str, float]) -> float:
