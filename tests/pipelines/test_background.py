@@ -409,16 +409,16 @@ def test_nothing_runs_after_close(opened: Opened) -> None:
 
 def test_modes_and_guidelines_reach_the_model(opener: Any) -> None:
     """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
-    asked = {}
+    prompts = {}
     for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):
         model = ScriptedModel([{"facts": [KAYAK]}])
         engine = opener(model=model, config=settings(extraction=mode, guidelines=guidelines))
         engine.bank("alice").retain(TALK)
-        asked[mode] = str(model.prompts[0][0].text)
-    assert "Concise and self-contained" in asked["concise"]
-    assert "Narrative and self-contained" in asked["custom"]
-    assert "<<<GUIDELINES\nNote every price.\nGUIDELINES>>>" in asked["custom"]
-    assert asked["narrative"] == asked["custom"].partition("\n\nThe owner of this memory")[0]
+        prompts[mode] = str(model.prompts[0][0].text)
+    assert "Concise and self-contained" in prompts["concise"]
+    assert "Narrative and self-contained" in prompts["custom"]
+    assert "<<<GUIDELINES\nNote every price.\nGUIDELINES>>>" in prompts["custom"]
+    assert prompts["narrative"] == prompts["custom"].partition("\n\nThe owner of this memory")[0]
 
 
 @pytest.mark.parametrize(
