@@ -49,9 +49,9 @@ def test_only_changed_passages_are_read_again(read: Any) -> None:
     """A document with one passage replaced costs one model call, and the other memories stay the same rows."""
     bank, model = read
     first = bank.retain(Document(KAYAK + PADDLE + ROPE, id="d", timestamp=MAY))
-    asked = len(model.prompts)
+    calls = len(model.prompts)
     second = bank.retain(Document(KAYAK + ANCHOR + ROPE, id="d", timestamp=JUNE))
-    assert (asked, len(model.prompts) - asked) == (3, 1)
+    assert (calls, len(model.prompts) - calls) == (3, 1)
     assert (first.created, second.created, bank.count()) == (3, 1, 4)
     assert texts(bank) == ["There is a anchor.", "There is a kayak.", "There is a rope."]
 
@@ -60,9 +60,9 @@ def test_a_new_first_paragraph_does_not_shift_the_rest(read: Any) -> None:
     """A paragraph put on top is the only one read; borders below it do not move."""
     bank, model = read
     bank.retain(Document(KAYAK + PADDLE + ROPE, id="d"))
-    asked = len(model.prompts)
+    calls = len(model.prompts)
     assert bank.retain(Document(ANCHOR + KAYAK + PADDLE + ROPE, id="d")).created == 1
-    assert len(model.prompts) - asked == 1
+    assert len(model.prompts) - calls == 1
     assert "anchor" in passage_of(model.prompts[-1])
 
 
@@ -108,19 +108,19 @@ def test_moved_passages_are_not_read_again(read: Any) -> None:
     """The same paragraphs in another order cost nothing and stay valid."""
     bank, model = read
     bank.retain(Document(KAYAK + PADDLE + ROPE, id="d"))
-    asked = len(model.prompts)
+    calls = len(model.prompts)
     assert bank.retain(Document(PADDLE + KAYAK + ROPE, id="d")).created == 0
-    assert (len(model.prompts), len(texts(bank))) == (asked, 3)
+    assert (len(model.prompts), len(texts(bank))) == (calls, 3)
 
 
 def test_appended_text_alone_is_read(read: Any) -> None:
     """A growing transcript costs what was added, and adding the same again costs nothing."""
     bank, model = read
     bank.retain(KAYAK + PADDLE, document_id="log", append=True)
-    asked = len(model.prompts)
+    calls = len(model.prompts)
     assert bank.retain(ROPE, document_id="log", append=True).created == 1
     assert bank.retain(ROPE, document_id="log", append=True).created == 0
-    assert len(model.prompts) - asked == 1
+    assert len(model.prompts) - calls == 1
     assert bank.retain(KAYAK + PADDLE.strip() + "\n" + ROPE, document_id="log").created == 0
     assert texts(bank) == ["There is a kayak.", "There is a paddle.", "There is a rope."]
 
@@ -162,9 +162,9 @@ def test_two_threads_with_two_versions_leave_one_version(real: Hindsight) -> Non
 def test_facts_told_together_keep_their_order(light: Hindsight) -> None:
     """Facts of one message are mentioned one after the other, and `as_of` that second all of them are there."""
     bank = light.bank("boats")
-    told = [{"what": f"The {thing} is old.", "sources": ["m"]} for thing in ("rope", "kayak", "anchor")]
+    facts = [{"what": f"The {thing} is old.", "sources": ["m"]} for thing in ("rope", "kayak", "anchor")]
     message = {"role": "user", "content": "all old", "id": "m", "timestamp": MAY.isoformat()}
-    ids = bank.retain([message], facts=told).unit_ids
+    ids = bank.retain([message], facts=facts).unit_ids
     units = {item.unit.id: item.unit for item in bank.recall("old rope kayak anchor", as_of=MAY).units}
     moments = [units[unit].mentioned_at for unit in ids]
     assert moments[0] == MAY

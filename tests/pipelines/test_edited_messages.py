@@ -12,7 +12,7 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 TEN, ELEVEN = datetime(2024, 5, 3, 10, tzinfo=UTC), datetime(2024, 5, 3, 11, tzinfo=UTC)
 
 
-def said(text: str, at: datetime = TEN, *, key: str = "m1") -> Message:
+def message(text: str, at: datetime = TEN, *, key: str = "m1") -> Message:
     return Message(text, "Alice", at, key)
 
 
@@ -24,8 +24,8 @@ def valid(bank: Any, **options: Any) -> list[str]:
 def test_the_new_wording_supersedes_the_old(real: Hindsight) -> None:
     """After an edit only the new wording is recalled; the old one is there as history and as of the earlier hour."""
     bank = real.bank("alice")
-    bank.retain([said("I rent a flat in Porto.")], thread="t")
-    result = bank.retain([said("I rent a flat in Lisbon.", ELEVEN)], thread="t")
+    bank.retain([message("I rent a flat in Porto.")], thread="t")
+    result = bank.retain([message("I rent a flat in Lisbon.", ELEVEN)], thread="t")
     assert result.created == 1
     assert valid(bank) == ["Alice: I rent a flat in Lisbon."]
     assert valid(bank, as_of=TEN) == ["Alice: I rent a flat in Porto."]
@@ -35,8 +35,8 @@ def test_the_new_wording_supersedes_the_old(real: Hindsight) -> None:
 def test_an_edit_under_the_same_timestamp_never_held(light: Hindsight) -> None:
     """A message corrected in place was never meant as first written, so `as_of` shows the correction."""
     bank = light.bank("alice")
-    bank.retain([said("I rent a flat in Porto.")])
-    bank.retain([said("I rent a flat in Lisbon.")])
+    bank.retain([message("I rent a flat in Porto.")])
+    bank.retain([message("I rent a flat in Lisbon.")])
     assert valid(bank) == valid(bank, as_of=TEN) == ["Alice: I rent a flat in Lisbon."]
 
 
@@ -45,7 +45,7 @@ def test_an_edit_back_restores_the_first_wording(light: Hindsight) -> None:
     bank = light.bank("alice")
     for _ in range(3):
         for city in ("Porto", "Lisbon"):
-            bank.retain([said(f"I rent a flat in {city}.")])
+            bank.retain([message(f"I rent a flat in {city}.")])
             assert valid(bank) == [f"Alice: I rent a flat in {city}."]
     assert bank.count() == 2
 
@@ -53,18 +53,18 @@ def test_an_edit_back_restores_the_first_wording(light: Hindsight) -> None:
 def test_the_same_wording_twice_changes_nothing(light: Hindsight) -> None:
     """A retry after an edit is recognised."""
     bank = light.bank("alice")
-    bank.retain([said("I rent a flat in Porto.")])
-    revision = bank.retain([said("I rent a flat in Lisbon.")]).revision
-    again = bank.retain([said("I rent a flat in Lisbon.")])
+    bank.retain([message("I rent a flat in Porto.")])
+    revision = bank.retain([message("I rent a flat in Lisbon.")]).revision
+    again = bank.retain([message("I rent a flat in Lisbon.")])
     assert (again.created, again.skipped_messages, again.revision) == (0, 1, revision)
 
 
 def test_other_messages_and_threads_stay(light: Hindsight) -> None:
     """An edit touches its own message in its own thread, nothing else."""
     bank = light.bank("alice")
-    bank.retain([said("I rent a flat in Porto."), said("I have a cat.", key="m2")], thread="t")
-    bank.retain([said("I rent a flat with a dog.")], thread="u")
-    bank.retain([said("I rent a flat in Lisbon."), said("I have a cat.", key="m2")], thread="t")
+    bank.retain([message("I rent a flat in Porto."), message("I have a cat.", key="m2")], thread="t")
+    bank.retain([message("I rent a flat with a dog.")], thread="u")
+    bank.retain([message("I rent a flat in Lisbon."), message("I have a cat.", key="m2")], thread="t")
     assert valid(bank) == [
         "Alice: I have a cat.",
         "Alice: I rent a flat in Lisbon.",
@@ -87,9 +87,9 @@ def test_what_a_neighbouring_message_added_is_told_again(opener: Any) -> None:
         ]
     )
     bank = opener(model=model).bank("alice")
-    both = [said("I rent a flat in Porto."), said("And I have a cat.", key="m2")]
+    both = [message("I rent a flat in Porto."), message("And I have a cat.", key="m2")]
     bank.retain(both)
-    bank.retain([said("I rent a flat in Lisbon."), both[1]])
+    bank.retain([message("I rent a flat in Lisbon."), both[1]])
     assert valid(bank) == ["Alice has a cat.", "Alice rents a flat in Lisbon."]
 
 
@@ -106,8 +106,8 @@ def test_unedited_messages_are_not_told_twice(opener: Any) -> None:
     ]
     model = ScriptedModel(replies)
     bank = opener(model=model).bank("alice")
-    bank.retain([said("I rent a flat in Porto."), said("I have a cat.", key="m2")])
-    assert bank.retain([said("I rent a flat in Lisbon."), said("I have a cat.", key="m2")]).created == 1
+    bank.retain([message("I rent a flat in Porto."), message("I have a cat.", key="m2")])
+    assert bank.retain([message("I rent a flat in Lisbon."), message("I have a cat.", key="m2")]).created == 1
     second = str(model.prompts[1][-1].content)
     passage = second[second.index("<<<PASSAGE") :]
     assert ("[m1]" in passage, "[m2]" in passage) == (True, False)
@@ -119,8 +119,8 @@ def test_an_edit_that_says_nothing_worth_keeping_closes_the_old(opener: Any) -> 
         [{"facts": [{"what": "Alice rents a flat in Porto.", "sources": ["m1"]}]}, {"facts": []}]
     )
     bank = opener(model=model).bank("alice")
-    bank.retain([said("I rent a flat in Porto.")])
-    bank.retain([said("Never mind.")])
+    bank.retain([message("I rent a flat in Porto.")])
+    bank.retain([message("Never mind.")])
     assert valid(bank) == []
 
 
@@ -129,5 +129,5 @@ def test_two_threads_with_two_wordings_leave_one(light: Hindsight) -> None:
     bank = light.bank("alice")
     cities = ["Porto", "Lisbon"] * 8
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda city: bank.retain([said(f"I rent a flat in {city}.")]), cities))
+        list(pool.map(lambda city: bank.retain([message(f"I rent a flat in {city}.")]), cities))
     assert len(valid(bank)) == 1

@@ -148,15 +148,15 @@ def test_a_unit_is_never_served_without_what_was_taken_back_of_it(real: Hindsigh
     bank = real.bank("alice")
     (email,) = say(bank, 1, EMAIL).unit_ids
     removal = "User removed Bo Chen from the email; Ann Lee stays"
-    gone = "Bo Chen is a recipient of the budget email"
-    result = say(bank, 3, removal, invalidates=(gone,))
+    taken_back = "Bo Chen is a recipient of the budget email"
+    result = say(bank, 3, removal, invalidates=(taken_back,))
     assert (result.closed, [done.unit_id for done in result.amended]) == ((), [email])
     found = bank.recall("budget email recipients")
     (item,) = [item for item in found.units if item.unit.id == email]
     (part,) = item.amendments
-    assert ((part.by_unit,), part.statement) == (result.unit_ids, gone)
+    assert ((part.by_unit,), part.statement) == (result.unit_ids, taken_back)
     assert part.effective_at == datetime(2024, 5, 3, 10, tzinfo=UTC)
-    assert item.text == f"{EMAIL} [Partly withdrawn later: {gone}]"
+    assert item.text == f"{EMAIL} [Partly withdrawn later: {taken_back}]"
     assert item.valid
     assert item.tokens > item.unit.tokens
     for budget in range(1, item.tokens + 2):
@@ -221,8 +221,8 @@ def test_verbatim_messages_withdraw_by_their_cues(light: Hindsight) -> None:
     bank.retain([{"role": "user", "content": "I play the violin", "id": "1"}], timestamp="2024-05-01")
     echo = {"role": "assistant", "content": "So you no longer play the violin?", "id": "2"}
     assert bank.retain([echo], timestamp="2024-05-02").closed == ()
-    gone = {"role": "user", "content": "I no longer play the violin.", "id": "3"}
-    assert len(bank.retain([gone], timestamp="2024-05-03").closed) == 1
+    withdrawal = {"role": "user", "content": "I no longer play the violin.", "id": "3"}
+    assert len(bank.retain([withdrawal], timestamp="2024-05-03").closed) == 1
     assert "user: I play the violin" not in recalled(bank, "violin")
 
 

@@ -241,11 +241,11 @@ def test_what_cannot_be_used_is_asked_for_again(name: str) -> None:
         result = engine.bank("alice").retain(TALK)
         assert (model.calls, result.created, result.parked, result.dropped) == (4, 2, (), ())
         assert remembered(engine) == sorted(BOTH)
-        told = model.prompts[2][-1].text
-        assert "That answer cannot be used" in told
+        repair = model.prompts[2][-1].text
+        assert "That answer cannot be used" in repair
         assert len(model.prompts[3]) == len(model.prompts[1]) + 2
-        asked = sum(len(str(m.text).split()) for prompt in model.prompts[1:] for m in prompt)
-        assert result.tokens_in == asked
+        sent = sum(len(str(m.text).split()) for prompt in model.prompts[1:] for m in prompt)
+        assert result.tokens_in == sent
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])

@@ -30,7 +30,7 @@ CANDIDATES = 20  # blocked candidates looked at per name
 Lookup = Callable[[Sequence[str]], Mapping[str, list[Entity]]]
 """Normalised names to known entities sharing a block with each (ports.Ledger.entity_candidates)."""
 
-Met = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
+Neighbours = Callable[[Sequence[str]], Mapping[str, frozenset[str]]]
 """Entity ids to the names each was mentioned with (ports.Ledger.entity_neighbours)."""
 
 
@@ -94,7 +94,7 @@ def may_merge(name: str, known: str, kind: EntityType) -> bool:
 
 
 def resolve(
-    drafts: Sequence[Draft], lookup: Lookup, met: Met, *, bank: str, speakers: frozenset[str]
+    drafts: Sequence[Draft], lookup: Lookup, met: Neighbours, *, bank: str, speakers: frozenset[str]
 ) -> Resolution:
     """Map every mention of the drafts to one canonical entity, creating those that are new.
 
@@ -122,7 +122,7 @@ class _Resolver:
     """What is known so far: the bank's candidates and the entities made in this run, found by block."""
 
     def __init__(
-        self, bank: str, speakers: set[str], candidates: Mapping[str, list[Entity]], met: Met
+        self, bank: str, speakers: set[str], candidates: Mapping[str, list[Entity]], met: Neighbours
     ) -> None:
         self._bank, self._speakers, self._met = bank, speakers, met
         self._by_id: dict[str, _Known] = {}
@@ -145,7 +145,7 @@ class _Resolver:
         if name not in known.names:
             known.names.add(name)
             known.added.add(name)
-            self._file(name, known)
+            self._index(name, known)
         known.role = known.role or role
         return known
 
@@ -225,10 +225,10 @@ class _Resolver:
             identity, _Known(Entity(identity, written, kind, names=(name,), last_seen=moment), {name})
         )
         known.fresh = True
-        self._file(name, known)
+        self._index(name, known)
         return known
 
-    def _file(self, name: str, known: _Known) -> None:
+    def _index(self, name: str, known: _Known) -> None:
         for block in blocks(name):
             self._fresh_blocks.setdefault(block, []).append(known)
 
