@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hindsight_integrations import Document, Hindsight, HindsightConfig, Message, ModelUnavailable
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
@@ -99,17 +102,18 @@ def test_a_document_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> No
     assert json.loads(task.payload) == DOCUMENT
 
 
-def test_a_task_of_an_earlier_version_is_done(opener: Any, engine: Hindsight) -> None:
+def test_a_task_of_an_earlier_version_is_done(opener: Any, engine: Hindsight, tmp_path: Path) -> None:
     """What an earlier version kept is extracted as this version's own task would be."""
-    other = opener(":memory:", model=ScriptedModel([DOWN, {"facts": [KAYAK]}]), config=CONFIG)
     retain_talk(engine)
-    retain_talk(other)
-    now = other.bank("alice").tasks.list()[0].not_before
-    ledger = other.asynchronous._tools.ledger  # no verb puts a task of an earlier version into a ledger
-    lease = ledger.lease_task("alice", tuple(TaskKind), now=now, until=now)
-    assert lease is not None
-    old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION), now)
-    ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(old,), completed_tasks=(lease.id,)))
-    assert other.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1
-    found = [e.bank("alice").recall("kayak").units[0].unit for e in (engine, other)]
+    with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
+        retain_talk(older)
+        now = older.bank("alice").tasks.list()[0].not_before
+    with closing(SqliteLedger.open(tmp_path)) as ledger:  # the task in the place of this version's own
+        lease = ledger.lease_task("alice", tuple(TaskKind), now=now, until=now)
+        assert lease is not None
+        old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION), now)
+        ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(old,), completed_tasks=(lease.id,)))
+    older = opener(tmp_path, model=ScriptedModel([{"facts": [KAYAK]}]), config=CONFIG)
+    assert older.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1
+    found = [e.bank("alice").recall("kayak").units[0].unit for e in (engine, older)]
     assert found[0] == found[1]
