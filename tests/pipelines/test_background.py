@@ -36,8 +36,8 @@ from hindsight_integrations.errors import ModelRefused, TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.tempr.retain.tasks.payload import retry_delay
-from hindsight_integrations.tempr.retain.tasks.settle import LEASE, MAX_ATTEMPTS
+from hindsight_integrations.tempr.retain.settle import LEASE, MAX_ATTEMPTS
+from hindsight_integrations.tempr.retain.task_payload import retry_delay
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.ledger_support import commit
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status

@@ -112,7 +112,9 @@ def test_a_task_of_an_earlier_version_is_done(opener: Any, engine: Hindsight, tm
         lease = ledger.lease_task("alice", tuple(TaskKind), now=now, until=now)
         assert lease is not None
         old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION), now)
-        ledger.commit(WriteSet("alice", ledger.revision("alice"), tasks=(old,), completed_tasks=(lease.id,)))
+        with ledger.transaction("alice") as transaction:
+            revision = transaction.feed.revision
+            transaction.commit(WriteSet("alice", revision, tasks=(old,), completed_tasks=(lease.id,)))
     older = opener(tmp_path, model=ScriptedModel([{"facts": [KAYAK]}]), config=CONFIG)
     assert older.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1
     found = [e.bank("alice").recall("kayak").units[0].unit for e in (engine, older)]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
-from hindsight_integrations.tempr.retain.tasks.settle import handlers, settle
+from hindsight_integrations.tempr.retain.settle import handlers, settle
 
 EXTRACTION = (TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED)
 

@@ -15,7 +15,7 @@ from hindsight_integrations.tempr.retain.embedding import Vectors, embed, with_t
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
-from hindsight_integrations.tempr.retain.tasks.payload import parked
+from hindsight_integrations.tempr.retain.task_payload import parked
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.retain_request import RetainRequest
 

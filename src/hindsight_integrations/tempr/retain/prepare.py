@@ -16,7 +16,7 @@ from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor, passages
 from hindsight_integrations.tempr.retain.proposal import Proposal
 from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
-from hindsight_integrations.tempr.retain.tasks.payload import waiting_tasks
+from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.names import possible_names
 from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread

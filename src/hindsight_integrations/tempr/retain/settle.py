@@ -18,7 +18,7 @@ from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.proposal import Proposal
-from hindsight_integrations.tempr.retain.tasks.payload import StoredPassage, retry_delay, stored_passage
+from hindsight_integrations.tempr.retain.task_payload import StoredPassage, retry_delay, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
 
 logger = logging.getLogger("hindsight_integrations")
