@@ -8,8 +8,9 @@ import pytest
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.search.channels.graph import chain_steps
 from hindsight_integrations.search.graph.activation import spread_by_distance
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.question_kinds import chain_steps
 
 NONE = np.empty(0, np.int64)
 
@@ -29,7 +30,7 @@ NONE = np.empty(0, np.int64)
 )
 def test_possessives_are_counted(text: str, steps: int) -> None:
     """A chain has as many steps as possessives, two at least; the verb in "what's" is none."""
-    assert chain_steps(text) == steps
+    assert chain_steps(text, [ENGLISH]) == steps
 
 
 def chain_graph() -> RustworkxMemoryGraph:

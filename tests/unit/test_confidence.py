@@ -23,6 +23,7 @@ from hindsight_integrations.tempr.recall.answer_signals import (
 )
 from hindsight_integrations.tempr.recall.confidence import confidence
 from hindsight_integrations.testing.builders import make_unit
+from hindsight_integrations.text.languages.en import ENGLISH
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)
 SHARE = st.floats(0.0, 1.0)
@@ -123,5 +124,7 @@ def test_a_name_is_found_as_a_whole_word_only(text: str, name: str) -> None:
 
 def test_the_names_in_a_question_are_distinguished_from_its_words() -> None:
     """The speaker, in any case, is not counted again among the other names."""
-    names = names_in_question("What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}))
+    names = names_in_question(
+        "What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}), [ENGLISH]
+    )
     assert (names.speaker, names.others) == ({"caroline"}, {"zoe", "sweden"})

@@ -22,8 +22,11 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     Statement,
 )
 from hindsight_integrations.testing.builders import make_unit
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages.en.stems import stem
+from hindsight_integrations.text.part_whole import names_one_of_a_list, part_of
+from hindsight_integrations.text.stems import numbers
 from hindsight_integrations.text.withdrawal_cues import withdrawals
-from hindsight_integrations.text.wording import names_one_of_a_list, numbers, part_of, stem
 
 SCALE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 USER = frozenset({"user"})
@@ -224,7 +227,7 @@ def test_nobody_withdraws_what_they_cannot_see() -> None:
 )
 def test_cues_say_what_is_taken_back(message: str, expected: list[str]) -> None:
     """Without a model "no longer", "finished" or "cancelled" still name what no longer holds."""
-    assert withdrawals(message, "user") == expected
+    assert withdrawals(message, "user", [ENGLISH]) == expected
 
 
 def test_words_are_compared_without_inflection_and_numbers_without_commas() -> None:
@@ -235,8 +238,8 @@ def test_words_are_compared_without_inflection_and_numbers_without_commas() -> N
 
 def test_grammar_inside_a_quoted_title_is_not_read() -> None:
     """A title with "includes" in it is one name."""
-    found = part_of("The notes 'What the plan includes' include 'hiring'")
+    found = part_of("The notes 'What the plan includes' include 'hiring'", ENGLISH)
     assert found is not None
     assert found.part == {"hir"}
-    assert part_of("User likes jazz") is None
-    assert not names_one_of_a_list(frozenset({"jazz"}), "User likes jazz.")
+    assert part_of("User likes jazz", ENGLISH) is None
+    assert not names_one_of_a_list(frozenset({"jazz"}), "User likes jazz.", ENGLISH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from functools import wraps
@@ -26,6 +26,8 @@ from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,6 +39,7 @@ class Tools:
 
     Attributes:
         read_only: no verb that writes is allowed.
+        languages: of the banks' texts and questions, the likeliest first.
     """
 
     ledger: Ledger
@@ -52,6 +55,7 @@ class Tools:
     read_only: bool
     in_flight: InFlight = field(default_factory=InFlight)
     time_parser: TimeParser | None = None
+    languages: Sequence[Language] = (ENGLISH,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -120,7 +124,7 @@ class BankContext:
             workers=tools.workers,
             clock=tools.clock,
             in_flight=tools.in_flight,
-            time_languages=tools.config.time_languages,
+            languages=tools.languages,
         )
 
     def recall_tools(self) -> RecallTools:
@@ -134,7 +138,7 @@ class BankContext:
             config=tools.config.recall,
             zone=tools.zone,
             time_parser=tools.time_parser,
-            time_languages=tools.config.time_languages,
+            languages=tools.languages,
         )
 
 

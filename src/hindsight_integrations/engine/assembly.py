@@ -32,6 +32,7 @@ from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.search.bank_view import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -85,6 +86,7 @@ class AsyncHindsight(Engine):
 
         settings = config or HindsightConfig.from_env()
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
+        languages = [LANGUAGES[code] for code in settings.time_languages]
         chosen = _language_model(model or settings.model)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
@@ -102,6 +104,7 @@ class AsyncHindsight(Engine):
             zone=zone,
             read_only=read_only,
             time_parser=time_parser,
+            languages=languages,
         )
         return cls(tools, open_indexes=store.open_indexes, backends=store.names, close_all=store.close)
 

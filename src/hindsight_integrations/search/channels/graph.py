@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -24,20 +24,8 @@ from hindsight_integrations.search.graph.activation import (
 from hindsight_integrations.search.graph.causal_links import Causes
 from hindsight_integrations.search.graph.gains import entity_gain
 from hindsight_integrations.search.named_entities import Named
-
-_CAUSAL_QUESTION = re.compile(
-    r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b", re.IGNORECASE
-)
-_CHAIN = re.compile(  # of names: the first "'s" of "What's Alice's team" is a verb
-    r"\b(?!(?:what|who|where|when|why|how|it|he|she|that|this|there|here|let)['\u2019])\w+(?:['\u2019]s \w+){2,}",
-    re.IGNORECASE,
-)
-_POSSESSIVE = re.compile(r"['\u2019]s ", re.IGNORECASE)
-
-
-def chain_steps(text: str) -> int:
-    """How many possessives the longest chain in a question has, at least two: "Alice's manager's team" has 2; else 0."""
-    return max((len(_POSSESSIVE.findall(found)) for found in _CHAIN.findall(text)), default=0)
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.question_kinds import asks_for_a_cause, chain_steps
 
 
 class Walk(StrEnum):
@@ -48,7 +36,7 @@ class Walk(StrEnum):
     ALL = "all"
 
 
-def walk_of(text: str, named: IntArray, hubs: IntArray) -> Walk:
+def walk_of(text: str, named: IntArray, hubs: IntArray, languages: Sequence[Language]) -> Walk:
     """What the question gives the graph to walk from.
 
     A named entity that is not everywhere, or a chain of possessives: all links. A question for a cause: causal links.
@@ -58,10 +46,11 @@ def walk_of(text: str, named: IntArray, hubs: IntArray) -> Walk:
         text: the question.
         named: row ids of the entities it names.
         hubs: row ids of entities that transmit nothing.
+        languages: the question may be in.
     """
-    if len(np.setdiff1d(named, hubs)) or _CHAIN.search(text):
+    if len(np.setdiff1d(named, hubs)) or chain_steps(text, languages):
         return Walk.ALL
-    return Walk.CAUSES if _CAUSAL_QUESTION.search(text) else Walk.NONE
+    return Walk.CAUSES if asks_for_a_cause(text, languages) else Walk.NONE
 
 
 def graph_channel(

@@ -15,6 +15,7 @@ from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.search.reference_scale import question_cosine
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.name_spotting import NameSpotter
 
 # Units looked at, by cosine and BM25; 15 and 20 were the best of 5 to 30 on the fitting conversations.
@@ -62,14 +63,15 @@ class AnswerSignals:
     logit: float | None = None
 
 
-def names_in_question(text: str, speaker: frozenset[str]) -> QuestionNames:
+def names_in_question(text: str, speaker: frozenset[str], languages: Sequence[Language]) -> QuestionNames:
     """The names in a question.
 
     Args:
         text: the question.
         speaker: normalised names of the speaker it names, if there is one.
+        languages: it may be in.
     """
-    spotted = NameSpotter([text], people=speaker, aliases=()).names_in(text)
+    spotted = NameSpotter([text], people=speaker, aliases=(), languages=languages).names_in(text)
     others = frozenset(normalise_name(name.text) for name in spotted) - speaker - {""}
     return QuestionNames(speaker, others)
 

@@ -6,7 +6,6 @@ from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions import find_window
 
 _FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
@@ -22,8 +21,8 @@ def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> In
     """
     if query.window:
         return query.window
-    for code in tools.time_languages:
-        found = find_window(query.text, query.query_timestamp, tools.zone, rules=LANGUAGES[code].times)
+    for language in tools.languages:
+        found = find_window(query.text, query.query_timestamp, tools.zone, rules=language.times)
         if found:
             return found.interval
     return _parsed(query, tools, notes)

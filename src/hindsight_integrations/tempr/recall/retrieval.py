@@ -12,7 +12,7 @@ from hindsight_integrations.config import OnChannelFailure
 from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import Hits, no_hits
-from hindsight_integrations.search.channels.graph import Walk, chain_steps, graph_channel, walk_of
+from hindsight_integrations.search.channels.graph import Walk, graph_channel, walk_of
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.channels.selection import Selection
@@ -20,6 +20,7 @@ from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.channels.temporal import temporal_channel
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
+from hindsight_integrations.text.question_kinds import chain_steps
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
 
@@ -104,8 +105,8 @@ def _searched(run: RecallContext, channel: Channel, search: Callable[[], Hits]) 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
     """The graph channel, which only runs where the question gives it something to walk from (decisions 004 and 051)."""
-    named, text = run.plan.named, run.plan.query.text
-    walk = walk_of(text, named.rows, run.view.hubs)
+    named, text, languages = run.plan.named, run.plan.query.text, run.tools.languages
+    walk = walk_of(text, named.rows, run.view.hubs, languages)
     if walk is Walk.NONE and not named.speaker:
         run.trace.notes.append("graph: not asked for by this question")
     return graph_channel(
@@ -113,7 +114,7 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
         selected,
         walk=walk,
         named=named,
-        steps=chain_steps(text),
+        steps=chain_steps(text, languages),
         seeds=seeds,
         relevance=relevance,
         limit=run.plan.limit,

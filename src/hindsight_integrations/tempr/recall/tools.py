@@ -12,6 +12,8 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +27,4 @@ class RecallTools:
     config: RecallConfig
     zone: tzinfo
     time_parser: TimeParser | None = None
-    time_languages: Sequence[str] = ("en",)
+    languages: Sequence[Language] = (ENGLISH,)

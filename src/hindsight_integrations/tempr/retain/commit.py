@@ -26,13 +26,14 @@ from hindsight_integrations.tempr.retain.superseding import (
     superseding_events,
     units_of,
 )
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.validation.intake import document_thread
 
 ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process there is no conflict at all
 
 
 def commit(
-    proposal: Proposal, vectors: Vectors, projector: Projector
+    proposal: Proposal, vectors: Vectors, projector: Projector, languages: Sequence[Language]
 ) -> tuple[Receipt, tuple[str, ...], Retraction]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
@@ -42,7 +43,7 @@ def commit(
     for attempt in range(ATTEMPTS):
         try:
             with projector.transaction() as (view, transaction):
-                writes, retraction = decide(proposal, vectors, view)
+                writes, retraction = decide(proposal, vectors, view, languages)
                 receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -53,7 +54,9 @@ def commit(
     raise AssertionError("unreachable: the loop returns or raises")
 
 
-def decide(proposal: Proposal, vectors: Vectors, view: BankView) -> tuple[WriteSet, Retraction]:
+def decide(
+    proposal: Proposal, vectors: Vectors, view: BankView, languages: Sequence[Language]
+) -> tuple[WriteSet, Retraction]:
     """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
 
     Raises:
@@ -75,7 +78,7 @@ def decide(proposal: Proposal, vectors: Vectors, view: BankView) -> tuple[WriteS
     units = [draft.unit for draft in drafts]
     repeated = {unit.id for unit in units}
     ending = (unit for unit in closing if unit.id not in repeated)
-    retraction = retract(drafts, vectors, proposal.speakers, view)
+    retraction = retract(drafts, vectors, proposal.speakers, view, languages)
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

@@ -42,7 +42,9 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     whole = joined(proposals)
     counted, vectors = await tools.workers.read(_measured, whole.drafts, tools)
     whole = replace(whole, drafts=counted)
-    receipt, unit_ids, retraction = await tools.workers.write(commit, whole, vectors, tools.projector)
+    receipt, unit_ids, retraction = await tools.workers.write(
+        commit, whole, vectors, tools.projector, tools.languages
+    )
     kept, created = set(unit_ids), set(receipt.created)
     results = [_result(one, kept, created, receipt.revision) for one in proposals]
     return [

@@ -150,7 +150,7 @@ async def _extract_messages(
 
     def verbatim() -> Extraction:
         aliases = _known_names([message.text for message in fresh], tools.projector.view())
-        extractor = VerbatimExtractor(tools.time_languages)
+        extractor = VerbatimExtractor(tools.languages)
         facts = extractor.extract(fresh, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), guessed=True)
 
@@ -170,7 +170,7 @@ async def _extract_passages(
 
     def verbatim() -> Extraction:
         aliases = _known_names(pieces, tools.projector.view())
-        extractor = VerbatimExtractor(tools.time_languages)
+        extractor = VerbatimExtractor(tools.languages)
         facts = extractor.extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )

@@ -12,6 +12,8 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +27,4 @@ class RetainTools:
     workers: Workers
     clock: Clock
     in_flight: InFlight = field(default_factory=InFlight)
-    time_languages: Sequence[str] = ("en",)
+    languages: Sequence[Language] = (ENGLISH,)

@@ -13,7 +13,8 @@ from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.text.time_expressions import find_event_time
@@ -28,10 +29,10 @@ class VerbatimExtractor:
     """Turns messages and documents into facts by rules alone; keeps every word.
 
     Attributes:
-        languages: whose words of time are read (codes of `LANGUAGES`), in turn until one finds a time.
+        languages: the texts may be in; times are read in each in turn until one finds one.
     """
 
-    languages: Sequence[str] = ("en",)
+    languages: Sequence[Language] = (ENGLISH,)
 
     def extract(
         self, messages: Sequence[Message], *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
@@ -44,7 +45,8 @@ class VerbatimExtractor:
             aliases: names the bank already knows, found in any case.
         """
         speakers = {message.speaker for message in messages}
-        spotter = NameSpotter([message.text for message in messages], people=speakers, aliases=aliases)
+        texts = [message.text for message in messages]
+        spotter = NameSpotter(texts, people=speakers, aliases=aliases, languages=self.languages)
         return [_of_message(message, spotter, zone, self.languages) for message in messages]
 
     def extract_passages(
@@ -63,7 +65,7 @@ class VerbatimExtractor:
             zone: the bank's time zone.
             aliases: names the bank already knows, found in any case.
         """
-        spotter = NameSpotter(pieces, people=(), aliases=aliases)
+        spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
         return [_of_passage(piece.strip(), timestamp, spotter, zone, self.languages) for piece in pieces]
 
 
@@ -84,7 +86,7 @@ def passages(text: str) -> list[str]:
 
 
 def _of_message(
-    message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]
+    message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[Language]
 ) -> ExtractedFact:
     start, end = _occurred(message.text, message.timestamp, zone, languages)
     speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
@@ -99,12 +101,16 @@ def _of_message(
         occurred_end=end,
         entities=[speaker, *others],
         sources=[message.id] if message.id else [],
-        invalidates=[] if is_agent else withdrawals(message.text, message.speaker),
+        invalidates=[] if is_agent else withdrawals(message.text, message.speaker, languages),
     )
 
 
 def _of_passage(
-    passage: str, timestamp: datetime | None, spotter: NameSpotter, zone: tzinfo, languages: Sequence[str]
+    passage: str,
+    timestamp: datetime | None,
+    spotter: NameSpotter,
+    zone: tzinfo,
+    languages: Sequence[Language],
 ) -> ExtractedFact:
     start, end = _occurred(passage, timestamp, zone, languages)
     return ExtractedFact(
@@ -113,12 +119,12 @@ def _of_passage(
 
 
 def _occurred(
-    text: str, timestamp: datetime | None, zone: tzinfo, languages: Sequence[str]
+    text: str, timestamp: datetime | None, zone: tzinfo, languages: Sequence[Language]
 ) -> tuple[str | None, str | None]:
     if timestamp is None:
         return None, None
-    for code in languages:
-        window = find_event_time(text, timestamp, zone, rules=LANGUAGES[code].times)
+    for language in languages:
+        window = find_event_time(text, timestamp, zone, rules=language.times)
         if window:
             return iso_bounds(window.interval, zone)
     return None, None

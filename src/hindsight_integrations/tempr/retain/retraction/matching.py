@@ -22,10 +22,8 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     unit_words,
     word_weights,
 )
-from hindsight_integrations.text.wording import (
-    content_stems,
-    part_of,
-)
+from hindsight_integrations.text.part_whole import part_of
+from hindsight_integrations.text.stems import content_stems
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
 
@@ -89,8 +87,9 @@ def _match(outcome: Outcome, items: Sequence[_Scored]) -> Match:
 
 def _scored(statement: Statement, candidates: Sequence[Candidate], thresholds: Thresholds) -> list[_Scored]:
     """The candidates with their scores, best first; ties by the later mention, then id."""
-    words = content_stems(statement.text)
-    texts = [content_stems(unit_words(c.unit)) for c in candidates]
+    language = statement.language
+    words = content_stems(statement.text, language)
+    texts = [content_stems(unit_words(c.unit), language) for c in candidates]
     weights = word_weights(words, texts)
     kind = statement.by.record.kind if statement.by.record else None
     scored = []
@@ -154,9 +153,12 @@ def is_same_task(statement: Statement, best: _Scored, other: _Scored, bar: Bar) 
     record = best.candidate.unit.record
     if record is None or not same_record(best.candidate.unit, other.candidate.unit):
         return False
-    relation = part_of(statement.text)  # of "the timeline of the proposal" the record is the whole, and stays
-    named = relation.part if relation else content_stems(statement.text)
-    kept = content_stems(str(record.value))
+    language = statement.language
+    relation = part_of(
+        statement.text, language
+    )  # of "the timeline of the proposal" the record is the whole, and stays
+    named = relation.part if relation else content_stems(statement.text, language)
+    kept = content_stems(str(record.value), language)
     return len(kept & named) >= COVERED * len(kept) and best.score - other.score < 2 * bar.margin
 
 

@@ -17,6 +17,8 @@ from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.retraction.candidates import Candidates, draft_names
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
 from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.which_language import language_of
 
 
 @dataclass(slots=True)
@@ -44,7 +46,11 @@ class Retraction:
 
 
 def retract(
-    drafts: Sequence[Draft], vectors: Vectors, speakers: frozenset[str], view: BankView
+    drafts: Sequence[Draft],
+    vectors: Vectors,
+    speakers: frozenset[str],
+    view: BankView,
+    languages: Sequence[Language],
 ) -> Retraction:
     """Match every statement in order; what one closes, the next finds closed.
 
@@ -53,6 +59,7 @@ def retract(
         vectors: of the drafts and of their statements.
         speakers: names of the conversation's speakers.
         view: the bank.
+        languages: the drafts may be in.
     """
     retraction = Retraction()
     if not vectors.statements:
@@ -60,8 +67,9 @@ def retract(
     candidates = Candidates(drafts, vectors.drafts, speakers, view)
     for position, draft in enumerate(drafts):
         names, people = draft_names(draft, speakers)
+        language = language_of(draft.unit.text, languages)
         for text in dict.fromkeys(draft.invalidates):
-            statement = Statement(text, draft.unit, names, people)
+            statement = Statement(text, draft.unit, names, people, language)
             near = candidates.of(statement, vectors.statements[text], position)
             found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
             retraction.note(statement, found)

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.text.wording import (
-    clauses,
-    content_stems,
-    names_one_of_a_list,
-    numbers,
-    part_of,
-)
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.part_whole import clauses, names_one_of_a_list, part_of
+from hindsight_integrations.text.stems import content_stems, numbers
 
 SAME_KIND = 0.1  # a to-do is withdrawn by a finished to-do rather than by an expense of the same words
 COVERED = 0.6  # share of a record's or a whole's words that must be named for it to be what is spoken of
@@ -72,12 +69,21 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of what is obsolete, and the unit that makes it."""
+    """A statement of what is obsolete.
+
+    Attributes:
+        text: of the statement.
+        by: the unit that makes it.
+        names: as a candidate's.
+        people: as a candidate's.
+        language: in which it and the candidates are compared.
+    """
 
     text: str
     by: MemoryUnit
     names: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
+    language: Language = ENGLISH
 
 
 def coverage(statement: frozenset[str], unit: frozenset[str], weights: Mapping[str, float]) -> float:
@@ -111,21 +117,22 @@ def is_about(statement: Statement, candidate: Candidate) -> bool:
     A statement that names somebody is about that person's memories; a unit about named things must share one with the
     statement or with the unit that makes it; two units with other numbers throughout are different items.
     """
-    words = content_stems(statement.text)
-    people = {name for name in statement.people if content_stems(name) <= words}
+    language = statement.language
+    words = content_stems(statement.text, language)
+    people = {name for name in statement.people if content_stems(name, language) <= words}
     if people and candidate.people and not people & candidate.people:
         return False
     if candidate.names and not (
-        candidate.names & statement.names or any(_named(n, words) for n in candidate.names)
+        candidate.names & statement.names or any(_named(n, words, language) for n in candidate.names)
     ):
         return False
     given, own = numbers(statement.text), numbers(unit_words(candidate.unit))
     return not given or not numbers(candidate.unit.text) or bool(given & own)
 
 
-def _named(name: str, statement: frozenset[str]) -> bool:
+def _named(name: str, statement: frozenset[str], language: Language) -> bool:
     """Whether half of a name's words or more are in the statement."""
-    words = content_stems(name)
+    words = content_stems(name, language)
     return bool(words) and 2 * len(words & statement) >= len(words)
 
 
@@ -143,29 +150,32 @@ def names_a_part(statement: Statement, unit: MemoryUnit) -> bool:
     Either it says of something that it belongs to what the unit is about, and a clause of the unit speaks of something
     else; or it names one item of a plain list. A unit whose record is that part falls as a whole.
     """
-    stated = content_stems(statement.text)
-    relation = part_of(statement.text)
-    people = frozenset(word for name in statement.people for word in content_stems(name))
-    record = content_stems(str(unit.record.value)) if unit.record else frozenset()
+    language = statement.language
+    stated = content_stems(statement.text, language)
+    relation = part_of(statement.text, language)
+    people = frozenset(word for name in statement.people for word in content_stems(name, language))
+    record = content_stems(str(unit.record.value), language) if unit.record else frozenset()
     if relation is not None and not relation.part <= people:
-        words = content_stems(unit_words(unit))
+        words = content_stems(unit_words(unit), language)
         if len(relation.whole & words) < COVERED * len(relation.whole):
             return False
         if record and len(record & relation.part) >= COVERED * len(record):
             return False
         named = relation.part | relation.whole
-        staying = [clause for clause in clauses(unit.text) if 2 * len(clause & named) < len(clause)]
+        staying = [clause for clause in clauses(unit.text, language) if 2 * len(clause & named) < len(clause)]
         return len(staying) >= STAYING_CLAUSES
     if record and len(record & stated) >= COVERED * len(record):
         return False
-    return names_one_of_a_list(stated, unit.text) or (unit.record is None and has_more(stated | people, unit))
+    if names_one_of_a_list(stated, unit.text, language):
+        return True
+    return unit.record is None and has_more(stated | people, unit, language)
 
 
-def has_more(stated: frozenset[str], unit: MemoryUnit) -> bool:
+def has_more(stated: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
     """Whether a narrative unit has a clause the statement does not speak of.
 
     A record makes a unit the memory of one item, which falls with it. A narrative covers a whole exchange (paper 4.1.2):
     that the camping trip is no longer only planned does not take back how the children looked forward to it.
     """
-    own = (clause for clause in clauses(unit.text) if len(clause) >= CLAUSE_WORDS)
+    own = (clause for clause in clauses(unit.text, language) if len(clause) >= CLAUSE_WORDS)
     return any(2 * len(clause & stated) < len(clause) for clause in own)

@@ -1,0 +1,34 @@
+"""English statements of part and whole, clauses and lists."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import PartWords
+
+# "is a recipient of the email", "was removed from the notes": a part before, the whole after. And the other way about.
+_PART_FIRST = re.compile(
+    r"^(?P<part>.+?)\s(?:(?:is|are|was|were)\s(?:(?:an?|the|one of the)\s(?:[\w-]+\s){1,3}?(?:of|in|on|for|to|at)"
+    r"|(?:(?:now|still|also)\s)?(?:(?:part|one)\sof|among|on|in)"
+    r"|(?:removed|deleted|dropped)\sfrom|(?:added|invited|assigned)\sto|(?:listed|included|mentioned|named)\s(?:in|on|as))"
+    r"|attends?|belongs?\sto)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_WHOLE_FIRST = re.compile(
+    r"^(?P<whole>.+?)\s(?:(?:also|still|now)\s)?(?:includes?|contains?|mentions?|have|has)\s"
+    r"(?P<part>.+)$",
+    re.IGNORECASE,
+)
+# "The timeline of the proposal is 14 months": a property of the whole.
+_PROPERTY = re.compile(
+    r"^(?:the\s)?(?P<noun>[\w -]+?)\sof\s(?P<whole>.+?)\s(?:is|are|was|were)\s(?P<part>.+)$", re.IGNORECASE
+)
+
+PARTS = PartWords(
+    relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\band\b|\bor\b"),
+    list=re.compile(
+        r"(?P<first>[\w'\u2019-]+)(?:, (?!and\b|or\b)[\w'\u2019 -]+?)+,? (?:and|or) [\w'\u2019 -]+"
+    ),
+    separator=re.compile(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+"),
+)

@@ -1,0 +1,19 @@
+"""English questions: for a cause, and chains of possessives."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import QuestionWords
+
+QUESTIONS = QuestionWords(
+    cause=re.compile(
+        r"\b(why|because|cause[ds]?|reason|led to|result(?:ed)? (?:of|in)|prevent\w*|enabled?)\b",
+        re.IGNORECASE,
+    ),
+    chain=re.compile(  # of names: the first "'s" of "What's Alice's team" is a verb
+        r"\b(?!(?:what|who|where|when|why|how|it|he|she|that|this|there|here|let)['\u2019])\w+(?:['\u2019]s \w+){2,}",
+        re.IGNORECASE,
+    ),
+    possessive=re.compile(r"['\u2019]s ", re.IGNORECASE),
+)

@@ -1,0 +1,67 @@
+"""English cues of withdrawal: "no longer", "cancelled", "used to", "moved to"."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import WithdrawalWords
+
+_CLAUSE_END = r"(?=,|;|\.|!|\?|\bso\b|\bbut\b|\bbecause\b|\band\b|$)"
+
+
+def _cue(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_CUES = (
+    _cue(
+        rf"\bused to (?P<withdrawn>(?:really |actually |absolutely )?(?:like|love|enjoy|dislike|hate|be|want|need|have|use|work|live|play|drink|eat)\b.+?){_CLAUSE_END}"
+    ),
+    _cue(
+        rf"\b(?:i|we)(?:'ve| have)? (?:just |actually |finally |already )*(?:finished|completed|done with|wrapped up|got done with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"
+    ),
+    _cue(
+        rf"\b(?:i|we)(?:'ve| have)? (?:just |finally |already )+(?P<withdrawn>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
+    ),
+    _cue(
+        rf"\b(?:remove|cross|delete|drop)\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}"
+    ),
+    _cue(  # one takes things off a list, but a break from work and one's mind off things
+        rf"\btake\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}"
+    ),
+    _cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    _cue(
+        r"(?P<withdrawn>[^,;.!?]+?)\s+(?:is|was|has been|got|been)\s+(?:now |just )?(?:cancel(?:l?ed)|called off)\b"
+    ),
+    _cue(
+        r"\b(?P<withdrawn>(?:don't|do not|doesn't|does not|not|isn't|aren't|no longer)\s+.+?)\s+(?:any ?more|any longer)\b"
+    ),
+    _cue(
+        rf"\bno longer\s+(?:(?:need|want|have) to (?:track|do)\s+)?(?P<withdrawn>.+?)(?:\s+(?:from|on) (?:my|the|our)\b|{_CLAUSE_END})"
+    ),
+    _cue(rf"\binstead of\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    _cue(
+        r"\b(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<withdrawn>(?!it\b|that\b|this\b).+?)\s+(?:from|to|until)\b"
+    ),
+    _cue(r"\b(?:i|we)\s+had\s+(?P<withdrawn>an? .+?)\s+scheduled\b"),
+    _cue(
+        r"(?P<withdrawn>(?:the|my|our)\s+[^,;.!?]+?)\s+(?:is|was|has been|got)\s+(?:moved|changed|rescheduled|pushed)\b"
+    ),
+)
+
+WITHDRAWALS = WithdrawalWords(
+    cues=_CUES,
+    negation=re.compile(
+        r"\b(?:don't|do not|doesn't|does not|isn't|aren't|not|no longer|really|actually)\b\s*", re.IGNORECASE
+    ),
+    vague=re.compile(r"^(?:some|any|a few|all|every|more)\b", re.IGNORECASE),
+    when=re.compile(  # "did it yesterday" names a time and nothing that happened then
+        r"\b(?:yesterday|today|tonight|tomorrow|(?:last|this|next|a|few|two) (?:week(?:end)?|month|year|night|days?)|ago)\b",
+        re.IGNORECASE,
+    ),
+    pointer=re.compile(
+        r"^(?:it|that|this|them|those|these|something|anything|one)\b(?:\W+(?:is|for|to|me|us))*\W*$",
+        re.IGNORECASE,
+    ),
+    is_part_of="is part of",
+)

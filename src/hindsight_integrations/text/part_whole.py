@@ -1,0 +1,76 @@
+"""Part and whole in statements and texts: what belongs to what, clauses, and the items of lists. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.stems import content_stems
+
+_LIST_ITEM = 3  # content words of an item in a plain list ("jazz, blues and rock"); longer clauses elaborate
+_QUOTED = re.compile(r"(?<!\w)(['\"\u2018\u201c])(.+?)(['\"\u2019\u201d])(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class PartOf:
+    """A statement that something belongs to something: content stems of the part and of the whole."""
+
+    part: frozenset[str]
+    whole: frozenset[str]
+
+
+def part_of(statement: str, language: Language) -> PartOf | None:
+    """What a statement calls a part, and of what; None if it speaks of a thing as such.
+
+    Quoted titles are kept together: nothing inside one is read as grammar.
+    """
+    titles: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        titles.append(match.group(2))
+        return f"\x00{len(titles) - 1}\x00"
+
+    hidden = _QUOTED.sub(hide, statement.strip().rstrip("."))
+    match = next(filter(None, (relation.match(hidden) for relation in language.parts.relations)), None)
+    if match is None:
+        return None
+
+    def stems(text: str) -> frozenset[str]:
+        return content_stems(re.sub(r"\x00(\d+)\x00", lambda m: titles[int(m.group(1))], text), language)
+
+    groups = match.groupdict()
+    found = PartOf(stems(f"{groups.get('noun', '')} {groups['part']}"), stems(groups["whole"]))
+    return found if found.part and found.whole else None
+
+
+def names_one_of_a_list(statement: frozenset[str], text: str, language: Language) -> bool:
+    """Whether the statement names one item of a plain list of three or more ("likes jazz" of "jazz, blues and rock").
+
+    Of the item that opens the list only the last word is known to belong to it.
+
+    Args:
+        statement: its content stems.
+        text: of a unit.
+        language: of both.
+    """
+    for match in language.parts.list.finditer(account(text)):
+        items = language.parts.separator.split(match.group(0))
+        first, *others = (content_stems(item, language) for item in items)
+        opening = content_stems(match.group("first"), language)
+        if not first or any(not 1 <= len(item) <= _LIST_ITEM for item in others):
+            continue
+        if sum(bool(item & statement) for item in (opening, *others)) == 1:
+            return True
+    return False
+
+
+def clauses(text: str, language: Language) -> list[frozenset[str]]:
+    """Content stems of each clause or list item of a text's account, in order; empty ones left out."""
+    pieces = language.parts.clause_end.split(account(text))
+    return [stems for piece in pieces if (stems := content_stems(piece, language))]
+
+
+def account(text: str) -> str:
+    """What a unit's text tells, without the dimensions (when, where, why) that drafts append behind bars."""
+    return text.split(" | ", 1)[0]
