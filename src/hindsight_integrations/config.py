@@ -58,13 +58,6 @@ class OnModelFailure(StrEnum):
     QUEUE = "queue"
 
 
-class TimeLanguage(StrEnum):
-    """Whose words of time are read in questions."""
-
-    ENGLISH = "en"
-    GERMAN = "de"
-
-
 class OnChannelFailure(StrEnum):
     """What recall does when a channel fails: raise (default), or answer from the others and say so in the trace."""
 
@@ -161,7 +154,8 @@ class HindsightConfig:
 
     Attributes:
         time_zone: IANA name in which naive timestamps are read (default UTC).
-        time_languages: whose words of time are read, in questions and by verbatim retain, in turn until one finds a time.
+        languages: ISO 639-1 codes of the languages of texts and questions, the likeliest first. Times, names, withdrawals
+            and kinds of questions are read in these; an engine refuses a code it does not know when it opens.
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
     """
@@ -172,18 +166,20 @@ class HindsightConfig:
     recall: RecallConfig = field(default_factory=RecallConfig)
     time_zone: str = "UTC"
     model: str | None = None
-    time_languages: tuple[TimeLanguage, ...] = (TimeLanguage.ENGLISH,)
+    languages: tuple[str, ...] = ("en",)
 
     def __post_init__(self) -> None:
-        """Plain strings become the languages they name; unknown ones are refused."""
-        languages = tuple(choice(TimeLanguage, code, "time_languages") for code in self.time_languages)
-        object.__setattr__(self, "time_languages", languages)
+        """Codes are put in small letters, each once; none at all is refused."""
+        codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
+        if not codes:
+            raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
+        object.__setattr__(self, "languages", codes)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
+        Names: MODEL, LANGUAGES ("en,de"), TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
         EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
@@ -195,6 +191,7 @@ class HindsightConfig:
             base,
             model=values.get("HINDSIGHT_MODEL") or None,
             time_zone=values.get("HINDSIGHT_TIME_ZONE", base.time_zone),
+            languages=tuple((values.get("HINDSIGHT_LANGUAGES") or "en").split(",")),
             storage=replace(
                 base.storage,
                 vectors=_choice(values, "HINDSIGHT_VECTORS", base.storage.vectors),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest
-from hindsight_integrations.config import StorageConfig, TimeLanguage
+from hindsight_integrations.config import StorageConfig
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -20,7 +20,7 @@ FEAST = Interval(datetime(2023, 11, 12, tzinfo=UTC), datetime(2023, 11, 13, tzin
 def opened(parser: TimeParser | None = None, languages: tuple[str, ...] = ("en",)) -> Hindsight:
     settings = HindsightConfig(
         storage=StorageConfig(vectors="exact", keywords="fts5"),  # type: ignore[arg-type] # plain strings are allowed
-        time_languages=languages,  # type: ignore[arg-type]
+        languages=languages,
     )
     return Hindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, config=settings, time_parser=parser
@@ -93,11 +93,17 @@ def test_retain_reads_the_configured_languages() -> None:
 
 
 def test_unknown_languages_are_refused() -> None:
-    """A misspelt language fails when it is configured, not at the first question."""
-    with pytest.raises(InvalidRequest, match="time_languages"):
-        HindsightConfig(time_languages=("klingon",))  # type: ignore[arg-type]
+    """A misspelt language fails when an engine opens with it, not at the first question."""
+    with pytest.raises(
+        InvalidRequest, match=r"languages: 'klingon' is not a known language. Use one of: de, en"
+    ):
+        opened(languages=("klingon",))
+    with pytest.raises(InvalidRequest, match="languages: no language is given"):
+        HindsightConfig(languages=())
 
 
 def test_every_language_can_be_configured() -> None:
-    """A language file and its name in the settings come together."""
-    assert set(LANGUAGES) == set(TimeLanguage)
+    """A folder of a language is enough: its code opens an engine."""
+    for code in LANGUAGES:
+        with opened(languages=(code,)) as hindsight:
+            hindsight.bank("ann").retain("Ann lit lamps.")

@@ -27,6 +27,7 @@ def test_the_environment_overrides_defaults() -> None:
             "HINDSIGHT_VECTORS": "Exact",
             "HINDSIGHT_KEYWORDS": "fts5",
             "HINDSIGHT_TIME_ZONE": "Europe/Lisbon",
+            "HINDSIGHT_LANGUAGES": "en, DE",
             "HINDSIGHT_OFFLINE": "1",
             "HINDSIGHT_EMBEDDER": "sentence-transformers",
             "HINDSIGHT_EMBEDDER_PATH": "/models/bge",
@@ -42,6 +43,7 @@ def test_the_environment_overrides_defaults() -> None:
         True,
         Path("/models/bge"),
     )
+    assert config.languages == ("en", "de")
     assert config.models.embedder is EmbedderBackend.SENTENCE_TRANSFORMERS
     assert HindsightConfig.from_env({"OPENAI_API_KEY": "sk-x"}) == HindsightConfig()
 

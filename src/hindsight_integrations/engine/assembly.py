@@ -32,7 +32,7 @@ from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.search.bank_view import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.languages import languages_of
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -78,6 +78,7 @@ class AsyncHindsight(Engine):
             time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
+            InvalidRequest: the settings name an unknown time zone or language.
             LedgerBusy: another process or engine owns the directory.
             MissingDependency: a backend that the settings name is not installed.
             SchemaMismatch: a newer version wrote the directory.
@@ -86,7 +87,7 @@ class AsyncHindsight(Engine):
 
         settings = config or HindsightConfig.from_env()
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
-        languages = [LANGUAGES[code] for code in settings.time_languages]
+        languages = languages_of(settings.languages)
         chosen = _language_model(model or settings.model)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)

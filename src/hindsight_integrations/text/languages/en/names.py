@@ -25,47 +25,16 @@ _COMMON_WORDS = """
     love like need want feel sounds sound dear mom mum dad everyone everybody someone something nothing anything god
     christmas easter halloween thanksgiving
 """
+_SHOUTED = "OK LOL OMG WOW YES NO NOT HA AM PM FYI BTW IMO IMHO TBH ASAP PS RSVP AND THE BUT SO IT IS MY YOU ALL VERY"
 
 NAMES = NameWords(
     no_names=frozenset(_COMMON_WORDS.split()),
     titles=frozenset({"mr", "mrs", "ms", "dr", "prof", "professor", "sir", "miss"}),
     abbreviations=("Mr", "Mrs", "Ms", "Dr", "Prof", "St"),
     connectors=(" of the ", " of ", " de ", " van ", " von ", " & "),
-    verb=re.compile(
-        r"[A-Z][a-z]{2,}ed|[A-Z][a-z]{3,}ing"
-    ),  # "Visited Paris": the verb is no part of the name
-    shouted=frozenset(
-        [
-            "OK",
-            "LOL",
-            "OMG",
-            "WOW",
-            "YES",
-            "NO",
-            "NOT",
-            "HA",
-            "AM",
-            "PM",
-            "FYI",
-            "BTW",
-            "IMO",
-            "IMHO",
-            "TBH",
-            "ASAP",
-            "PS",
-            "RSVP",
-            "AND",
-            "THE",
-            "BUT",
-            "SO",
-            "IT",
-            "IS",
-            "MY",
-            "YOU",
-            "ALL",
-            "VERY",
-        ]
-    ),
+    # "Visited Paris": the verb is no part of the name
+    verb=re.compile(r"[A-Z][a-z]{2,}ed|[A-Z][a-z]{3,}ing"),
+    shouted=frozenset(_SHOUTED.split()),
     organisation=re.compile(
         r"\b(?:Inc|Ltd|LLC|Corp|Corporation|GmbH|Company|University|College|Institute|Foundation|Hospital|School|Council"
         r"|Association|Society|Bank)\b"
