@@ -42,6 +42,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "langchain_openai": {"backends/language_model/langchain.py"},
     "sentence_transformers": {"backends/local_models/sentence_transformers.py"},
     "torch": {"backends/local_models/sentence_transformers.py"},
+    "snowballstemmer": {"text/snowball.py"},
     "safetensors": {"backends/local_models/sentence_transformers.py"},
 }
 

@@ -4,10 +4,10 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en.names import NAMES
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
-from hindsight_integrations.text.languages.en.stems import stem
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.languages.en.withdrawals import WITHDRAWALS
+from hindsight_integrations.text.snowball import snowball
 
 ENGLISH = Language(
     code="en",
@@ -17,5 +17,5 @@ ENGLISH = Language(
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     stop_words=STOP_WORDS,
-    stem=stem,
+    stem=snowball("english"),
 )
