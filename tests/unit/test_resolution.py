@@ -20,6 +20,7 @@ from hindsight_integrations.tempr.retain.resolution import (
     recency,
     resolve,
 )
+from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.names import (
     contains_name,
     name_similarity,
@@ -200,6 +201,6 @@ def test_name_relations_are_symmetric(first: str, second: str) -> None:
 
 def test_possible_names_of_a_question() -> None:
     """Every run of up to four words may be a name; punctuation around words is not part of it."""
-    names = possible_names("Does Alice's manager, Dan Weiss, know?")
+    names = possible_names("Does Alice's manager, Dan Weiss, know?", [ENGLISH])
     assert {"Alice's", "Dan Weiss", "manager Dan Weiss know"} <= set(names)
     assert len(names) == len(set(names))

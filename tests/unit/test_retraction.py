@@ -232,7 +232,7 @@ def test_cues_say_what_is_taken_back(message: str, expected: list[str]) -> None:
 def test_words_are_compared_without_inflection_and_numbers_without_commas() -> None:
     """ "Optimizing" is "optimize", and 8,000 steps are 8000."""
     assert len({ENGLISH.stem(word) for word in ("optimize", "optimizes", "optimized", "optimizing")}) == 1
-    assert numbers("8,000 steps in 2025 for $3.40") == {"8000", "3.4"}
+    assert numbers("8,000 steps in 2025 for $3.40", ENGLISH) == {"8000", "3.4"}
 
 
 def test_grammar_inside_a_quoted_title_is_not_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.names import possible_names
 
 
@@ -27,9 +29,9 @@ class Named:
     speaker: frozenset[str]
 
 
-def named_in(text: str, view: BankView) -> Named:
+def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
     """Look the question's possible names up in the bank."""
-    names = sorted({normalise_name(name) for name in possible_names(text)} - {""})
+    names = sorted({normalise_name(name) for name in possible_names(text, languages)} - {""})
     found = view.ledger.entities_named(view.bank, names).values()
     named = {entity.id: entity for entity in found if entity.type != EntityType.CONCEPT}
     rows = view.ledger.entity_rows(view.bank, list(named))

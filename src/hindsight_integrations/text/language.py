@@ -17,6 +17,53 @@ def unchanged(word: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NounWords:
+    """What tells names from nouns in a language that writes both with a capital. All words are case-folded.
+
+    Attributes:
+        given_names: names of people.
+        other_names: places, companies and products.
+        nouns: that stand where a name could, without an article.
+        noun_ending: of words made from others, which name nobody.
+        inflection: endings of cases and plurals.
+        plural: the ending of plurals, which need no article.
+        before: prepositions in front of a name.
+        naming: words in front of a name ("called").
+        meeting: verbs in front of a person.
+        singular: a verb of the third person behind a name; a noun would have an article.
+        roles: nouns in front of a name that are no part of it ("my brother Emre").
+        heads: nouns in front of a name that are part of it ("Hotel Adler").
+        measures: nouns in front of another noun ("a cup of coffee" in two words).
+        adjective: the ending of an adjective, which may begin a sentence in front of a noun.
+        place: the ending of places that have an article.
+        tail: what may follow the name of a place ("Frankfurt am Main").
+        of: small words, with the spaces around them, between a given and a family name.
+        letters: the letters of the language's own words.
+        borrowed: its words with other letters.
+    """
+
+    given_names: frozenset[str] = frozenset()
+    other_names: frozenset[str] = frozenset()
+    nouns: frozenset[str] = frozenset()
+    noun_ending: re.Pattern[str] = NEVER
+    inflection: re.Pattern[str] = NEVER
+    plural: re.Pattern[str] = NEVER
+    before: frozenset[str] = frozenset()
+    naming: frozenset[str] = frozenset()
+    meeting: frozenset[str] = frozenset()
+    singular: re.Pattern[str] = NEVER
+    roles: frozenset[str] = frozenset()
+    heads: frozenset[str] = frozenset()
+    measures: frozenset[str] = frozenset()
+    adjective: re.Pattern[str] = NEVER
+    place: re.Pattern[str] = NEVER
+    tail: re.Pattern[str] = NEVER
+    of: tuple[str, ...] = ()
+    letters: re.Pattern[str] = NEVER
+    borrowed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NameWords:
     """What tells names from other capitalised words.
 
@@ -24,21 +71,25 @@ class NameWords:
         no_names: words, case-folded, that are capitalised without being names.
         titles: words, case-folded, in front of a name that are no part of it.
         abbreviations: titles written with a full stop, which ends no sentence.
-        connectors: small words, with the spaces around them, inside a name.
+        connectors: patterns of small words, with the spaces around them, inside a name.
+        articles: words, case-folded, that belong to a name where they are capitalised inside a sentence ("en La Habana").
         verb: a capitalised verb, which may begin a sentence in front of a name.
         shouted: words in capitals that are no acronyms.
         organisation: a word in the name of an organisation.
         possessive: the ending of a name whose owner it names.
+        nouns: given where nouns are capitalised too, so that a capital alone says nothing.
     """
 
     no_names: frozenset[str] = frozenset()
     titles: frozenset[str] = frozenset()
     abbreviations: tuple[str, ...] = ()
     connectors: tuple[str, ...] = ()
+    articles: frozenset[str] = frozenset()
     verb: re.Pattern[str] = NEVER
     shouted: frozenset[str] = frozenset()
     organisation: re.Pattern[str] = NEVER
     possessive: re.Pattern[str] = NEVER
+    nouns: NounWords | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,25 +108,37 @@ class QuestionWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Cue:
+    """A way to take something back.
+
+    Attributes:
+        pattern: found in a sentence; its group `withdrawn` is what no longer holds.
+        statement: how it was said before, with the pattern's groups in braces.
+    """
+
+    pattern: re.Pattern[str]
+    statement: str = "{withdrawn}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WithdrawalWords:
     """How a message takes something back.
 
     Attributes:
-        cues: each matches a sentence that does; its group `withdrawn` is what no longer holds, and `whole`, if it has
-            that group, what it was part of.
+        cues: the first that matches a sentence and names something counts.
+        unless: a sentence that only supposes or forbids it.
         negation: what is left out of `withdrawn`, so that it resembles what was said before.
         vague: how a phrase begins that names nothing in particular.
         when: times, which name nothing that happened then.
         pointer: a phrase that only points ("that").
-        is_part_of: joins part and whole to a statement that `PartWords` reads.
     """
 
-    cues: tuple[re.Pattern[str], ...] = ()
+    cues: tuple[Cue, ...] = ()
+    unless: re.Pattern[str] = NEVER
     negation: re.Pattern[str] = NEVER
     vague: re.Pattern[str] = NEVER
     when: re.Pattern[str] = NEVER
     pointer: re.Pattern[str] = NEVER
-    is_part_of: str = ":"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,20 +165,22 @@ class Language:
 
     Attributes:
         code: ISO 639-1.
-        times: its words and phrases of time.
+        times: its words and phrases of time; None if it has no grammar of its own.
         names: what tells names from other words.
         questions: kinds of questions.
         withdrawals: how something is taken back.
         parts: part and whole, clauses and lists.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
+        decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
     """
 
     code: str
-    times: TimeRules
+    times: TimeRules | None = None
     names: NameWords = field(default_factory=NameWords)
     questions: QuestionWords = field(default_factory=QuestionWords)
     withdrawals: WithdrawalWords = field(default_factory=WithdrawalWords)
     parts: PartWords = field(default_factory=PartWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
+    decimal_comma: bool = False

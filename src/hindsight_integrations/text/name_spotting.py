@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity
 from hindsight_integrations.text.capitalised_names import Span, inside_words, spans
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.capitalised_nouns import names_seen, noun_spans
+from hindsight_integrations.text.language import Language, NameWords
 from hindsight_integrations.text.which_language import language_of
 
 _HANDLE = re.compile(r"(?<![\w@])@[A-Za-z0-9_](?:[\w.-]*\w)?")
+_LETTERS = re.compile(r"\b[^\W\d_]+\b")
 _ACRONYM = re.compile(r"(?<![\w@#-])[A-Z]{2,6}(?![\w-])")
 
 
@@ -34,16 +36,16 @@ class NameSpotter:
         self._languages = languages
         known = [name for name in (*people, *aliases) if name.strip()]
         self._known = _known_pattern(aliases)
-        self._small = {word for text in texts for word in re.findall(r"\b[a-z]+\b", text)}
-        inside = {part for text in texts for part in inside_words(text, self._language(text).names)}
+        self._small = {word for text in texts for word in _LETTERS.findall(text) if word.islower()}
+        inside = {part for text in texts for part in _certain(text, self._language(text).names)}
         self._seen = inside | {part.casefold() for name in known for part in name.split()}
 
     def names_in(self, text: str) -> list[ExtractedEntity]:
         """The names of a text in order of appearance, each once however its case varies."""
         language = self._language(text)
-        capitals = spans(text, self._seen, self._small, language.names)
-        shouted = language.names.shouted
-        found = sorted([*self._known_names(text), *_handles(text), *_acronyms(text, shouted), *capitals])
+        capitals = self._capitals(text, language.names)
+        acronyms = _acronyms(text, language.names.shouted)
+        found = sorted([*self._known_names(text), *_handles(text), *acronyms, *capitals])
         names: dict[str, str] = {}
         covered = -1
         for start, negative_length, name in found:
@@ -55,6 +57,11 @@ class NameSpotter:
     def _language(self, text: str) -> Language:
         return language_of(text, self._languages)
 
+    def _capitals(self, text: str, names: NameWords) -> Iterator[Span]:
+        if names.nouns:
+            return noun_spans(text, self._seen, names, names.nouns)
+        return spans(text, self._seen, self._small, names)
+
     def _type(self, name: str, language: Language) -> EntityType:
         if name.casefold() in self._people:
             return EntityType.PERSON
@@ -65,6 +72,11 @@ class NameSpotter:
         if self._known:
             for match in self._known.finditer(text):
                 yield match.start(), -len(match[0]), match[0]
+
+
+def _certain(text: str, names: NameWords) -> Iterator[str]:
+    """Case-folded words of a text that name something wherever they stand."""
+    return names_seen(text, names, names.nouns) if names.nouns else inside_words(text, names)
 
 
 def _known_pattern(aliases: Iterable[str]) -> re.Pattern[str] | None:

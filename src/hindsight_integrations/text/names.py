@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
 from hindsight_integrations.model.entities import EntityType
+from hindsight_integrations.text.language import Language
 
 USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
@@ -65,8 +67,16 @@ def name_similarity(first: str, second: str) -> float:
     return 1.0 if contains_name(first, second) else Levenshtein.normalized_similarity(first, second)
 
 
-def possible_names(text: str) -> list[str]:
-    """Word sequences of a text that might name an entity, each once."""
+def possible_names(text: str, languages: Sequence[Language]) -> list[str]:
+    """Word sequences of a text that might name an entity, each once; of an owner ("Annas") the name as well.
+
+    Args:
+        text: searched.
+        languages: it may be in.
+    """
     words = [word.strip(".'\u2019-") for word in _WORD.findall(text)]
-    spans = (words[i : i + n] for n in range(1, LONGEST_NAME + 1) for i in range(len(words) - n + 1))
-    return list(dict.fromkeys(" ".join(span) for span in spans if any(span)))
+    spans = [
+        " ".join(words[i : i + n]) for n in range(1, LONGEST_NAME + 1) for i in range(len(words) - n + 1)
+    ]
+    owners = [language.names.possessive.sub("", span) for language in languages for span in spans]
+    return [name for name in dict.fromkeys([*spans, *owners]) if name.strip()]

@@ -35,20 +35,22 @@ def withdrawals(text: str, speaker: str, languages: Sequence[Language]) -> list[
 def _withdrawn(sentence: str, language: Language) -> str:
     """What the first cue that names something takes back; empty if none does."""
     words = language.withdrawals
+    if words.unless.search(sentence):
+        return ""
     for cue in words.cues:
-        match = cue.search(sentence)
+        match = cue.pattern.search(sentence)
         positive = _positive(match["withdrawn"], language) if match else ""
         if match and positive:
-            whole = match.groupdict().get("whole")
-            return f"{positive} {words.is_part_of} {whole}" if whole else positive
+            filled = cue.statement.format(**{**match.groupdict(default=""), "withdrawn": positive})
+            statement = " ".join(filled.split())
+            if len(statement.split()) >= _SHORTEST or statement[:1].isupper():
+                return statement
     return ""
 
 
 def _positive(withdrawn: str, language: Language) -> str:
-    """What was taken back, put positively; empty where it only points ("that") or says too little."""
+    """What was taken back, put positively; empty where it only points ("that") or names nothing."""
     words = language.withdrawals
     positive = " ".join(words.negation.sub("", withdrawn).split()).strip(" ,;:")
     names_nothing = words.pointer.match(positive) or words.vague.match(positive)
-    if names_nothing or not content_stems(words.when.sub("", positive), language):
-        return ""
-    return positive if len(positive.split()) >= _SHORTEST or positive[:1].isupper() else ""
+    return positive if not names_nothing and content_stems(words.when.sub("", positive), language) else ""

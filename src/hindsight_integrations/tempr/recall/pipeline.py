@@ -52,7 +52,7 @@ def _planned(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallCo
         vector = tools.embedder.embed_query(query.text)
     with timed(trace, "plan"):
         window = asked_window(query, tools, trace.notes)
-        named = named_in(query.text, view)
+        named = named_in(query.text, view, tools.languages)
         return RecallContext(
             plan(query, vector, tools.config, window=window, named=named), view, tools, trace
         )

@@ -21,8 +21,8 @@ def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> In
     """
     if query.window:
         return query.window
-    for language in tools.languages:
-        found = find_window(query.text, query.query_timestamp, tools.zone, rules=language.times)
+    for rules in (language.times for language in tools.languages if language.times):
+        found = find_window(query.text, query.query_timestamp, tools.zone, rules=rules)
         if found:
             return found.interval
     return _parsed(query, tools, notes)

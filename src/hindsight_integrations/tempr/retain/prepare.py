@@ -149,7 +149,7 @@ async def _extract_messages(
         return await tools.llm.extract(fresh, before=before, context=request.context)
 
     def verbatim() -> Extraction:
-        aliases = _known_names([message.text for message in fresh], tools.projector.view())
+        aliases = _known_names([message.text for message in fresh], tools)
         extractor = VerbatimExtractor(tools.languages)
         facts = extractor.extract(fresh, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), guessed=True)
@@ -169,7 +169,7 @@ async def _extract_passages(
         )
 
     def verbatim() -> Extraction:
-        aliases = _known_names(pieces, tools.projector.view())
+        aliases = _known_names(pieces, tools)
         extractor = VerbatimExtractor(tools.languages)
         facts = extractor.extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
@@ -179,7 +179,9 @@ async def _extract_passages(
     return await tools.workers.read(verbatim)
 
 
-def _known_names(texts: Sequence[str], view: BankView) -> list[str]:
+def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
     """Names of the bank's entities that may stand in the texts, in any case."""
-    possible = {normalise_name(name) for text in texts for name in possible_names(text)} - {""}
+    view = tools.projector.view()
+    names = (name for text in texts for name in possible_names(text, tools.languages))
+    possible = {normalise_name(name) for name in names} - {""}
     return [entity.name for entity in view.ledger.entities_named(view.bank, sorted(possible)).values()]

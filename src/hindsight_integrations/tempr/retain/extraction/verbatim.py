@@ -123,8 +123,8 @@ def _occurred(
 ) -> tuple[str | None, str | None]:
     if timestamp is None:
         return None, None
-    for language in languages:
-        window = find_event_time(text, timestamp, zone, rules=language.times)
+    for rules in (language.times for language in languages if language.times):
+        window = find_event_time(text, timestamp, zone, rules=rules)
         if window:
             return iso_bounds(window.interval, zone)
     return None, None

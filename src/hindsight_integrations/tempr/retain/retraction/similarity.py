@@ -126,8 +126,8 @@ def is_about(statement: Statement, candidate: Candidate) -> bool:
         candidate.names & statement.names or any(_named(n, words, language) for n in candidate.names)
     ):
         return False
-    given, own = numbers(statement.text), numbers(unit_words(candidate.unit))
-    return not given or not numbers(candidate.unit.text) or bool(given & own)
+    given, own = numbers(statement.text, language), numbers(unit_words(candidate.unit), language)
+    return not given or not numbers(candidate.unit.text, language) or bool(given & own)
 
 
 def _named(name: str, statement: frozenset[str], language: Language) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import WithdrawalWords
+from hindsight_integrations.text.language import Cue, WithdrawalWords
 
 _CLAUSE_END = r"(?=,|;|\.|!|\?|\bso\b|\bbut\b|\bbecause\b|\band\b|$)"
 
 
-def _cue(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
+    return Cue(re.compile(pattern, re.IGNORECASE), statement)
+
+
+_OFF = "{withdrawn} is part of {whole}"
 
 
 _CUES = (
@@ -24,10 +27,12 @@ _CUES = (
         rf"\b(?:i|we)(?:'ve| have)? (?:just |finally |already )+(?P<withdrawn>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
     ),
     _cue(
-        rf"\b(?:remove|cross|delete|drop)\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}"
+        rf"\b(?:remove|cross|delete|drop)\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}",
+        _OFF,
     ),
     _cue(  # one takes things off a list, but a break from work and one's mind off things
-        rf"\btake\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}"
+        rf"\btake\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}",
+        _OFF,
     ),
     _cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
     _cue(
@@ -63,5 +68,4 @@ WITHDRAWALS = WithdrawalWords(
         r"^(?:it|that|this|them|those|these|something|anything|one)\b(?:\W+(?:is|for|to|me|us))*\W*$",
         re.IGNORECASE,
     ),
-    is_part_of="is part of",
 )
