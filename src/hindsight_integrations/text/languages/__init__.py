@@ -8,8 +8,9 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
 from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages.es import SPANISH
 
-LANGUAGES: dict[str, Language] = {language.code: language for language in (ENGLISH, GERMAN)}
+LANGUAGES: dict[str, Language] = {language.code: language for language in (ENGLISH, GERMAN, SPANISH)}
 
 
 def languages_of(codes: Iterable[str]) -> tuple[Language, ...]:

@@ -1,0 +1,20 @@
+"""Spanish, all of it."""
+
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.es.names import NAMES
+from hindsight_integrations.text.languages.es.parts import PARTS
+from hindsight_integrations.text.languages.es.questions import QUESTIONS
+from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
+from hindsight_integrations.text.languages.es.withdrawals import WITHDRAWALS
+from hindsight_integrations.text.snowball import snowball
+
+SPANISH = Language(
+    code="es",
+    names=NAMES,
+    questions=QUESTIONS,
+    withdrawals=WITHDRAWALS,
+    parts=PARTS,
+    stop_words=STOP_WORDS,
+    stem=snowball("spanish"),
+    decimal_comma=True,
+)

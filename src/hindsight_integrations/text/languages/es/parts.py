@@ -1,0 +1,36 @@
+"""Spanish statements of part and whole, clauses and lists."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import PartWords
+
+# "es parte de", "fue eliminado de": a part before, the whole after. And the other way about.
+_PART_FIRST = re.compile(
+    r"^(?P<part>.+?)\s(?:(?:es|son|era|eran|fue|fueron|está|están)\s(?:ahora\s|también\s)?"
+    r"(?:(?:parte|uno|una)\s(?:de|del)|(?:una?|el|la|uno|los|las)\s(?:[\w-]+\s){1,3}?(?:de|del|en|para)|entre|en"
+    r"|(?:eliminad|borrad|quitad|retirad)[oa]s?\s(?:de|del)|(?:añadid|invitad|asignad|agregad)[oa]s?\sa"
+    r"|(?:incluid|mencionad|listad|nombrad)[oa]s?\s(?:en|como))|forman?\sparte\s(?:de|del)|pertenecen?\sal?|asisten?\sal?)"
+    r"\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_WHOLE_FIRST = re.compile(
+    r"^(?P<whole>.+?)\s(?:(?:también|todavía|ahora)\s)?(?:incluyen?|contienen?|mencionan?|tienen?)\s(?P<part>.+)$",
+    re.IGNORECASE,
+)
+# "El plazo de la propuesta es de 14 meses": a property of the whole.
+_PROPERTY = re.compile(
+    r"^(?:el\s|la\s|los\s|las\s)?(?P<noun>[\w-]+(?:\s[\w-]+)?)\s(?:de|del)\s(?P<whole>.+?)\s(?:es|son|era|eran|fue|fueron)\s(?:de\s)?"
+    r"(?P<part>(?!(?:parte|uno|una)\s).+)$",
+    re.IGNORECASE,
+)
+
+PARTS = PartWords(
+    relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    clause_end=re.compile(r"[;:,.!?()¿¡]\s|[;:,.!?()]$|\by\b|\be\b|\bo\b|\bu\b"),
+    list=re.compile(
+        r"(?P<first>[\w'\u2019-]+)(?:, (?!y\b|e\b|o\b|u\b)[\w'\u2019 -]+?)+,? (?:y|e|o|u) [\w'\u2019 -]+"
+    ),
+    separator=re.compile(r",\s+(?:(?:y|e|o|u)\s+)?|\s+(?:y|e|o|u)\s+"),
+)

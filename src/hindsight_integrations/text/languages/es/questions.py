@@ -1,0 +1,34 @@
+"""Spanish questions: for a cause, and chains of possessives ("la hermana del jefe de Ana")."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import QuestionWords
+
+_LINK = r"(?:del|de la|de las|de los|de|de mis?|de tus?|de sus?)"
+_NAME = r"[A-ZÁÉÍÓÚÑÜ]\w+"
+
+QUESTIONS = QuestionWords(
+    cause=re.compile(
+        r"\bpor\s?qué\b(?!\s+(?:calle|ciudad|camino|carretera|precio|parte|zona|medio|cantidad|n[úu]mero|puerta|canal|p[áa]gina|tienda|lado|sitio|lugar|pa[íi]s|equipo|partido)\b)"
+        r"|^\W*(?:y\s+)?por\s?que\b(?=[^.]*\?)"  # as typed without accents
+        r"|\b(?:a|debido a|por culpa de|a causa de|gracias a|con) qu[ée] (?:se deb\w+|fin\b|objeto\b|motivo\b)"
+        r"|\b(?:debido a|por culpa de|a causa de|gracias a|a ra[íi]z de) qu[ée]\b"
+        r"|\ba santo de qu[ée]\b"
+        r"|\b(?:qu[ée]|cu[áa]l(?:es)?|cu[áa]l) (?:es|son|era|eran|fue|fueron|ha sido|ser[ií]a|pudo ser|hubo)?\s*"
+        r"(?:la |las |el |los |mi |mis |tu |tus |su |sus |nuestr\w+ )?(?:(?:verdadera?|principal(?:es)?|posibles?) )?"
+        r"(?:motivos?|raz[óo]n(?:es)?|causas?|explicaci[óo]n|desencadenantes?|detonantes?|origen|culpa)\b"
+        r"(?! social| ben[ée]fica| judicial| penal| sent[íi]a)"
+        r"|\b(?:por|con) (?:qu[ée]|cu[áa]l(?:es)?) (?:motivos?|raz[óo]n(?:es)?|causas?)\b"
+        r"|\bqu[ée] (?:me |te |le |nos |os |les |lo |la |los |las )?(?:ha |hab[íi]a |pudo |puede )?"
+        r"(?:caus\w+|provoc\w+|motiv\w+|origin\w+|ocasion\w+|desencaden\w+|impuls\w+|llev[óo]|llevad[oa]|empuj\w+|oblig\w+"
+        r"|impid\w+|impedid\w+|anim[óo]|animado|decidi[óo])\b"
+        r"|\bqu[ée] (?:hizo|ha hecho|hicieron) que\b|\bqu[ée] hay detr[áa]s de\b|\bqu[ée] explica\b"
+        r"|\bc[óo]mo es que\b|\bc[óo]mo se explica\b|\ba qu[ée] vino\b"
+        r"|\b(?:el motivo|los motivos|la raz[óo]n|las razones|las? causas?|el porqu[ée]) (?:de|del|por)\b",
+        re.IGNORECASE,
+    ),
+    chain=re.compile(rf"\b\w+(?: {_LINK} \w+)+ {_LINK} {_NAME}"),
+    possessive=re.compile(rf" {_LINK} (?=\w)"),
+)
