@@ -1,0 +1,174 @@
+"""German cues of withdrawal: "nicht mehr", "doch nicht", "statt", "abgesagt", "von ... nach ... umgezogen"."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import Cue, WithdrawalWords
+
+_END = r"(?=[,;:!?]|(?<!\d)\.|\.$|\s(?:aber|weil|und|denn|sondern|da|obwohl|gestern|heute|letzte\w*|vorige\w*|vor kurzem)\b|$)"
+_IN = r"(?:[^,;:.!?]|(?<=\d)[.,:](?=\d| [\w,]))"  # within a clause: "am 3. Mai", "14:30"
+_THE = r"(?:der|die|das|den|dem|des|mein\w*|unser\w*|ihr\w*|sein\w*|ein\w*)"
+_WE = r"(?:ich|wir)"
+_HAVE = r"(?:hab|habe|haben|hatte|hatten)"
+_BETWEEN = r"(?:(?!nicht\b|nie\b|noch\b|kein)[\w.:-]+ ){0,5}"
+_NP = r"(?:(?:am|im|um|in|bei|beim|mit|nach|zu|zum|zur|auf|von|vom|unter|der|die|das|dem|den|des|einem|einer|eines|meine\w*|\d+) )*(?:[a-zäöüß]+ )?(?-i:[A-ZÄÖÜ0-9])[\w-]*(?: Uhr)?"
+_LIKE = r"(?P<like>am|um|im|in|bei|mit|nach|zum|zur|von|vom|unter|auf|ab|bis)"
+_CALLED_OFF = r"(?:abgesagt|storniert|gecancelt|verschoben|abgeblasen|gestrichen|vorverlegt|verlegt|annulliert|abgesetzt)"
+_GIVEN_UP = (
+    r"(?:abgesagt|storniert|gekündigt|gecancelt|verschoben|beendet|abgebrochen|aufgegeben|verkauft|abbestellt|abgemeldet"
+    r"|geschmissen|gelöscht|widerrufen|abgeschafft|zurückgegeben|zurückgezogen|abgesetzt|aufgelöst|annulliert|an den Nagel gehängt)"
+)
+_WRONG = r"(?:korrektur|korrigiere|berichtigung|falsch|vertan|geirrt|vertippt|verwechselt|meinte|sorry|quatsch|irrtum|moment)"
+_NOTES = r"(?:\w*liste|\w*kalender|agenda|plan|\w*zettel|notizen|protokoll|mail|empfängern?|teilnehmern?|gästen?|tagesordnung|warenkorb)"
+_RUN_OUT = (
+    r"(?:zeit|lust|ahnung|milch|brot|geld|karten|tickets|fragen|termine|plätze|platz|worte|kraft|energie|akku|nerven|butter|eier"
+    r"|bock|hunger|durst|minuten?|stunden?|tage?|chance|hoffnung|sinn|geduld|zweifel|problem)"
+)
+
+
+def _cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
+    return Cue(re.compile(pattern, re.IGNORECASE), statement)
+
+
+_CUES = (
+    _cue(
+        rf"\b(?:streich|streiche|lösch|lösche|entfern|entferne|nimm)\s+(?:bitte |mal )*(?P<withdrawn>.+?)\s+(?:von|aus|vom)\s+"
+        rf"(?P<whole>(?:(?:der|dem|den|meine[rm]|unsere[rm]) )?{_NOTES})\b",
+        "{withdrawn} gehört zu {whole}",
+    ),
+    _cue(
+        rf"\b(?:kannst|könntest|würdest) du (?:bitte |mal )*(?P<withdrawn>.+?)\s+(?:von|aus|vom)\s+"
+        rf"(?P<whole>(?:(?:der|dem|den|meine[rm]|unsere[rm]) )?{_NOTES})\b {_BETWEEN}(?:streichen|löschen|entfernen|nehmen)",
+        "{withdrawn} gehört zu {whole}",
+    ),
+    _cue(
+        r"(?:^|\bbitte |[,;:] )\W*(?:streich|streiche|vergiss|lösch|lösche|ignorier|ignoriere|entfern|entferne|verwirf)\s+(?!nicht\b)"
+        r"(?:bitte |mal |einfach )*(?:alles|das|den punkt|die sache|den eintrag|die info\w*|die notiz)?,?\s*"
+        r"(?:was ich (?:dir )?(?:vorhin |gestern |neulich )?)?(?:mit|über|zum|zur|zu|von|vom)?\s*"
+        rf"(?P<withdrawn>{_IN}+?)(?: (?:gesagt|erzählt|erwähnt|geschrieben)(?: habe| hab| hatte)?)?(?=[,;:!?]|\.|$)"
+    ),
+    _cue(
+        rf"\b{_WRONG}\b.*?(?P<about>{_IN}*?)\s?\b{_LIKE} {_IN}+?,?(?: und| statt)? nicht (?P<withdrawn>(?P=like) {_IN}+)",
+        "{about} {withdrawn}",
+    ),
+    _cue(
+        rf"\b{_WRONG}\b\W*(?:ich )?(?P<about>{_IN}*?)\s?[^\s,]+,?(?: und)? nicht (?P<withdrawn>{_IN}+?){_END}",
+        "{about} {withdrawn}",
+    ),
+    _cue(
+        rf"(?=.*\b(?:eigentlich|in wirklichkeit|jetzt|nun|doch|mehr|tatsächlich|heißt|heiße|nein|{_WRONG})\b)"
+        rf"(?P<withdrawn>(?:{_IN}|(?<=\d)\.(?=,))*?\bnicht (?!nur\b|bloß\b|so\b)(?:{_IN}|(?<=\d)\.(?=,))+?),? sondern\b"
+    ),
+    _cue(
+        rf"(?P<withdrawn>{_THE} {_IN}+?) (?:ist|sind|wurde|wurden|war|waren) {_BETWEEN}(?:{_CALLED_OFF}|gekündigt|ausgefallen)\b(?! wird| werden)"
+    ),
+    _cue(
+        rf"\b(?:ist|sind|wurde|wurden) (?P<withdrawn>{_THE} {_IN}+?) {_BETWEEN}(?:{_CALLED_OFF}|ausgefallen)\b"
+    ),
+    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:fällt|fallen|fiel|fielen) {_BETWEEN}aus\b"),
+    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:hat|haben) sich (?:\w+ )?geändert\b"),
+    _cue(
+        rf"\b{_HAVE} (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) (?:aufgehört|schluss gemacht)\b",
+        "{withdrawn}",
+    ),
+    _cue(rf"\baufgehört,? (?P<withdrawn>{_IN}*?\bzu \w+)", "ich {withdrawn}"),
+    _cue(
+        rf"(?:^|[,;:] |\bund )(?P<withdrawn>(?!nachdem|weil|dass|wenn){_THE} {_IN}+?) {_HAVE} {_WE} {_BETWEEN}{_GIVEN_UP}\b"
+    ),
+    _cue(
+        rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>(?:{_THE} )(?!(?:thema|zug|brief|kuchen)\b)(?:(?!\bnicht\b|\bkein){_IN})+?) {_GIVEN_UP}\b"
+    ),
+    _cue(
+        rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>(?-i:[A-ZÄÖÜ])[\w-]+) {_GIVEN_UP}\b",
+        "{withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>{_THE} (?!windel|reifen|öl\b|thema|batterie|kleidung|birne|bett|geld|perspektive"
+        rf"|meinung|worte){_IN}+?) (?:gewechselt|geändert|ersetzt|ausgetauscht)\b"
+    ),
+    _cue(
+        rf"\b(?:von|vom|aus)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) (?:nach|in) {_IN}*?\b(?:umgezogen|gezogen|übergesiedelt|ausgewandert)\b",
+        "wohne in {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:ziehe|ziehen|zog|zogen) {_BETWEEN}?(?:von|vom|aus)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) nach\b",
+        "wohne in {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:von|vom)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) (?:zu|zur|zum|nach|auf|in) {_IN}*?\b(?:gewechselt|umgestiegen)\b",
+        "bin bei {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:bin|sind) {_BETWEEN}?(?:aus|bei) (?P<withdrawn>(?:der|dem|meine[rm]|unsere[rm]) {_IN}+?) (?:ausgetreten|ausgezogen|ausgestiegen|ausgeschieden)\b",
+        "bin in {withdrawn}",
+    ),
+    _cue(
+        rf"(?P<withdrawn>(?-i:[A-ZÄÖÜ])\w+) und ich (?:haben uns|sind) {_BETWEEN}(?:getrennt|geschieden|auseinander)\b",
+        "ich bin mit {withdrawn} zusammen",
+    ),
+    _cue(
+        rf"\b(?:mich|uns) {_BETWEEN}?(?:von|vom) (?P<withdrawn>{_IN}+?) (?:getrennt|scheiden lassen|abgemeldet)\b",
+        "ich bin mit {withdrawn} zusammen",
+    ),
+    _cue(
+        rf"(?P<withdrawn>(?:mein|meine|unser|unsere) {_IN}+?) (?:ist|sind) {_BETWEEN}(?:gestorben|verstorben|eingeschläfert)\b"
+    ),
+    _cue(
+        rf"^statt (?P<withdrawn>{_LIKE} [\w.:-]+(?: Uhr)?) (?P<about>{_IN}+?) (?P=like) ",
+        "{about} {withdrawn}",
+    ),
+    _cue(
+        rf"(?P<about>{_IN}+?) \b{_LIKE} {_IN}+? (?:an)?statt (?P<withdrawn>(?P=like) {_NP})",
+        "{about} {withdrawn}",
+    ),
+    _cue(
+        rf"(?P<about>{_IN}*?)\s?[^\s,]+ (?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})",
+        "{about} {withdrawn}",
+    ),
+    _cue(rf"^(?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})"),
+    _cue(
+        rf"(?P<withdrawn>(?:(?!\b(?:weiß|erinner\w*|finde|halte|dauert?|verstehe|auskenn\w*|kann es|das)\b){_IN})*?\bnicht (?:mehr|länger)\b"
+        rf"(?! (?:als|lange|viele?|weit|ganz|so|nur|warten|weiter|normal|aus|lustig|zu|da|wegzudenken|sicher)\b)(?!\W*$)"
+        rf"(?:(?!\b(?:aushalten|erinnern|warten)\b){_IN})*)"
+    ),
+    _cue(
+        rf"(?P<withdrawn>(?:{_WE}|mein\w*|unser\w*)\s{_IN}+?\b(?!weiß|kann|es|das|geht|was)\w+ nicht (?:mehr|länger))(?=[,;.!?]|$)"
+    ),
+    _cue(rf"(?P<withdrawn>{_IN}*?\bkein(?:e|en|er|em|es)? (?!{_RUN_OUT}\b){_IN}*?\bmehr\b{_IN}*)"),
+    _cue(
+        rf"(?P<withdrawn>(?!(?:das|es|du|ihr|sie|was|er)\b)\b{_IN}*?\b(?<!ist )(?<!kann )doch (?:nicht|kein\w*) (?!wahr|sein|so\b|schlimm|normal|dein|nötig"
+        rf"|möglich|etwa|fair|schwer|mehr als|nur){_IN}+)"
+    ),
+    _cue(
+        rf"\bfrüher (?!als\b|auf\b|oder\b)(?P<withdrawn>{_IN}+?)(?:,| und| aber)(?=.*\b(?:jetzt|heute|inzwischen|mittlerweile|nun)\b)"
+    ),
+    _cue(
+        rf"(?P<withdrawn>\b(?:{_WE}|mein\w*|unser\w*) {_IN}*?\bfrüher (?!als\b|auf\b){_IN}+?),(?: aber)? (?:jetzt|heute|inzwischen|mittlerweile|nun)\b"
+    ),
+    _cue(rf"\bverzichte (?:\w+ ){{0,2}}?auf (?P<withdrawn>{_IN}+?){_END}"),
+)
+
+WITHDRAWALS = WithdrawalWords(
+    cues=_CUES,
+    unless=re.compile(
+        r"\b(?:angst|befürchte|fürchte|falls|hoffentlich|ob|vergiss nicht|als ob|wie (?:man|kann|soll)|nicht vergessen)\b"
+        r"|^\W*(?:wie|wer|was|wo|wann|warum|wieso|weshalb|soll|sollte|muss|wenn|stell dir vor|ist|hast|hat|habe)\b.*\?"
+        r"|^\W*(?:wenn|falls)\b",
+        re.IGNORECASE,
+    ),
+    negation=re.compile(
+        r"\b(?:doch nicht|nicht mehr|nicht länger|nicht|doch|kein(?:e|en|er|em|es)?|mehr|eigentlich|jetzt|früher|leider|zu(?= \w+$))\b\s*",
+        re.IGNORECASE,
+    ),
+    vague=re.compile(r"^(?:einige[rsnm]?|etwas|manche|alle[sn]?|jede[rsn]?|viele?)\b", re.IGNORECASE),
+    when=re.compile(
+        r"\b(?:gestern|heute|morgen|vorgestern|(?:letzte|diese|nächste|vorige)[nsr]? (?:woche|monat|jahr|wochenende|nacht)"
+        r"|vor (?:kurzem|einer|einem|zwei|drei) ?\w*)\b",
+        re.IGNORECASE,
+    ),
+    pointer=re.compile(
+        r"^(?:das|dies|dieses|die|es|ihn|sie|etwas|nichts|davon|daran)\b(?:\W+(?:ist|für|mir|mich|uns))*\W*$",
+        re.IGNORECASE,
+    ),
+)
