@@ -19,7 +19,7 @@ _GIVEN_UP = (
     r"(?:abgesagt|storniert|gekündigt|gecancelt|verschoben|beendet|abgebrochen|aufgegeben|verkauft|abbestellt|abgemeldet"
     r"|geschmissen|gelöscht|widerrufen|abgeschafft|zurückgegeben|zurückgezogen|abgesetzt|aufgelöst|annulliert|an den Nagel gehängt)"
 )
-_WRONG = r"(?:korrektur|korrigiere|berichtigung|falsch|vertan|geirrt|vertippt|verwechselt|meinte|sorry|quatsch|irrtum|moment)"
+_WRONG = r"(?:korrektur|korrigiere|berichtigung|falsch|vertan|geirrt|vertippt|verwechselt|meinte|sorry|besser gesagt|quatsch|irrtum|moment)"
 _NOTES = r"(?:\w*liste|\w*kalender|agenda|plan|\w*zettel|notizen|protokoll|mail|empfängern?|teilnehmern?|gästen?|tagesordnung|warenkorb)"
 _RUN_OUT = (
     r"(?:zeit|lust|ahnung|milch|brot|geld|karten|tickets|fragen|termine|plätze|platz|worte|kraft|energie|akku|nerven|butter|eier"
@@ -45,15 +45,15 @@ _CUES = (
     _cue(
         r"(?:^|\bbitte |[,;:] )\W*(?:streich|streiche|vergiss|lösch|lösche|ignorier|ignoriere|entfern|entferne|verwirf)\s+(?!nicht\b)"
         r"(?:bitte |mal |einfach )*(?:alles|das|den punkt|die sache|den eintrag|die info\w*|die notiz)?,?\s*"
-        r"(?:was ich (?:dir )?(?:vorhin |gestern |neulich )?)?(?:mit|über|zum|zur|zu|von|vom)?\s*"
+        r"(?:dass |was ich (?:dir )?(?:vorhin |gestern |neulich )?)?(?:mit|über|zum|zur|zu|von|vom)?\s*"
         rf"(?P<withdrawn>{_IN}+?)(?: (?:gesagt|erzählt|erwähnt|geschrieben)(?: habe| hab| hatte)?)?(?=[,;:!?]|\.|$)"
     ),
     _cue(
-        rf"\b{_WRONG}\b.*?(?P<about>{_IN}*?)\s?\b{_LIKE} {_IN}+?,?(?: und| statt)? nicht (?P<withdrawn>(?P=like) {_IN}+)",
+        rf"\b{_WRONG}\b.*?(?P<about>{_IN}*?)\s?\b{_LIKE} {_IN}+?(?:,(?: und)?| und) nicht (?P<withdrawn>(?P=like) {_IN}+)",
         "{about} {withdrawn}",
     ),
     _cue(
-        rf"\b{_WRONG}\b\W*(?:ich )?(?P<about>{_IN}*?)\s?[^\s,]+,?(?: und)? nicht (?P<withdrawn>{_IN}+?){_END}",
+        rf"\b{_WRONG}\b\W*(?:ich )?(?P<about>{_IN}*?)\s?[^\s,]+(?:,(?: und)?| und) nicht (?P<withdrawn>{_IN}+?){_END}",
         "{about} {withdrawn}",
     ),
     _cue(
@@ -66,8 +66,8 @@ _CUES = (
     _cue(
         rf"\b(?:ist|sind|wurde|wurden) (?P<withdrawn>{_THE} {_IN}+?) {_BETWEEN}(?:{_CALLED_OFF}|ausgefallen)\b"
     ),
-    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:fällt|fallen|fiel|fielen) {_BETWEEN}aus\b"),
-    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:hat|haben) sich (?:\w+ )?geändert\b"),
+    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:fällt|fallen|fiel|fielen) {_BETWEEN}(?:aus|flach|weg)\b"),
+    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:hat|haben) sich (?:\w+ )?(?:geändert|erledigt)\b"),
     _cue(
         rf"\b{_HAVE} (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) (?:aufgehört|schluss gemacht)\b",
         "{withdrawn}",
@@ -128,7 +128,7 @@ _CUES = (
     ),
     _cue(rf"^(?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})"),
     _cue(
-        rf"(?P<withdrawn>(?:(?!\b(?:weiß|erinner\w*|finde|halte|dauert?|verstehe|auskenn\w*|kann es|das)\b){_IN})*?\bnicht (?:mehr|länger)\b"
+        rf"(?P<withdrawn>(?:(?!\b(?:weiß|kann|kannst|können|konnte|erinner\w*|finde|halte|dauert?|verstehe|auskenn\w*|kann es|das)\b){_IN})*?\bnicht (?:mehr|länger)\b"
         rf"(?! (?:als|lange|viele?|weit|ganz|so|nur|warten|weiter|normal|aus|lustig|zu|da|wegzudenken|sicher)\b)(?!\W*$)"
         rf"(?:(?!\b(?:aushalten|erinnern|warten)\b){_IN})*)"
     ),
@@ -147,14 +147,39 @@ _CUES = (
         rf"(?P<withdrawn>\b(?:{_WE}|mein\w*|unser\w*) {_IN}*?\bfrüher (?!als\b|auf\b){_IN}+?),(?: aber)? (?:jetzt|heute|inzwischen|mittlerweile|nun)\b"
     ),
     _cue(rf"\bverzichte (?:\w+ ){{0,2}}?auf (?P<withdrawn>{_IN}+?){_END}"),
+    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:findet|finden|fand|fanden) {_BETWEEN}(?:doch )?nicht statt\b"),
+    _cue(
+        rf"(?P<withdrawn>(?:das mit |die sache mit )?{_THE} {_IN}+?) (?:ist|sind) {_BETWEEN}(?:vom tisch|hinfällig|überholt|geschichte"
+        r"|verkauft|beendet|aufgelöst|gelöscht)\b"
+    ),
+    _cue(
+        rf"\b(?:sag|sage|sagen|sagte|sagten) (?:{_WE} |bitte )?(?P<withdrawn>{_THE} {_IN}+?) ab(?=[,;.!]|$| und)"
+    ),
+    _cue(
+        rf"\b(?:gebe|geben|gab|gaben) (?:{_WE} )?(?P<withdrawn>(?:das|den|die|meine\w*) {_IN}+?) auf(?=[,;.!]|$)"
+    ),
+    _cue(rf"\b(?:breche|brechen|brach|brachen) (?:{_WE} )?(?P<withdrawn>{_THE} {_IN}+?) ab(?=[,;.!]|$)"),
+    _cue(
+        rf"(?:^|\bbitte )(?:storniere?|kündige?|cancel|cancle)\s+(?:bitte )?(?P<withdrawn>{_THE} {_IN}+?)(?=[,;.!]|$)"
+    ),
+    _cue(rf"\b(?:höre|hören|hörte|hörten) (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) auf(?=[,;.!]|$)"),
+    _cue(
+        rf"\bnehme (?:\w+ )?zurück,? was ich (?:\w+ )?(?:über|zu) (?P<withdrawn>{_IN}+?) (?:gesagt|erzählt)\b"
+    ),
+    _cue(rf"\b(?:aus|von) (?P<withdrawn>{_IN}+?) weggezogen\b", "wohne in {withdrawn}"),
+    _cue(
+        r"\b(?:mein neuer|meine neue|mein neues) (?P<withdrawn>(?:handy|telefon)?nummer|adresse|e-?mail(?:-adresse)?|mail|chef|chefin"
+        r"|job|arbeitgeber|passwort|hausarzt|hausärztin|zahnarzt)\b[^,;.!?]* (?:ist|lautet|heißt)\b",
+        "mein {withdrawn}",
+    ),
+    _cue(rf"\bbis vor kurzem (?P<withdrawn>{_IN}+?){_END}"),
 )
 
 WITHDRAWALS = WithdrawalWords(
     cues=_CUES,
     unless=re.compile(
         r"\b(?:angst|befürchte|fürchte|falls|hoffentlich|ob|vergiss nicht|als ob|wie (?:man|kann|soll)|nicht vergessen)\b"
-        r"|^\W*(?:wie|wer|was|wo|wann|warum|wieso|weshalb|soll|sollte|muss|wenn|stell dir vor|ist|hast|hat|habe)\b.*\?"
-        r"|^\W*(?:wenn|falls)\b",
+        r"|^\W*(?:wenn|falls|stell dir vor)\b|^(?!.*\b(?:streich|lösch|entfern|vergess|vergiss|nehm)\w*\b).*\?\s*$",
         re.IGNORECASE,
     ),
     negation=re.compile(

@@ -20,6 +20,10 @@ _GIVEN_UP = (  # of things one leaves on a table as well, only those one leaves 
     r"|gimnasio|gym|tabaco|alcohol|café|azúcar|carne|dieta|terapia|medicación|pastillas?|tratamiento|equipo|coro|banda|grupo"
     r"|club|piano|guitarra|violín|fútbol|tenis|pádel|yoga|pilates|natación|baile|empresa|proyecto|redes|partido|asociación)"
 )
+_WRONG = (
+    r"(?:corrijo|corrección|corregir|rectifico|perdón|perdona|espera|miento|mejor dicho|más bien|me lié|me (?:he )?equivo(?:qué|cado)"
+    r"|error mío|quise decir|quería decir|me refería a|me (?:he )?confund(?:í|ido)|en realidad)"
+)
 _NOTES = r"(?:lista|agenda|calendario|tareas|compra|carrito|menú|plan|notas|acta|documento|correo|destinatarios|invitados)"
 
 
@@ -39,19 +43,17 @@ _CUES = (
         rf"(?:antes\s+|ayer\s+)?(?:sobre|de que|del?|acerca del?|que)?\s*(?P<withdrawn>.+?){_END}"
     ),
     _cue(
-        r"\b(?:corrijo|corrección|rectifico|perdón|perdona|me equivoqué|me he equivocado|error mío|quise decir|quería decir)\b\W*"
-        r"(?:que )?(?P<about>[^,;:.!?]*?)\s?\b(?P<like>en|el|la|los|las|al?|del?|con|para)\s[^,;]+?,?\s(?:y )?no\s"
+        rf"\b{_WRONG}\b\W*(?:que )?(?P<about>[^,;:.!?]*?)\s?\b(?P<like>en|el|la|los|las|al?|del?|con|para)\s[^,;]+?(?:,(?: y)?| y)\sno\s"
         r"(?P<withdrawn>(?P=like)\s[^,;.!?]+)",
         "{about} {withdrawn}",
     ),
     _cue(
-        r"\b(?:corrijo|corrección|rectifico|perdón|perdona|me equivoqué|me he equivocado|quise decir|quería decir)\b[^.]*?"
-        r"\b\d[\d.,:]*\s?(?P<unit>[^\W\d]*)[^.,]*,?\s(?:y )?no\s(?P<withdrawn>\d[^,;!?]*?)(?=[,;!?]|\.?$)",
+        rf"\b{_WRONG}\b[^.]*?\b\d[\d.,:]*\s?(?P<unit>[^\W\d]*)[^.,]*(?:,(?: y)?| y)\sno\s(?P<withdrawn>\d[^,;!?]*?)(?=[,;!?]|\.?$)",
         "{withdrawn} {unit}",
     ),
+    _cue(rf"\b{_WRONG}\b\W*\w[^.]*?(?:,(?: y)?| y) no (?:el |la )?(?P<withdrawn>[^,;.!?]+)"),
     _cue(
-        r"\b(?:corrijo|corrección|rectifico|perdón|perdona|me equivoqué|me he equivocado|error mío|quise decir|quería decir"
-        r"|me refería a|me confundí|me he confundido|en realidad)\b[^.]*?,?\s(?:y )?no (?:el |la )?(?P<withdrawn>[^,;.!?]+)"
+        r"\ben realidad (?:ya )?no (?P<withdrawn>(?:soy|es|son|era|tengo|tiene|vivo|vive|trabajo|trabaja|me llamo|se llama)\b[^,;.!?]+)"
     ),
     _cue(
         r"\bno (?P<withdrawn>(?:es|era|son|eran|fue|se llama|me llamo|soy|vivo|vive|trabajo|trabaja|tengo|tiene)\b"
@@ -149,6 +151,61 @@ _CUES = (
     _cue(r"\bsol(?:ía|íamos) (?P<withdrawn>.+?)(?=[,;.!?]| pero| y\b|$)"),
     _cue(rf"\b(?:en vez|en lugar) de (?P<withdrawn>.+?){_END}"),
     _cue(rf"\b(?:en vez|en lugar) del (?P<withdrawn>.+?){_END}", "el {withdrawn}"),
+    _cue(rf"\bno es (?:verdad|cierto) que (?P<withdrawn>.+?){_END}"),
+    _cue(rf"\bretiro lo (?:dicho|que dije) (?:sobre|del?) (?P<withdrawn>.+?){_END}"),
+    _cue(rf"\bolvídate del? (?P<withdrawn>.+?){_END}"),
+    _cue(rf"\b(?:cancela|cancélame|anula|anúlame) (?P<withdrawn>{_THE}\b.+?){_END}"),
+    _cue(
+        rf"(?P<withdrawn>(?:{_THE}|lo del?) [^,;:.!?]+?) se (?:(?:ha|han) )?(?:nos )?(?:{_PUT_OFF}|canceló|anuló|suspendió|pospuso"
+        r"|aplazó|retrasó)\b"
+    ),
+    _cue(
+        rf"(?P<withdrawn>{_THE} [^,;:.!?]+?) se (?:ha |han )?(?:movi(?:ó|do)|pas(?:ó|ado)|cambi(?:ó|ado)|traslad(?:ó|ado))"
+        r" (?:al?|para|del?)\s"
+    ),
+    _cue(rf"(?P<withdrawn>{_THE} [^,;:.!?]+?) (?:ha|han) cambiado(?=[,;.!]|$)"),
+    _cue(
+        r"(?P<withdrawn>(?-i:[A-ZÁÉÍÓÚÑ])\w+) y yo (?:hemos (?:roto|terminado)|lo (?:hemos dejado|dejamos)|rompimos|terminamos"
+        r"|nos (?:hemos )?(?:separ|divorci)(?:amos|ado)|ya no estamos juntos)\b",
+        "estoy con {withdrawn}",
+    ),
+    _cue(
+        rf"\btermin(?:é|amos) con (?P<withdrawn>(?:mi novi[oa]|mi pareja|(?-i:[A-ZÁÉÍÓÚÑ])\w+)){_END}",
+        "estoy con {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:me|nos) (?:echaron|despidieron|han echado|han despedido) (?:de la|de los|del?) (?P<withdrawn>.+?){_END}",
+        "trabajo en {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:me|nos) (?:he |hemos )?(?:sal|quit|borr|desapunt|retir)(?:í|imos|é|amos|ido|ado) (?:de la|de los|del?) "
+        rf"(?P<withdrawn>(?!aquí|allí|casa).+?){_END}",
+        "estoy en {withdrawn}",
+    ),
+    _cue(
+        rf"(?<!\bno )\b(?:dejo|{_HAVE} parado|paré) de (?P<withdrawn>\w+(?:ar|er|ir)\b.*?){_END}",
+        "suelo {withdrawn}",
+    ),
+    _cue(
+        rf"\b(?:regal(?:é|amos)|don(?:é|amos)|tir(?:é|amos)|{_HAVE} (?:regalado|donado|tirado)) "
+        rf"(?P<withdrawn>(?:mi|mis|nuestr[oa]s?|el viejo|la vieja)\b.+?){_END}"
+    ),
+    _cue(rf"\b(?:se )?(?:murió|falleció|ha muerto|ha fallecido) (?P<withdrawn>(?:mi|nuestr[oa]) .+?){_END}"),
+    _cue(
+        r"\bmi nuev[oa] (?P<withdrawn>número|teléfono|móvil|correo|email|dirección|trabajo|jefe|jefa|médico|médica|contraseña)\b"
+        r"[^,;.!?]* es\b",
+        "mi {withdrawn}",
+    ),
+    _cue(r"(?P<withdrawn>[^,;.!?]+?),? pero ya no(?=[,;.!]|$)"),
+    _cue(rf"\bhasta (?:hace poco|el año pasado|el mes pasado) (?P<withdrawn>.+?){_END}"),
+    _cue(
+        r"\b(?P<withdrawn>(?:me |nos |lo )?\w+(?:aba|aban|ía|ían|ábamos|íamos|era)\b[^,;.!?]*?)(?:,| pero)\s"
+        r"(?=.*\b(?:ahora|actualmente)\b)"
+    ),
+    _cue(
+        rf"\b(?:pasé|pasamos|{_HAVE} pasado) del? (?!curso|largo|todo)(?P<withdrawn>[^,;.!?]+?) al? (?!la vez)\w",
+        "uso {withdrawn}",
+    ),
 )
 
 WITHDRAWALS = WithdrawalWords(

@@ -1,0 +1,68 @@
+"""What a user sees of the configured languages, from retain to recall; a new language needs nothing but a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages import LANGUAGES
+
+
+def opened(*languages: str) -> Hindsight:
+    storage = StorageConfig(vectors="exact", keywords="fts5")  # type: ignore[arg-type] # plain strings are allowed
+    config = HindsightConfig(storage=storage, languages=languages)
+    return Hindsight.open(":memory:", reranker=None, config=config)
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "after"),
+    [
+        ("de", "Ich arbeite bei Siemens in Erlangen.", "Ich arbeite nicht mehr bei Siemens in Erlangen."),
+        ("es", "Trabajo en Telefónica, en Madrid.", "Ya no trabajo en Telefónica."),
+    ],
+)
+def test_a_message_takes_back_what_was_said(code: str, before: str, after: str) -> None:
+    """Without a model, German and Spanish close what no longer holds; read as English alone, nothing happens."""
+    for languages, closed in ((("en", code), 1), (("en",), 0)):
+        with opened(*languages) as hindsight:
+            bank = hindsight.bank("ann")
+            first, second = ([{"role": "user", "content": text}] for text in (before, after))
+            bank.retain(first, timestamp="2024-05-01T10:00")
+            assert len(bank.retain(second, timestamp="2024-05-09T10:00").closed) == closed
+
+
+def test_names_are_those_of_the_language() -> None:
+    """A bank of German messages has people and places as entities, not every noun."""
+    with opened("de") as hindsight:
+        bank = hindsight.bank("ann")
+        bank.retain("Ich war mit Mehmet in Hamburg, das Wetter und das Essen waren gut.")
+        names = {entity.name for entity in bank.entities.list()}
+        assert {"Mehmet", "Hamburg"} <= names
+        assert not names & {"Wetter", "Essen", "das Wetter"}
+
+
+def test_an_owner_in_a_question_is_found() -> None:
+    """A question after "Mehmets Schwester" walks from the entity Mehmet."""
+    with opened("de") as hindsight:
+        bank = hindsight.bank("ann")
+        bank.retain("Ich war mit Mehmet in Hamburg.")
+        bank.retain("Das Wetter war gut.")
+        notes = bank.recall("Wo wohnt Mehmets Schwester?").trace.notes
+        assert not any(note.startswith("graph:") for note in notes)
+        assert any(note.startswith("graph:") for note in bank.recall("Wo wohnt Olgas Schwester?").trace.notes)
+
+
+def test_a_language_with_nothing_but_a_code_breaks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retain and recall work in a language of which no times, names, cues or stop words are known."""
+    monkeypatch.setitem(LANGUAGES, "tlh", Language(code="tlh"))
+    with opened("tlh") as hindsight:
+        bank = hindsight.bank("worf")
+        bank.retain([{"role": "user", "content": "tlhIngan maH, wo' Qo'noS."}], timestamp="2024-05-01T10:00")
+        bank.retain(
+            [{"role": "user", "content": "No longer 8,000 wo', Qo'noS."}], timestamp="2024-05-02T10:00"
+        )
+        found = bank.recall("nuqneH Qo'noS yesterday? why", query_timestamp="2024-06-01T10:00")
+        assert found.window is None
+        assert len(found.units) == 2

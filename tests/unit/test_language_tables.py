@@ -1,0 +1,116 @@
+"""German and Spanish against tables written blind: names, what messages take back, and questions for a cause."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.name_spotting import NameSpotter
+from hindsight_integrations.text.question_kinds import asks_for_a_cause, chain_steps
+from hindsight_integrations.text.which_language import language_of
+from hindsight_integrations.text.withdrawal_cues import withdrawals
+
+TABLES = Path(__file__).parent / "language_table"
+CONFIGURED = [("de",), ("es",), ("en", "de", "es")]
+
+
+def rows(code: str, table: str) -> list[dict[str, Any]]:
+    lines = (TABLES / code / f"{table}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def found_names(text: str, *codes: str, others: tuple[str, ...] = ()) -> list[str]:
+    languages = [LANGUAGES[code] for code in codes]
+    spotter = NameSpotter([text, *others], people=(), aliases=(), languages=languages)
+    return [name.text for name in spotter.names_in(text)]
+
+
+@pytest.mark.parametrize(("code", "recall"), [("de", 0.85), ("es", 0.92)])
+@pytest.mark.parametrize("alone", [True, False])
+def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: bool) -> None:
+    """Hardly anything is taken for a name that is none, also where all three languages are configured."""
+    right = found = wanted = 0
+    for row in rows(code, "names"):
+        names = found_names(row["text"], *((code,) if alone else ("en", "de", "es")))
+        right += len(set(names) & set(row["names"]))
+        found += len(names)
+        wanted += len(row["names"])
+    assert right >= 0.97 * found
+    assert right >= recall * wanted
+
+
+@pytest.mark.parametrize(("code", "accuracy"), [("de", 0.9), ("es", 0.88)])
+def test_withdrawals_are_told_from_what_looks_like_them(code: str, accuracy: float) -> None:
+    """What a message takes back is found in most cases; a memory is hardly ever closed for nothing."""
+    table = rows(code, "withdrawals")
+    wrong = [
+        row for row in table if bool(withdrawals(row["text"], "u", [LANGUAGES[code]])) != row["withdraws"]
+    ]
+    assert len(wrong) <= (1 - accuracy) * len(table)
+    assert sum(not row["withdraws"] for row in wrong) <= 2
+
+
+@pytest.mark.parametrize("code", ["de", "es"])
+def test_questions_for_a_cause_are_told_from_others(code: str) -> None:
+    """As in: "weshalb" and "a qué se debe" ask why; "Grundstück" and "por casualidad" do not."""
+    table = rows(code, "why")
+    right = [row for row in table if asks_for_a_cause(row["question"], [LANGUAGES[code]]) == row["why"]]
+    assert len(right) >= 0.94 * len(table)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "statement"),
+    [
+        ("de", "Ich arbeite nicht mehr bei Siemens.", "u: Ich arbeite bei Siemens"),
+        ("de", "Ich bin von Köln nach Leipzig umgezogen.", "u: wohne in Köln"),
+        ("de", "Der Flug geht um 14 Uhr statt um 12 Uhr.", "u: Der Flug geht um 12 Uhr"),
+        ("de", "Streich die Milch von der Einkaufsliste.", "u: die Milch gehört zu der Einkaufsliste"),
+        ("es", "Ya no trabajo en Telefónica.", "u: trabajo en Telefónica"),
+        ("es", "Me mudé de México a Buenos Aires.", "u: vivo en México"),
+        ("es", "Corrijo: mi hermana vive en Murcia, no en Almería.", "u: mi hermana vive en Almería"),
+        ("es", "Quita la leche de la lista.", "u: la leche es parte de la lista"),
+    ],
+)
+def test_what_is_taken_back_is_put_as_it_was_said(code: str, message: str, statement: str) -> None:
+    """A statement resembles the memory it is to close, so that it can be found."""
+    assert withdrawals(message, "u", [LANGUAGES[code]]) == [statement]
+
+
+@pytest.mark.parametrize(
+    ("code", "question", "steps"),
+    [
+        ("de", "Wer ist der Chef von Annas Schwester?", 2),
+        ("de", "Wie heißt der Chef der Schwester von Anna?", 2),
+        ("de", "Wie heißt die Schwester von Anna?", 0),
+        ("es", "¿Quién es la hermana del jefe de Ana?", 2),
+        ("es", "¿Quién es la hermana de Ana?", 0),
+        ("es", "¿Cuál es el nombre de la calle de la esquina?", 0),
+    ],
+)
+def test_chains_lead_to_a_name(code: str, question: str, steps: int) -> None:
+    """A chain of possessives is walked from the name it ends in; one without a name is none."""
+    assert chain_steps(question, [LANGUAGES[code]]) == steps
+
+
+def test_a_name_in_one_message_is_one_in_the_next() -> None:
+    """As in: "mit Tamsin" makes a name of "Tamsins Garten" in another message, where it could be a noun."""
+    assert found_names("Tamsins Garten ist groß.", "de") == []
+    assert found_names("Tamsins Garten ist groß.", "de", others=("Ich war mit Tamsin dort.",)) == ["Tamsin"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("I have no longer a car.", "en"),
+        ("Ich habe kein Auto mehr.", "de"),
+        ("Ya no tengo coche.", "es"),
+        ("Zzz!", "en"),
+    ],
+)
+def test_a_text_is_read_in_its_language(text: str, code: str) -> None:
+    """Of three configured languages the one with the most small words in the text reads it; else the first."""
+    assert language_of(text, [LANGUAGES[c] for c in ("en", "de", "es")]).code == code
