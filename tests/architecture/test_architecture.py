@@ -44,6 +44,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "torch": {"backends/local_models/sentence_transformers.py"},
     "snowballstemmer": {"text/snowball.py"},
     "safetensors": {"backends/local_models/sentence_transformers.py"},
+    "dateparser": {"text/foreign_dates.py"},
 }
 
 # What only one face has: making one face of the other, and what an engine needs of itself.

@@ -1,0 +1,81 @@
+"""Dates in languages without a folder of their own: absolute ones are read, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from hindsight_integrations.model.time import Granule
+from hindsight_integrations.text.foreign_dates import find_written_date, is_known_language
+
+DATED = [
+    ("fr", "Qu'est-ce que j'ai fait le 8 mai 2023 ?", "2023-05-08", "2023-05-09"),
+    ("fr", "Où étais-je en mai 2023 ?", "2023-05-01", "2023-06-01"),
+    ("fr", "Qui est venu entre le 3 mai 2023 et le 5 juin 2023 ?", "2023-05-03", "2023-06-06"),
+    ("fr", "Qu'ai-je noté le 2023-05-08 ?", "2023-05-08", "2023-05-09"),
+    ("fr", "Qu'ai-je fait le 31/12/2023 ?", "2023-12-31", "2024-01-01"),
+    ("it", "Cosa ho fatto l'8 maggio 2023?", "2023-05-08", "2023-05-09"),
+    ("it", "Dove ero a maggio 2023?", "2023-05-01", "2023-06-01"),
+    ("pt", "O que fiz em 8 de maio de 2023?", "2023-05-08", "2023-05-09"),
+    ("ru", "Что я делал 8 мая 2023 года?", "2023-05-08", "2023-05-09"),
+    ("hu", "Mit csináltam 2023. május 8-án?", "2023-05-08", "2023-05-09"),
+    ("ja", "2023年5月8日に何をしましたか", "2023-05-08", "2023-05-09"),
+    ("ko", "2023년 5월에 뭐 했어?", "2023-05-01", "2023-06-01"),
+]
+DATELESS = [
+    ("fr", "Qui a appelé hier ?"),  # relative: its frame is a language's own
+    ("fr", "Qu'ai-je fait en 2019 ?"),  # a bare year may be any number
+    ("fr", "Qu'ai-je fait le 8 mai ?"),
+    ("fr", "Combien coûte la Peugeot 2008 ?"),
+    ("fr", "Quel est le code de la chambre 2024 ?"),
+    ("fr", "Quelle version de Python, la 3.11.2 ?"),
+    ("fr", "Qu'ai-je fait le 05/06/2023 ?"),  # the order of day and month would be a guess
+    ("fr", "Où habite Mai, et combien de temps ?"),
+    ("fr", "Qui a écrit Mars et Vénus ?"),
+    ("fr", "Qu'ai-je mangé le 31 février 2023 ?"),
+    ("fr", "Pourquoi le 2023 n'est-il pas dans la liste de mai ?"),
+    ("fr", "Combien de pages a le livre 1984 d'Orwell ?"),
+    ("fr", "Ai-je 2000 euros ou 1999 euros sur mon compte ?"),
+    ("fr", "Que prévoit l'Agenda 2030 pour la marche ?"),
+    ("it", "Chi ha chiamato ieri?"),
+    ("it", "Quanto costa la Peugeot 2008?"),
+    ("it", "Chi ha scritto 2001: Odissea nello spazio?"),
+    ("it", "Qual è il codice della stanza 2024?"),
+    ("it", "Cosa faccio di solito a maggio?"),
+    ("it", "Come si chiama il cane di Marzo?"),
+]
+
+
+@pytest.mark.parametrize(("code", "text", "first", "after"), DATED)
+def test_a_date_in_full_is_read(code: str, text: str, first: str, after: str) -> None:
+    """A day or month named with its year narrows the search to it, in a language nobody wrote rules for."""
+    window = find_written_date(text, codes=(code,))
+    assert window is not None
+    bounds = window.interval.start, window.interval.end
+    assert [bound.date().isoformat() for bound in bounds] == [first, after]
+    assert window.phrase in text
+
+
+@pytest.mark.parametrize(("code", "text"), DATELESS)
+def test_nothing_is_guessed(code: str, text: str) -> None:
+    """Numbers, relative times, bare years, dates that cannot be and ambiguous figures narrow nothing."""
+    assert find_written_date(text, codes=(code,)) is None
+
+
+def test_days_are_those_of_the_zone() -> None:
+    """A Tokyo user's 8 May begins at 15:00 UTC the day before, and is told to the day."""
+    window = find_written_date("le 8 mai 2023", ZoneInfo("Asia/Tokyo"), codes=("fr",))
+    assert window is not None
+    assert window.interval.start == datetime(2023, 5, 7, 15, tzinfo=UTC)
+    assert window.granule is Granule.DAY
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [("en", True), ("de", True), ("fr", True), ("zh", True), ("xx", False), ("klingon", False), ("", False)],
+)
+def test_which_languages_are_known(code: str, known: bool) -> None:
+    """A language is known if it has a folder here, or if its dates can be read."""
+    assert is_known_language(code) is known
