@@ -1,0 +1,112 @@
+"""Timestamps as chat exports write them: "1:56 pm on 8 May, 2023", "08.05.23, 13:56", "2023/05/30 (Tue) 21:48"."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+
+from hindsight_integrations.model.time import Granule
+from hindsight_integrations.text.date_order import FIGURES, DateOrder, date_of_figures
+from hindsight_integrations.text.foreign_dates import date_in_words
+from hindsight_integrations.text.languages import LANGUAGES
+
+_LONGEST = 80  # characters; what is longer is a text that holds a date, no timestamp
+_MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # exports set directions in front of figures
+_WEEKDAY_IN_BRACKETS = re.compile(r"\([^\W\d_]+\.?\)")
+_CLOCK = re.compile(
+    r"(?:(?<=[\d)\]])T|\bat |\bum |\ba las? |\bkl\.? |\bà )?(?<![\d:.,/-])"
+    r"(?P<hour>[0-2]?[0-9])(?:(?P<mark>[:h])|\.(?=[0-9]{2}(?![0-9.])))(?P<minute>[0-5][0-9])"
+    r"(?:[:.](?P<second>[0-5][0-9])(?:[.,](?P<fraction>[0-9]{1,6}))?)?"
+    r"\s*(?:(?P<half>[ap])\.?\s?m\b\.?)?(?:\s*\b(?:Uhr|hrs?|h)\b)?"
+    r"\s*(?P<zone>Z\b|(?:UTC|GMT)?\s*[+-][0-9]{1,2}:?(?:[0-9]{2})?\b|UTC\b|GMT\b)?",
+    re.IGNORECASE,
+)
+_EDGES = " \t\r\n,;-[]()\u2013\u2014"
+_JOINTS = re.compile(r"^(?:on|am|el|le)\s+|\s+(?:at|um|a las?|à|on)$", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![0-9])(?:1[89]|20|21)[0-9]{2}(?![0-9])")
+_LETTERS = re.compile(r"[^\W\d_]{3}")
+
+
+def parse_timestamp(
+    text: str, *, date_order: DateOrder | None = None, codes: tuple[str, ...] = tuple(LANGUAGES)
+) -> datetime | None:
+    """The moment a timestamp names.
+
+    ISO 8601 goes first, then figures, then names of months, which `dateparser` reads.
+
+    Args:
+        text: the timestamp and nothing else; brackets, a weekday and marks of direction around it do not matter.
+        date_order: of the dates in figures. None reads those that only one order makes a date of: "12/31/23" and
+            "31/12/2023", but neither "05/06/2023" nor "31/12/23", which begins with a year in some countries.
+        codes: of the languages whose names of months are read, ISO 639-1.
+
+    Returns:
+        The moment, naive if no zone is given, at midnight if no time of day is; None if it cannot be read for certain.
+    """
+    plain = text.strip()
+    if len(plain) > _LONGEST:
+        return None
+    try:
+        return datetime.fromisoformat(plain)
+    except ValueError:
+        pass
+    plain = " ".join(_WEEKDAY_IN_BRACKETS.sub(" ", _MARKS.sub("", plain)).split()).strip(_EDGES)
+    clock = _CLOCK.search(plain)
+    rest = plain.replace(clock[0], " ", 1) if clock else plain
+    rest = _JOINTS.sub("", rest.strip(_EDGES)).strip(_EDGES)
+    day = _day(rest, date_order, codes)
+    try:
+        return datetime.combine(day, _time(clock)) if day else None
+    except ValueError:
+        return None
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether a timestamp can be read once the order of day, month and year is known."""
+    if parse_timestamp(text, date_order=None):
+        return False
+    return any(parse_timestamp(text, date_order=order) for order in DateOrder)
+
+
+def _day(text: str, order: DateOrder | None, codes: tuple[str, ...]) -> date | None:
+    figures = FIGURES.search(text)
+    if figures:
+        around = (text[: figures.start()] + text[figures.end() :]).strip(_EDGES + ".")
+        return (
+            None
+            if any(map(str.isdigit, around)) or len(around.split()) > 1
+            else date_of_figures(figures, order)
+        )
+    if not (_YEAR.search(text) and _LETTERS.search(text)):
+        return None
+    found = date_in_words(text, codes)
+    return found[0] if found and found[1] is Granule.DAY else None
+
+
+def _time(clock: re.Match[str] | None) -> time:
+    """The time of day of a match.
+
+    Raises:
+        ValueError: there is no such time.
+    """
+    if clock is None:
+        return time()
+    hour, half = int(clock["hour"]), (clock["half"] or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            raise ValueError(f"no hour {hour} {half}m")
+        hour = hour % 12 + (12 if half == "p" else 0)
+    fraction = (clock["fraction"] or "").ljust(6, "0")
+    return time(
+        hour, int(clock["minute"]), int(clock["second"] or 0), int(fraction), tzinfo=_zone(clock["zone"])
+    )
+
+
+def _zone(text: str | None) -> tzinfo | None:
+    if not text:
+        return None
+    figures = re.search(r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?", text)
+    if not figures:
+        return UTC
+    offset = timedelta(hours=int(figures["hours"]), minutes=int(figures["minutes"] or 0))
+    return timezone(-offset if figures["sign"] == "-" else offset)

@@ -1,0 +1,83 @@
+"""Timestamps as chat exports write them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.text.date_order import DateOrder
+from hindsight_integrations.text.timestamps import parse_timestamp
+
+WRITTEN = [
+    ("2023-05-08T13:56:04+02:00", None, "2023-05-08T13:56:04+02:00"),
+    ("2023-05-30 21:48:05 UTC", None, "2023-05-30T21:48:05+00:00"),
+    ("1:56 pm on 8 May, 2023", None, "2023-05-08T13:56:00"),
+    ("12:05 am on 8 May, 2023", None, "2023-05-08T00:05:00"),
+    ("May 8, 2023 1:56 PM", None, "2023-05-08T13:56:00"),
+    ("Monday, May 8, 2023 at 1:56 PM", None, "2023-05-08T13:56:00"),
+    ("Tue, 30 May 2023 21:48:00 +0000", None, "2023-05-30T21:48:00+00:00"),
+    ("8. Mai 2023 um 13:56 Uhr", None, "2023-05-08T13:56:00"),
+    ("2023/05/30 (Tue) 21:48", None, "2023-05-30T21:48:00"),
+    ("2023/05/08(月) 13:56", None, "2023-05-08T13:56:00"),
+    ("[12/31/23, 9:41:05 PM]", None, "2023-12-31T21:41:05"),
+    ("[12/31/23, 9:41:05\u202fPM]", None, "2023-12-31T21:41:05"),
+    ("12/31/23, 9:41 PM - ", None, "2023-12-31T21:41:00"),
+    ("31/12/2023", None, "2023-12-31T00:00:00"),
+    ("12/31/2023", None, "2023-12-31T00:00:00"),
+    ("31/12/2023", DateOrder.MDY, "2023-12-31T00:00:00"),
+    ("5/5/2023 1:02 AM", None, "2023-05-05T01:02:00"),
+    ("08.05.23, 13:56", DateOrder.DMY, "2023-05-08T13:56:00"),
+    ("05/08/2023 1:56 PM", DateOrder.MDY, "2023-05-08T13:56:00"),
+    ("23.05.08 13:56", DateOrder.YMD, "2023-05-08T13:56:00"),
+    ("\u200e[31.12.23, 21:41:05]", DateOrder.DMY, "2023-12-31T21:41:05"),
+]  # fmt: skip
+AMBIGUOUS = ["05/06/2023", "08.05.23, 13:56", "[05/06/23, 9:41:05 PM]", "31/12/23"]
+UNREADABLE = [
+    "soon",
+    "10:30",
+    "May 2023",
+    "31 February 2023",
+    "13:30 pm on 8 May, 2023",
+    "1.2.3.4",
+    "Sat 8:05",
+    "",
+]
+
+
+@pytest.mark.parametrize(("text", "order", "moment"), WRITTEN)
+def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment: str) -> None:
+    """What an export wrote in front of a message is the moment it was sent, with its zone if it gave one."""
+    found = parse_timestamp(text, date_order=order)
+    assert found is not None
+    assert found.isoformat() == moment
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS)
+def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
+    """Which figure is the day is asked for by name of the setting, not guessed."""
+    assert parse_timestamp(text, date_order=None) is None
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_names_no_moment_is_refused(text: str) -> None:
+    """Half dates, impossible ones and other numbers are no timestamp, whatever the order."""
+    assert not any(parse_timestamp(text, date_order=order) for order in (None, *DateOrder))
+
+
+@given(st.text(max_size=120))
+def test_arbitrary_text_never_raises(text: str) -> None:
+    """Any string is a moment or none."""
+    parse_timestamp(text, date_order=DateOrder.DMY)
+
+
+@given(st.datetimes().filter(lambda moment: moment.year > 1000), st.sampled_from(DateOrder))
+def test_what_is_written_in_an_order_is_read_in_it(moment: datetime, order: DateOrder) -> None:
+    """A date written in an order reads back in that order, and without it either the same or not at all."""
+    figures = {"d": f"{moment:%d}", "m": f"{moment:%m}", "y": f"{moment:%Y}"}
+    text = f"{'/'.join(figures[part] for part in order.value)}, {moment:%H:%M}"
+    written = moment.replace(second=0, microsecond=0)
+    assert parse_timestamp(text, date_order=order) == written
+    assert parse_timestamp(text) in {None, written}
