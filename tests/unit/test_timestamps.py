@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.text.date_order import DateOrder
 from hindsight_integrations.text.timestamps import parse_timestamp
+from hindsight_integrations.validation.limits import checked_moment
 
 WRITTEN = [
     ("2023-05-08T13:56:04+02:00", None, "2023-05-08T13:56:04+02:00"),
@@ -59,12 +61,17 @@ def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment
 def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
     """Which figure is the day is asked for by name of the setting, not guessed."""
     assert parse_timestamp(text, date_order=None) is None
+    with pytest.raises(InvalidRequest, match="date_order"):
+        checked_moment(text, "timestamp")
+    assert checked_moment(text, "timestamp", date_order=DateOrder.DMY) is not None
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_names_no_moment_is_refused(text: str) -> None:
     """Half dates, impossible ones and other numbers are no timestamp, whatever the order."""
     assert not any(parse_timestamp(text, date_order=order) for order in (None, *DateOrder))
+    with pytest.raises(InvalidRequest, match="not a time"):
+        checked_moment(text, "timestamp")
 
 
 @given(st.text(max_size=120))

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.text import clean_text, is_storable
+from hindsight_integrations.text.date_order import DateOrder
+from hindsight_integrations.text.timestamps import is_ambiguous, parse_timestamp
 
 MAX_TEXT = 1_000_000  # characters of one message or document
 MAX_QUERY = 8_000  # characters
@@ -90,22 +92,30 @@ def checked_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
     return kept
 
 
-def checked_moment(moment: object, field: str) -> datetime | None:
-    """A datetime, an ISO string or a Unix time in seconds, as a datetime (naive stays naive); None stays None.
+def checked_moment(moment: object, field: str, *, date_order: DateOrder | None = None) -> datetime | None:
+    """A time as a datetime (naive stays naive); None stays None.
+
+    Args:
+        moment: a datetime, a Unix time in seconds, an ISO 8601 string, or one as chat exports write it.
+        field: the argument's name, for errors.
+        date_order: of dates in figures; None refuses those that several orders make a date of.
 
     Raises:
-        InvalidRequest: it cannot be read, or lies outside the years 1 to 9999.
+        InvalidRequest: it cannot be read for certain, or lies outside the years 1 to 9999.
     """
     if moment is None or isinstance(moment, datetime):
         return moment
     remedy = "Pass a datetime or an ISO 8601 string between years 1 and 9999."
     try:
-        if isinstance(moment, str):
-            return datetime.fromisoformat(moment.strip())
+        if isinstance(moment, str) and (read := parse_timestamp(moment, date_order=date_order)):
+            return read
         if isinstance(moment, int | float) and not isinstance(moment, bool) and math.isfinite(moment):
             return datetime.fromtimestamp(moment, tz=UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise InvalidRequest(field, f"{moment!r} cannot be read as a time", remedy) from error
+    if isinstance(moment, str) and is_ambiguous(moment):
+        order = "Set `date_order` in the configuration, or pass a datetime or an ISO 8601 string."
+        raise InvalidRequest(field, f"{moment!r} leaves open which figure is the day", order)
     raise InvalidRequest(field, f"{moment!r} is not a time", remedy)
 
 
