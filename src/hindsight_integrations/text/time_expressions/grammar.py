@@ -14,6 +14,7 @@ from enum import IntEnum, StrEnum
 from functools import cache
 
 from hindsight_integrations.text.time_expressions.calendar import Span
+from hindsight_integrations.text.time_expressions.needs import check_rule, check_words
 from hindsight_integrations.text.time_expressions.patterns import TIME, compiled, fragments
 from hindsight_integrations.text.time_expressions.words import Words
 
@@ -96,6 +97,18 @@ class TimeRules:
     words: Words
     rules: tuple[Rule, ...]
     continuations: tuple[Continuation, ...]
+
+    def __post_init__(self) -> None:
+        """A rule that lacks what its meaning needs is refused here, when the language is loaded.
+
+        Raises:
+            InvalidRule: naming the language, the rule, its meaning and what it lacks.
+        """
+        check_words(self.code, self.words)
+        for rule in self.rules:
+            check_rule(self.code, rule.pattern, rule.build, self.words)
+        for then in self.continuations:
+            check_rule(self.code, then.pattern, then.build, self.words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

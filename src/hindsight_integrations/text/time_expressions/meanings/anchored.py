@@ -18,6 +18,7 @@ from hindsight_integrations.text.time_expressions.grammar import Reading, Scope
 from hindsight_integrations.text.time_expressions.meanings.days import weekday_of
 from hindsight_integrations.text.time_expressions.meanings.offsets import around, counted, unit_of
 from hindsight_integrations.text.time_expressions.meanings.parts import anchor_at, part_of
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
 _ONE_DAY = timedelta(days=1)
@@ -28,6 +29,7 @@ def _looks_back(match: re.Match[str], scope: Scope) -> bool:
     return word(match["side"]) in scope.words.before
 
 
+@needs("side", "amount", "unit")
 def counted_from(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Two weeks before Christmas 2023" is the week that lies there, as "two weeks ago" is."""
     found = anchor_at(match, scope)
@@ -42,6 +44,7 @@ def counted_from(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, anchor, around(Span(edge, edge, span.unit), unit_of(match, scope), least, most))
 
 
+@needs("side", "amount", "unit")
 def stretch_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The two weeks before Christmas": the fourteen days that end where it begins."""
     found = anchor_at(match, scope)
@@ -54,6 +57,7 @@ def stretch_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, anchor, Span(first, last, unit_of(match, scope)))
 
 
+@needs("side", "unit")
 def unit_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The week before Christmas" ends where Christmas begins; "the month before" is the calendar's."""
     found = anchor_at(match, scope)
@@ -73,6 +77,7 @@ def unit_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, anchor, Span(first, last, unit))
 
 
+@needs("side", "weekday|clear_weekday")
 def weekday_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "the Sunday before October 25"."""
     found = anchor_at(match, scope)

@@ -17,6 +17,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
 )
 from hindsight_integrations.text.time_expressions.grammar import Build, Direction, Reading, Scope
 from hindsight_integrations.text.time_expressions.nearest import of_tail, year_of_tail
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which
 
@@ -35,6 +36,7 @@ def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
     return unit if unit in _COUNTED and name not in scope.words.plurals else None
 
 
+@needs("unit", "which")
 def which_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last week", "next year"; a fortnight is no unit of the calendar, so it ends or begins today."""
     unit, name = _unit(match, scope), word(match["which"])
@@ -49,18 +51,21 @@ def which_unit(match: re.Match[str], scope: Scope) -> Span | None:
     return _offset(scope, unit, which)
 
 
+@needs("unit")
 def unit_before_last(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "The week before last"."""
     unit = _unit(match, scope)
     return _offset(scope, unit, -2) if unit else None
 
 
+@needs("unit")
 def unit_after_next(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "The month after next"."""
     unit = _unit(match, scope)
     return _offset(scope, unit, 2) if unit else None
 
 
+@needs()
 def the_weekend(_match: re.Match[str], scope: Scope) -> Span:
     """The running or coming weekend in an announcement, else the latest that has begun."""
     running = _offset(scope, Unit.WEEKEND, 0)
@@ -68,6 +73,7 @@ def the_weekend(_match: re.Match[str], scope: Scope) -> Span:
     return running if begun else _offset(scope, Unit.WEEKEND, -1)
 
 
+@needs("unit")
 def the_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "The year", in "since the start of the year"."""
     unit = _unit(match, scope)
@@ -76,6 +82,7 @@ def the_unit(match: re.Match[str], scope: Scope) -> Span | None:
     return _offset(scope, unit, 0) if unit else None
 
 
+@needs("unit", "tail")
 def same_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "This month last year", "the same day in 2019"."""
     year = year_of_tail(scope, match["tail"])
@@ -85,6 +92,7 @@ def same_unit(match: re.Match[str], scope: Scope) -> Span | None:
     return containing(unit, shift(scope.now, Unit.YEAR, year - scope.now.year))
 
 
+@needs("ordinal|number", "tail|year")
 def quarter(match: re.Match[str], scope: Scope) -> Span | None:
     """Quarter of a year by number: "Q2 2024", "2024 Q2", "in the third quarter"."""
     number = _number(match, scope)
@@ -107,6 +115,7 @@ def _quarter_of(year: int, number: int) -> Span:
     return Span(whole.start, whole.end, Unit.QUARTER)
 
 
+@needs("number", "tail|year")
 def half(match: re.Match[str], scope: Scope) -> Span:
     """As in "H1 2023"."""
     number = int(match["number"])
@@ -114,6 +123,7 @@ def half(match: re.Match[str], scope: Scope) -> Span:
     return of_tail(scope, lambda year: portion(years_span(year), number - 1, number, _HALVES), tail)
 
 
+@needs("number", "tail|year")
 def iso_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "2024-W23", "week 23 of 2024": Monday to Sunday, ISO 8601."""
     number = int(match["number"])
@@ -127,9 +137,15 @@ def _monday(year: int, week: int) -> datetime:
 
 def to_date(unit: Unit) -> Build:
     """As in "Year to date", "YTD": from the start of the running unit to the end of today."""
-    return lambda _match, scope: _until_today(containing(unit, scope.now), scope)
+
+    @needs()
+    def so_much(_match: re.Match[str], scope: Scope) -> Span:
+        return _until_today(containing(unit, scope.now), scope)
+
+    return so_much
 
 
+@needs()
 def so_far(whole: Reading, _match: re.Match[str], scope: Scope) -> Span | None:
     """As in "This week so far"."""
     if whole.span is None or whole.open_ended or not whole.span.start <= scope.now < whole.span.end:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, midnight
 from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
 _ONE_DAY = timedelta(days=1)
@@ -22,22 +23,26 @@ def _day(scope: Scope, days: int) -> Span:
     return Span(start, start + _ONE_DAY, Unit.DAY)
 
 
+@needs("near_part", "day_part")
 def near_part(match: re.Match[str], scope: Scope) -> Span:
     """As in "This morning", "yesterday evening", "last night"."""
     days = scope.words.near_parts[word(match["near_part"])]
     return _hours(_day(scope, days), match["day_part"], scope)
 
 
+@needs("near", "day_part")
 def part_of_near(match: re.Match[str], scope: Scope) -> Span:
     """As in "Noon today", "in the evening yesterday"."""
     return _hours(_day(scope, scope.words.near[word(match["near"])]), match["day_part"], scope)
 
 
+@needs("day_part")
 def part_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The night before last"."""
     return _hours(_day(scope, -2), match["day_part"], scope)
 
 
+@needs()
 def tonight(_match: re.Match[str], scope: Scope) -> Span:
     """From 18:00 to 06:00."""
     return Span(
@@ -45,6 +50,7 @@ def tonight(_match: re.Match[str], scope: Scope) -> Span:
     )
 
 
+@needs("day_part", "side")
 def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The morning of June 3"; "the night before Christmas" is the day before's."""
     day = scope.time_at(match.end(), Level.ATOM)
@@ -58,6 +64,7 @@ def part_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
     )
 
 
+@needs("day_part")
 def part_behind_day(day: Reading, match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Tuesday" + "night"."""
     return _hours(day.span, match["day_part"], scope) if _single(day) and day.span else None

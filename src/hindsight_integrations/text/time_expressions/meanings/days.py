@@ -20,6 +20,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
 )
 from hindsight_integrations.text.time_expressions.grammar import Direction, Reading, Scope
 from hindsight_integrations.text.time_expressions.nearest import short_year, unspecified, year_of_tail
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 from hindsight_integrations.text.time_expressions.words import Which
 
@@ -28,11 +29,13 @@ _MONTHS_SEARCHED = 28  # a Friday the 13th is at most 14 months off
 _NAME_GOES_ON = re.compile(r" [A-Z][a-z]")
 
 
+@needs("near")
 def near_day(match: re.Match[str], scope: Scope) -> Span:
     """As in "Yesterday", "the day after tomorrow"."""
     return containing(Unit.DAY, shift(scope.now, Unit.DAY, scope.words.near[word(match["near"])]))
 
 
+@needs("unit", "number", "near")
 def near_day_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "A year ago today": the same date then, not the whole year."""
     unit, words = scope.words.units[word(match["unit"])], scope.words
@@ -48,6 +51,7 @@ def weekday_of(match: re.Match[str], scope: Scope) -> int:
     return scope.words.weekdays[word(match[name])]
 
 
+@needs("weekday|clear_weekday")
 def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
     """As in "On Friday": the latest before today; looking ahead, the next after it.
 
@@ -60,11 +64,13 @@ def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
     return replace(towards(scope.now, weekday_of(match, scope)), floating=True)
 
 
+@needs("weekday|clear_weekday")
 def named_weekday(match: re.Match[str], scope: Scope) -> Span | None:
     """A weekday in front of a capitalised word is a name or a title ("Sunday Times")."""
     return None if _NAME_GOES_ON.match(scope.text, match.end()) else plain_weekday(match, scope)
 
 
+@needs("weekday", "weekday2")
 def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
     """As in "Mon through Wed": from the latest such day before today (ahead, the next) to the next such end."""
     first = plain_weekday(match, scope)
@@ -72,6 +78,7 @@ def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
     return Span(first.start, last.end, Unit.DAY, floating=True)
 
 
+@needs("weekday|clear_weekday", "which")
 def which_weekday(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last Friday", "this Friday", "next Friday"."""
     weekday, which = weekday_of(match, scope), scope.words.which[word(match["which"])]
@@ -82,22 +89,26 @@ def which_weekday(match: re.Match[str], scope: Scope) -> Span:
     return weekday_in(containing(Unit.WEEK, scope.now), weekday)
 
 
+@needs("weekday|clear_weekday")
 def last_weekday(match: re.Match[str], scope: Scope) -> Span:
     """As in "Friday just gone"."""
     return weekday_before(scope.now, weekday_of(match, scope))
 
 
+@needs("weekday|clear_weekday")
 def weekday_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The Friday before last"."""
     return weekday_before(last_weekday(match, scope).start, weekday_of(match, scope))
 
 
+@needs("weekday|clear_weekday", "which")
 def weekday_of_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "Friday of last week"."""
     week = containing(Unit.WEEK, shift(scope.now, Unit.WEEK, scope.words.which[word(match["which"])]))
     return weekday_in(week, weekday_of(match, scope))
 
 
+@needs("weekday|clear_weekday", "weekday2", "which")
 def weekdays_of_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "Mon to Wed last week"."""
     first = weekday_of_week(match, scope)
@@ -105,6 +116,7 @@ def weekdays_of_week(match: re.Match[str], scope: Scope) -> Span:
     return Span(first.start, last.end, Unit.DAY)
 
 
+@needs("weekday|clear_weekday")
 def weekday_behind_week(week: Reading, match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last week on Friday"."""
     span = week.span
@@ -113,28 +125,33 @@ def weekday_behind_week(week: Reading, match: re.Match[str], scope: Scope) -> Sp
     return weekday_in(span, weekday_of(match, scope))
 
 
+@needs("year", "m", "d")
 def iso_day(match: re.Match[str], _scope: Scope) -> Span:
     """As in "2023-05-08"."""
     return day_span(int(match["year"]), int(match["m"]), int(match["d"]))
 
 
+@needs("year", "m")
 def iso_month(match: re.Match[str], _scope: Scope) -> Span | None:
     """As in "2023-05"."""
     month = int(match["m"])
     return month_span(int(match["year"]), month) if 1 <= month <= _MONTHS_IN_YEAR else None
 
 
+@needs("d", "m", "y")
 def day_first(match: re.Match[str], scope: Scope) -> Span:
     """Day, month and year as written in Europe: "8.5.2023"."""
     return day_span(_written_year(match["y"], scope), int(match["m"]), int(match["d"]))
 
 
+@needs("d", "m")
 def day_month(match: re.Match[str], scope: Scope) -> Span:
     """Day and month without a year: "8.5."."""
     month, day = int(match["m"]), int(match["d"])
     return unspecified(scope, lambda year: day_span(year, month, day))
 
 
+@needs("m", "d", "y?")
 def month_first(match: re.Match[str], scope: Scope) -> Span:
     """Month, day and perhaps year as written in America, unless the first number can only be a day."""
     first, second = int(match["m"]), int(match["d"])
@@ -154,6 +171,7 @@ def day_number(text: str, scope: Scope) -> int:
     return scope.words.day_numbers.get(plain) or int("".join(filter(str.isdigit, plain)))
 
 
+@needs("day", "weekday?")
 def day_of_month(match: re.Match[str], scope: Scope) -> Span:
     """As in "On the 5th": the latest one; looking ahead, the next. "Friday the 13th" is one that was a Friday."""
     day = day_number(match["day"], scope)
@@ -175,6 +193,7 @@ def _months(moment: datetime, step: int) -> Iterator[datetime]:
     return (shift(first, Unit.MONTH, step * count) for count in range(_MONTHS_SEARCHED))
 
 
+@needs("which", "day")
 def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
     """Day of a month told relatively: "the 5th of last month"."""
     offset = scope.words.which[word(match["which"])]
@@ -182,6 +201,7 @@ def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
     return day_span(month.year, month.month, day_number(match["day"], scope))
 
 
+@needs("day")
 def day_behind_month(month: Reading, match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last month on the 5th"."""
     span = month.span
@@ -190,12 +210,14 @@ def day_behind_month(month: Reading, match: re.Match[str], scope: Scope) -> Span
     return day_span(span.start.year, span.start.month, day_number(match["day"], scope))
 
 
+@needs("tail")
 def this_day_then(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "On this day last year", "on this day in 2019"."""
     year = year_of_tail(scope, match["tail"])
     return None if year is None else day_span(year, scope.now.month, scope.now.day)
 
 
+@needs("tail")
 def this_time_then(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "This time last year": the same month then."""
     year = year_of_tail(scope, match["tail"])

@@ -16,6 +16,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
 )
 from hindsight_integrations.text.time_expressions.grammar import Scope
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which, YearlyTime
 
@@ -44,11 +45,13 @@ def _is_thing(match: re.Match[str], scope: Scope) -> bool:
     return regex(scope.words.holiday_things).match(scope.text, match.end()) is not None
 
 
+@needs("holiday", "tail")
 def holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Christmas", "at Easter 2024"."""
     return None if _is_thing(match, scope) else of_tail(scope, _yearly(match, scope), match["tail"])
 
 
+@needs("holiday", "which")
 def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last Christmas"."""
     if _is_thing(match, scope):
@@ -56,12 +59,14 @@ def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
     return relative(scope, _yearly(match, scope), scope.words.which[word(match["which"])])
 
 
+@needs("holiday")
 def holiday_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The Christmas before last"."""
     yearly = _yearly(match, scope)
     return yearly(relative(scope, yearly, Which.LAST).start.year - 1)
 
 
+@needs("holiday", "unit", "tail")
 def holiday_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Christmas week", "Labor Day weekend 2023"."""
     feast, unit = _yearly(match, scope), scope.words.units[word(match["unit"])]

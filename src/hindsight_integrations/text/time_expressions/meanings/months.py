@@ -8,6 +8,7 @@ from hindsight_integrations.text.time_expressions.calendar import Span, Unit, da
 from hindsight_integrations.text.time_expressions.grammar import Scope
 from hindsight_integrations.text.time_expressions.meanings.days import day_number
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative, short_year
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import YearlyTime
 
@@ -25,6 +26,7 @@ def _is_name(match: re.Match[str], scope: Scope) -> bool:
     return regex(scope.words.person_after).match(scope.text, match.end()) is not None
 
 
+@needs("month", "tail")
 def month(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "May", "May 2023".
 
@@ -39,6 +41,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
     return of_tail(scope, _yearly(match["month"], scope), match["tail"])
 
 
+@needs("intro", "the", "month", "tail")
 def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "in May"; "for April" and "from June" may speak of people, "in the march" of walking."""
     name, intro = match["month"], word(match["intro"])
@@ -50,6 +53,7 @@ def introduced_month(match: re.Match[str], scope: Scope) -> Span | None:
     return month(match, scope)
 
 
+@needs("month", "tail")
 def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
     """A month with a year needs no preposition, but "may last year" is a verb."""
     name, tail = match["month"], match["tail"]
@@ -60,16 +64,19 @@ def month_of_year(match: re.Match[str], scope: Scope) -> Span | None:
     return of_tail(scope, _yearly(name, scope), tail)
 
 
+@needs("clear_month")
 def clear_month(match: re.Match[str], scope: Scope) -> Span:
     """As in "September": no other word."""
     return of_tail(scope, _yearly(match["clear_month"], scope), "")
 
 
+@needs("month", "which")
 def which_month(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last May"."""
     return relative(scope, _yearly(match["month"], scope), scope.words.which[word(match["which"])])
 
 
+@needs("month", "day", "tail")
 def month_and_day(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "May 5", "the 5th of May 2023"; "may second" without a year is a verb.
 
@@ -92,6 +99,7 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span | None:
     return of_tail(scope, lambda year: day_span(year, number, day), tail)
 
 
+@needs("month", "y", "day?")
 def short_dated(match: re.Match[str], scope: Scope) -> Span:
     """Months and days with a year of two figures: "3 Aug 96", "Aug 96"."""
     number, year = scope.words.months[word(match["month"])], short_year(int(match["y"]), scope)
@@ -100,6 +108,7 @@ def short_dated(match: re.Match[str], scope: Scope) -> Span:
     return day_span(year, number, day_number(match["day"], scope))
 
 
+@needs("month", "day", "day2", "tail")
 def month_and_days(match: re.Match[str], scope: Scope) -> Span:
     """Two days of one month: "May 5-7, 2023"."""
     number = scope.words.months[word(match["month"])]
@@ -113,6 +122,7 @@ def month_and_days(match: re.Match[str], scope: Scope) -> Span:
     return of_tail(scope, days, match["tail"])
 
 
+@needs("month", "month2", "tail")
 def two_months(match: re.Match[str], scope: Scope) -> Span:
     """Two months: "March-May 2024"; "November to February 2024" began the year before."""
     first, last = (scope.words.months[word(match[name])] for name in ("month", "month2"))

@@ -17,6 +17,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
 from hindsight_integrations.text.time_expressions.grammar import Direction, Scope
 from hindsight_integrations.text.time_expressions.meanings.days import weekday_of
 from hindsight_integrations.text.time_expressions.nearest import relative
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which, Words, YearlyTime
 
@@ -66,12 +67,14 @@ def _now(scope: Scope) -> Span:
     return Span(scope.now, scope.now, Unit.DAY)
 
 
+@needs("amount", "unit|short_unit")
 def ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two weeks ago": the whole calendar week."""
     least, most = _counted(match, scope)
     return around(_now(scope), unit_of(match, scope), -least, -most)
 
 
+@needs("amount", "amount2", "unit")
 def between_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two or three weeks ago"."""
     first = counted(match["amount"], match["unit"], scope.words)[0]
@@ -79,11 +82,13 @@ def between_ago(match: re.Match[str], scope: Scope) -> Span:
     return around(_now(scope), unit_of(match, scope), -min(first, second), -max(first, second))
 
 
+@needs("unit|short_unit")
 def one_or_two_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "A week or two ago"."""
     return around(_now(scope), unit_of(match, scope), -1, -2)
 
 
+@needs("amount", "unit|short_unit", "weekday|clear_weekday")
 def weekday_of_week_ago(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Two weeks ago on Monday"."""
     least, most = _counted(match, scope)
@@ -93,6 +98,7 @@ def weekday_of_week_ago(match: re.Match[str], scope: Scope) -> Span | None:
     return weekday_in(week, weekday_of(match, scope))
 
 
+@needs("number", "weekday|clear_weekday")
 def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two Fridays ago"."""
     last = weekday_before(scope.now, weekday_of(match, scope))
@@ -100,6 +106,7 @@ def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
     return containing(Unit.DAY, shift(last.start, Unit.WEEK, 1 - count))
 
 
+@needs("number", "holiday|season")
 def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two summers ago", "three Christmases ago"."""
     yearly = _yearly(match, scope)
@@ -114,12 +121,14 @@ def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
     return lambda year: month_span(year, first, 3, Unit.QUARTER)
 
 
+@needs("amount", "unit|short_unit")
 def ahead(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two weeks from now"."""
     least, most = _counted(match, scope)
     return around(_now(scope), unit_of(match, scope), least, most)
 
 
+@needs("number", "unit")
 def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Half a year ago", "two years and a half ago": the finer unit's."""
     unit = unit_of(match, scope)
@@ -131,6 +140,7 @@ def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
     return containing(finer, shift(shift(scope.now, unit, -whole), finer, -count))
 
 
+@needs("amount", "unit|short_unit")
 def announced(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "In two weeks" is a date in an announcement, a duration in a question."""
     return ahead(match, scope) if scope.telling and scope.direction is Direction.FUTURE else None
@@ -145,6 +155,7 @@ def stretch(scope: Scope, unit: Unit, count: int) -> Span:
     return Span(containing(unit, first).start, containing(unit, last).end, unit)
 
 
+@needs("intro", "last", "amount", "unit|short_unit")
 def past(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "The last three days"; without an article "last" may be a verb."""
     before = scope.text[max(0, match.start() - 200) : match.start()]
@@ -153,11 +164,13 @@ def past(match: re.Match[str], scope: Scope) -> Span | None:
     return stretch(scope, unit_of(match, scope), _counted(match, scope)[1])
 
 
+@needs("amount", "unit|short_unit")
 def coming(match: re.Match[str], scope: Scope) -> Span:
     """As in "The next three days"."""
     return stretch(scope, unit_of(match, scope), -_counted(match, scope)[1])
 
 
+@needs("unit")
 def past_one(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "The past week" and "in the last week" end now; "last week" is another rule's."""
     unit, name = unit_of(match, scope), word(match["unit"])
@@ -166,6 +179,7 @@ def past_one(match: re.Match[str], scope: Scope) -> Span | None:
     return stretch(scope, unit, scope.words.multiples.get(name, 1))
 
 
+@needs()
 def other_day(_match: re.Match[str], scope: Scope) -> Span:
     """As in "The other day": within the last week, not today."""
     return days_span(shift(scope.now, Unit.DAY, -7), shift(scope.now, Unit.DAY, -1), Unit.WEEK)

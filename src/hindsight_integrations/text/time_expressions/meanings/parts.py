@@ -20,6 +20,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
 from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
 from hindsight_integrations.text.time_expressions.meanings.days import weekday_of
 from hindsight_integrations.text.time_expressions.meanings.offsets import counted, unit_of
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
 _QUARTERS = 4
@@ -43,6 +44,7 @@ def _whole(match: re.Match[str], scope: Scope) -> tuple[Reading, Span] | None:
     return found if found and found[1].end - found[1].start >= timedelta(days=2) else None
 
 
+@needs("portion")
 def some_part(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Early 2023", "the end of May"."""
     found, name = _whole(match, scope), word(match["portion"])
@@ -53,6 +55,7 @@ def some_part(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, whole, portion(span, *(shares or scope.words.portions[name])))
 
 
+@needs("ordinal", "piece")
 def piece(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The first half of 2023", "the last quarter of 2024"."""
     found, of = _whole(match, scope), scope.words.pieces[word(match["piece"])]
@@ -66,6 +69,7 @@ def piece(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, found[0], replace(span, unit=Unit.QUARTER) if of == _QUARTERS else span)
 
 
+@needs("ordinal", "unit", "amount")
 def nth_unit(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The first week of June" is its first seven days, "the last three days of May" its last three."""
     found = _whole(match, scope)
@@ -90,6 +94,7 @@ def _slice(whole: Span, unit: Unit, index: int, count: int) -> Span | None:
     return Span(start, end, unit) if whole.start <= start < end else None
 
 
+@needs("ordinal", "weekday|clear_weekday")
 def nth_day(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The last Friday of March"."""
     found = _whole(match, scope)
@@ -99,6 +104,7 @@ def nth_day(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, found[0], nth_weekday(found[1], weekday_of(match, scope), number))
 
 
+@needs("unit|short_unit")
 def unit_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The weekend of June 3", "the week of 5 May"."""
     found = anchor_at(match, scope)
@@ -111,6 +117,7 @@ def unit_of_day(match: re.Match[str], scope: Scope) -> Reading | None:
     )
 
 
+@needs()
 def week_from(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The week starting 5 June": seven days."""
     found = anchor_at(match, scope)
@@ -120,6 +127,7 @@ def week_from(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, found[0], Span(start, start + timedelta(days=7), Unit.WEEK))
 
 
+@needs()
 def week_to(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "The week ending 11 June": seven days."""
     found = anchor_at(match, scope)
@@ -129,6 +137,7 @@ def week_to(match: re.Match[str], scope: Scope) -> Reading | None:
     return part_of(match, found[0], Span(end - timedelta(days=7), end, Unit.WEEK))
 
 
+@needs("side")
 def rest(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Earlier this week" ends now, "later this year" begins now."""
     found = anchor_at(match, scope)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hindsight_integrations.text.time_expressions.calendar import EARLIEST, LATEST, Span, Unit, containing
 from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 
 _LOOK_BACK = 40  # characters
@@ -16,6 +17,7 @@ def _open(match: re.Match[str], anchor: Reading, span: Span) -> Reading | None:
     return Reading(match.start(), anchor.end, span, open_ended=True) if span.start < span.end else None
 
 
+@needs()
 def since(match: re.Match[str], scope: Scope) -> Reading | None:
     """From the start of the anchor to the end of today."""
     anchor = scope.time_at(match.end(), Level.PART)
@@ -25,6 +27,7 @@ def since(match: re.Match[str], scope: Scope) -> Reading | None:
     return _open(match, anchor, Span(anchor.span.start, today.end, anchor.span.unit))
 
 
+@needs()
 def onwards(first: Reading, _match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "From 2019 onwards" is "since 2019"."""
     today = containing(Unit.DAY, scope.now)
@@ -33,6 +36,7 @@ def onwards(first: Reading, _match: re.Match[str], scope: Scope) -> Reading | No
     return Reading(first.start, _match.end(), replace(first.span, end=today.end), open_ended=True)
 
 
+@needs()
 def after(match: re.Match[str], scope: Scope) -> Reading | None:
     """From the end of the anchor on."""
     anchor = scope.time_at(match.end(), Level.PART)
@@ -41,6 +45,7 @@ def after(match: re.Match[str], scope: Scope) -> Reading | None:
     return _open(match, anchor, Span(anchor.span.end, LATEST, anchor.span.unit))
 
 
+@needs()
 def before(match: re.Match[str], scope: Scope) -> Reading | None:
     """Up to the start of the anchor."""
     anchor = scope.time_at(match.end(), Level.PART)
@@ -49,6 +54,7 @@ def before(match: re.Match[str], scope: Scope) -> Reading | None:
     return _open(match, anchor, Span(EARLIEST, anchor.span.start, anchor.span.unit))
 
 
+@needs()
 def until(match: re.Match[str], scope: Scope) -> Reading | None:
     """Up to the end of the anchor: "until June" includes June."""
     anchor = scope.time_at(match.end(), Level.PART)
@@ -63,6 +69,7 @@ def _is_phrasal(match: re.Match[str], scope: Scope) -> bool:
     return regex(scope.words.phrasal).search(said) is not None
 
 
+@needs()
 def between(match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Between X and Y", "from X to Y"."""
     first = scope.time_at(match.end(), Level.PART)
@@ -70,6 +77,7 @@ def between(match: re.Match[str], scope: Scope) -> Reading | None:
     return _joined(first, connector, scope, match.start()) if first and connector else None
 
 
+@needs()
 def joined(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "X to Y"."""
     return None if first.open_ended else _joined(first, match, scope, first.start)
@@ -111,6 +119,7 @@ def _earlier(first: Reading, scope: Scope, other: Span) -> Span | None:
     return None
 
 
+@needs()
 def in_year(year: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "Last year in May", "in 2023, during the summer", "last year's summer"."""
     if year.span is None or year.span.unit is not Unit.YEAR or year.span.end.year - year.span.start.year != 1:

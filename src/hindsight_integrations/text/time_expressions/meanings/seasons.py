@@ -7,6 +7,7 @@ import re
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, month_span
 from hindsight_integrations.text.time_expressions.grammar import Scope
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative, short_year
+from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which, YearlyTime
 
@@ -18,6 +19,7 @@ def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
     return lambda year: month_span(year, first, 3, Unit.QUARTER)
 
 
+@needs("season", "tail")
 def season(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "In spring"; "in Spring Boot" and "in the fall of Rome" are no season."""
     if not match["tail"]:
@@ -28,22 +30,26 @@ def season(match: re.Match[str], scope: Scope) -> Span | None:
     return of_tail(scope, _yearly(match, scope), match["tail"])
 
 
+@needs("season", "tail")
 def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Spring 2023"; with a year it needs no preposition."""
     return season(match, scope) if match["tail"] else None
 
 
+@needs("season", "which")
 def which_season(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last spring"."""
     return relative(scope, _yearly(match, scope), scope.words.which[word(match["which"])])
 
 
+@needs("season")
 def season_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The summer before last"."""
     last = relative(scope, _yearly(match, scope), Which.LAST)
     return _yearly(match, scope)(last.start.year - 1)
 
 
+@needs("season", "year|y")
 def split_winter(match: re.Match[str], scope: Scope) -> Span:
     """As in "Winter 2022/23": the year it begins in is said."""
     year = match["year"] if "year" in match.re.groupindex else match["y"]
