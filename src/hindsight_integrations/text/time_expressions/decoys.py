@@ -9,17 +9,9 @@ from hindsight_integrations.text.time_expressions.patterns import any_of, regex,
 from hindsight_integrations.text.time_expressions.words import Decoys, Words
 
 _LOOK_BACK, _LOOK_AHEAD = 60, 40  # characters
-_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(]?$")
-_NAME_BEFORE = re.compile(r"(?P<name>[A-Z]\w+)(?:\s+(?:and|of))?\s+$")
-_NAME_AFTER = re.compile(r"\s+[A-Z][a-z]")
-_CAPITAL = re.compile(r"(?:(?:of|the)\s+)*(?:[A-Z][a-z]|[0-9]{4}\b|'[0-9])")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*)[\"'(\u00bf\u00a1]*$")
 _ONE_CAPITAL = re.compile(r"[A-Z][a-z]+")
-_SHOW = re.compile(r"\b(?:The|the)\s+$|^The\s+$")
-_THE_YEAR = re.compile(r"\bthe\s+[0-9]{4}$")
-_OF_FIGURES = re.compile(r"of [0-9]{4}")
-_DECADE = re.compile(r"(?<![0-9])'?[0-9]0'?s$")
 _WORD = re.compile(r"[^\W\d_]+")
-_ARTICLE = re.compile(r"^the\s+", re.IGNORECASE)
 
 
 def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
@@ -40,14 +32,15 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
         return True
     if _is_habit(phrase, before, after, scope.words) or _is_weekly(phrase, sentence, scope.words):
         return True
-    bare = _ARTICLE.sub("", phrase)
+    article = regex(decoys.article).match(phrase)
+    bare = phrase[article.end() :] if article else phrase
     return _is_bare(bare, scope.words) and _is_thing(bare, before, after, decoys)
 
 
 def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
     """As in "Who stars in 2001", "The Day After Tomorrow"."""
-    plain = phrase.endswith("'s") or _THE_YEAR.search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
-    if _CAPITAL.match(phrase) and not plain and regex(decoys.title_before).search(before):
+    plain = regex(decoys.plain_end).search(phrase)  # "Who wrote Monday's report, the 2014 paper?"
+    if _is_capital(phrase, decoys) and not plain and regex(decoys.title_before).search(before):
         return True
     inside = regex(decoys.title_words, exact=True).search(phrase)
     return inside is not None and not _SENTENCE_START.search(before + phrase[: inside.start()])
@@ -55,18 +48,18 @@ def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
 
 def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
     """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
-    if _ONE_CAPITAL.fullmatch(phrase) and _NAME_AFTER.match(after) and _SHOW.search(before):
+    if _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys) and _is_shown(before, decoys):
         return True
-    if _CAPITAL.match(phrase) and regex(decoys.title_after).search(f"{before}\0{after}"):
+    if _is_capital(phrase, decoys) and regex(decoys.title_after).search(f"{before}\0{after}"):
         return True
-    if _OF_FIGURES.fullmatch(phrase):
+    if regex(decoys.of_figures).fullmatch(phrase):
         return regex(decoys.copies).search(before) is not None
     return phrase.isdigit() and regex(decoys.numbered_titles, exact=True).search(before) is not None
 
 
 def _belongs_to_someone(phrase: str, before: str, words: Words) -> bool:
     """As in "In her early 40s" is an age, "in my last year" is no year of the calendar."""
-    if _DECADE.search(phrase) and regex(words.decoys.before_decade).search(before):
+    if regex(words.decoys.decade).search(phrase) and regex(words.decoys.before_decade).search(before):
         return True
     which = regex(rf"(?:{any_of(words.which)})\b").match(phrase)
     return which is not None and regex(words.decoys.before_which).search(before) is not None
@@ -99,11 +92,23 @@ def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
         return True
     if any(regex(pattern).search(after) for pattern in (decoys.after_bare, decoys.things_after)):
         return True
-    named = _is_named(before) and not regex(decoys.named_people, exact=True).search(before)
-    return phrase[0].isupper() and (named or _NAME_AFTER.match(after) is not None)
+    named = _is_named(before, decoys) and not regex(decoys.named_people, exact=True).search(before)
+    return phrase[0].isupper() and (named or _goes_on(after, decoys))
 
 
-def _is_named(before: str) -> bool:
+def _goes_on(after: str, decoys: Decoys) -> bool:
+    return regex(decoys.name_after, exact=True).match(after) is not None
+
+
+def _is_shown(before: str, decoys: Decoys) -> bool:
+    return regex(decoys.show_before, exact=True).search(before) is not None
+
+
+def _is_capital(phrase: str, decoys: Decoys) -> bool:
+    return regex(decoys.capital, exact=True).match(phrase) is not None
+
+
+def _is_named(before: str, decoys: Decoys) -> bool:
     """As in "Ruby Tuesday", "Crusoe and Friday": a name goes before, other than the first word of a sentence."""
-    name = _NAME_BEFORE.search(before)
+    name = regex(decoys.name_before, exact=True).search(before)
     return name is not None and not _SENTENCE_START.search(before[: name.start()])

@@ -22,9 +22,9 @@ from hindsight_integrations.text.time_expressions.window import TimeWindow, as_i
 
 # A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
 _SENTENCE = re.compile(
-    r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
+    r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z\u00df-\u00f6\u00f8-\u00ff0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
 )
-_PADDING = " \t\r\n?!.,;:\"'()"
+_PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 
 # Where a text is read for its time: what decides is said early, and words of time strung together by the page cost
 # more than their length (14,000 characters of "mon to mon to ...": 2 s).
@@ -92,7 +92,7 @@ def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
 
 def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules) -> Scope:
     now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
-    return Scope(folded(text[:READ_CHARACTERS]), now, grammar_of(rules))
+    return Scope(folded(text[:READ_CHARACTERS]).translate(rules.words.folding), now, grammar_of(rules))
 
 
 def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:

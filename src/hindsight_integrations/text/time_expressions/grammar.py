@@ -230,4 +230,4 @@ class Scope:
 
 
 # A phrase starts at a word; digits glued to other numbers, amounts, tags and addresses start none.
-_TOKEN = re.compile(r"(?<![\w@#$\u20ac\u00a3'-])(?:[^\W\d_]|(?<![.:/,])[0-9])|(?<!\w)'(?=[0-9]0s\b)")
+_TOKEN = re.compile(r"(?<![\w@#$\u20ac\u00a3'-])(?:[^\W\d_]|(?<![.:/,])[0-9])|(?<!\w)'(?=[0-9]0[^\W\d_]*\b)")

@@ -35,6 +35,7 @@ _TABLES: Mapping[str, str] = {
     "near": "near",
     "near_part": "near_parts",
     "piece": "pieces",
+    "century": "centuries",
     "holiday": "holidays",
 }
 _SUBSETS = (

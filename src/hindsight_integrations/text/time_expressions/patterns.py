@@ -20,7 +20,7 @@ def any_of(words: Iterable[str]) -> str:
 
 def fragments(words: Words) -> dict[str, str]:
     """The named fragments that a language's patterns are made of."""
-    number = rf"[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]{{1,6}}|{any_of(words.numbers)}"
+    number = rf"[0-9]{{1,3}}(?:[{words.thousands}][0-9]{{3}})+|[0-9]{{1,6}}|{any_of(words.numbers)}"
     day = rf"[0-9]{{1,2}}(?:{words.day_suffix})?|{any_of(words.day_numbers)}"
     return {
         "month": rf"(?:{any_of(words.months)})(?![^\W0-9_]){_DOT}",
@@ -39,6 +39,8 @@ def fragments(words: Words) -> dict[str, str]:
         "decade_word": any_of(words.decades),
         "near": any_of(words.near),
         "near_part": any_of(words.near_parts),
+        "part_name": any_of(words.part_names),
+        "century": any_of(words.centuries),
         "piece": any_of(words.pieces),
         "holiday": any_of(words.holidays),
         "year": _YEAR,

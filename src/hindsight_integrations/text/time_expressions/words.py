@@ -48,6 +48,15 @@ class Decoys:
         owner_before: whose weekday it is.
         plural_after: what is done on it, as a habit.
         games: anywhere in the sentence, for quarters and halves without a year.
+        article: in front of a bare name, no part of it.
+        name_before: pattern that ends in a name, its group `name`, minding capitals; in front of a bare name of a time
+            in capitals it makes that a name too ("Ruby Tuesday").
+        name_after: what goes on behind a bare name of a time in capitals and makes it a name, minding capitals.
+        capital: how a phrase in capitals begins, minding capitals.
+        plain_end: at the end of a phrase in capitals, makes it a time all the same ("Monday's").
+        show_before: an article in front of a name in capitals that goes on ("The Tonight Show"), minding capitals.
+        of_figures: the phrase "of 1984", of which `copies` tells whether it is a work.
+        decade: how a phrase that is a decade ends.
     """
 
     before: str = NEVER
@@ -69,6 +78,14 @@ class Decoys:
     owner_before: str = NEVER
     plural_after: str = NEVER
     games: str = NEVER
+    article: str = NEVER
+    name_before: str = NEVER
+    name_after: str = NEVER
+    capital: str = NEVER
+    plain_end: str = NEVER
+    show_before: str = NEVER
+    of_figures: str = NEVER
+    decade: str = NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +141,13 @@ class Words:
         season_things: behind a season, makes it a thing.
         quantity_after: behind a number, makes it a quantity and no year.
         numbered_before: in front of a number at the end of a question, makes it another number than a year.
+        year_after: in front of a year at the end of a question, minding capitals: a word that lets it be one.
+        name_goes_on: behind a weekday or a season in capitals, minding capitals: makes it a part of a name.
+        part_names: single words for a part of a day near today, to that day's distance in days, the part's first hour
+            and the hour after its last.
+        centuries: names of centuries to their number, besides `day_numbers`.
+        thousands: what parts thousands in figures.
+        folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
         decoys: where a phrase is none.
     """
 
@@ -175,4 +199,10 @@ class Words:
     season_things: str = NEVER
     quantity_after: str = NEVER
     numbered_before: str = NEVER
+    year_after: str = NEVER
+    name_goes_on: str = NEVER
+    part_names: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    centuries: Mapping[str, int] = field(default_factory=dict)
+    thousands: str = ","
+    folding: Mapping[int, int | str] = field(default_factory=dict)
     decoys: Decoys = field(default_factory=Decoys)

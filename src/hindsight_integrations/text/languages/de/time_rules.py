@@ -134,6 +134,7 @@ _WORDS = Words(
         r"\b(?:zimmer|raum|seite|zeile|port|nummer|nr|film|lied|buch|gleis|linie|bus|fehler|ticket|version|modell|code"
         r"|pin|als|und|oder|mit|von|auf|ist|sind|die|der|das)\.?\s+$"
     ),
+    year_after=r"[^\W\d_]{2,},?\s+$",
     decoys=Decoys(
         before=r"\b(?:jede[nrsm]?|pro|frohe|frohes|guten|schönen)\s+$",
         things_before=r"\b(?:film|lied|buch|roman|song|album|serie|frau|herr|hund|katze)\s+$",

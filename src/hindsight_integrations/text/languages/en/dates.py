@@ -123,7 +123,7 @@ DAYS: tuple[Rule, ...] = (
     Rule(r"(?:(?:on )?the )?{day} (?:of )?{which} month", days.day_of_which_month),
 )
 DAYS_OF_MONTHS: tuple[Rule, ...] = (
-    Rule(rf"{_WEEKDAY}{{month}}(?: |-| ?,? the )?{{day}}{{tail}}", months.month_and_day),
+    Rule(rf"{_WEEKDAY}{{month}}(?: |-| ?,? the )?{{day}}{{tail}}", months.month_then_day),
     Rule(
         rf"{_WEEKDAY}(?:the )?(?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)?)(?: |-|)(?:day )?(?:of )?{{month}}{{tail}}",
         months.month_and_day,

@@ -96,6 +96,9 @@ SEASON_THINGS = (
     r"|wheat|leaves|fair|from|into|off|down)\b|\s+of\s+(?!\d)(?!(?:last|this|next)\b)"
 )
 
+NAME_AFTER = r"\s+[A-Z][a-z]"
+YEAR_AFTER = r"[a-z]{2,},?\s+$"
+
 _WORKS = (
     r"songs?|novels?|movies?|films?|books?|albums?|tracks?|singles?|musicals?|poems?|paintings?|sitcoms?|ballads?"
     r"|comics?|mangas?|operas?|symphony|bands?|tunes?|hits?|records?|plays?|tv shows?|tv series|series|video games?|board games?"
@@ -160,6 +163,14 @@ DECOYS = Decoys(
     plural_after=r"(?:\s+[a-z]+){0,2}\s+[a-z]+s\b",
     things_after=rf"^,?\s+(?:(?:is|was|be)\s+)?(?:an?|the)\s+(?:\w+\s+){{0,2}}?(?:{_WORKS})\b|^\s+\((?:the\s+)?(?:{_WORKS})\b",
     habits=r"\b(?:usually|normally|typically|generally|habitually|tend to|used to|how often (?:do|does|is|are))\b",
+    article=r"the\s+",
+    name_before=r"(?P<name>[A-Z]\w+)(?:\s+(?:and|of))?\s+$",
+    name_after=NAME_AFTER,
+    capital=r"(?:(?:of|the)\s+)*(?:[A-Z][a-z]|[0-9]{4}\b|'[0-9])",
+    plain_end=r"'s$|\bthe\s+[0-9]{4}$",
+    show_before=r"\b[Tt]he\s+$",
+    of_figures=r"of [0-9]{4}",
+    decade=r"(?<![0-9])'?[0-9]0'?s$",
     title_words=r"\b(?:Before|After|Since|Until|Between)\b",
     games=(
         r"\b(?:game|match|team|scored?|points?|touchdowns?|goals?|halftime|quarterback|innings|season|kick\w*|basket\w*"

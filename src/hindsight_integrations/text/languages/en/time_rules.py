@@ -109,7 +109,7 @@ _HOLIDAYS: tuple[Rule, ...] = (
 _DAY_PARTS: tuple[Rule, ...] = (
     Rule(r"(?:earlier |late |early |later )?{near_part},? (?:early |late )?{day_part}", day_parts.near_part),
     Rule(r"(?:at |in the |on the )?{day_part} (?:of )?{near}", day_parts.part_of_near),
-    Rule(r"(?:earlier |later )?(?:tonight|tonite|2nite)", day_parts.tonight),
+    Rule(r"(?:earlier |later )?{part_name}", day_parts.named_part),
     Rule(r"(?:the )?{day_part} before last", day_parts.part_before_last),
     Rule(
         r"(?:on |in |at |late |early )?(?:the )?{day_part} (?P<side>of|before|after|on) {time}",

@@ -12,6 +12,7 @@ from hindsight_integrations.text.languages.en.decoys import (
     DECOYS,
     FUTURE,
     HOLIDAY_THINGS,
+    NAME_AFTER,
     NUMBERED,
     PERSON,
     PHRASAL,
@@ -19,6 +20,7 @@ from hindsight_integrations.text.languages.en.decoys import (
     SEASON_THINGS,
     THINGS_OF_YEAR,
     VERBAL_LAST,
+    YEAR_AFTER,
 )
 from hindsight_integrations.text.languages.en.holidays import HOLIDAYS
 from hindsight_integrations.text.time_expressions.calendar import Unit
@@ -236,5 +238,8 @@ WORDS = Words(
     season_things=SEASON_THINGS,
     quantity_after=QUANTITY,
     numbered_before=NUMBERED,
+    year_after=YEAR_AFTER,
+    name_goes_on=NAME_AFTER,
+    part_names=dict.fromkeys(("tonight", "tonite", "2nite"), (0, 18, 30)),
     decoys=DECOYS,
 )

@@ -42,12 +42,12 @@ def part_before_last(match: re.Match[str], scope: Scope) -> Span:
     return _hours(_day(scope, -2), match["day_part"], scope)
 
 
-@needs()
-def tonight(_match: re.Match[str], scope: Scope) -> Span:
-    """From 18:00 to 06:00."""
-    return Span(
-        _day(scope, 0).start + timedelta(hours=18), _day(scope, 1).start + timedelta(hours=6), Unit.HOUR
-    )
+@needs("part_name")
+def named_part(match: re.Match[str], scope: Scope) -> Span:
+    """As in "Tonight", one word for the day and its part."""
+    days, first, last = scope.words.part_names[word(match["part_name"])]
+    start = _day(scope, days).start
+    return Span(start + timedelta(hours=first), start + timedelta(hours=last), Unit.HOUR)
 
 
 @needs("day_part", "side")

@@ -21,12 +21,11 @@ from hindsight_integrations.text.time_expressions.calendar import (
 from hindsight_integrations.text.time_expressions.grammar import Direction, Reading, Scope
 from hindsight_integrations.text.time_expressions.nearest import short_year, unspecified, year_of_tail
 from hindsight_integrations.text.time_expressions.needs import needs
-from hindsight_integrations.text.time_expressions.patterns import word
+from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which
 
 _MONTHS_IN_YEAR = 12
 _MONTHS_SEARCHED = 28  # a Friday the 13th is at most 14 months off
-_NAME_GOES_ON = re.compile(r" [A-Z][a-z]")
 
 
 @needs("near")
@@ -39,7 +38,7 @@ def near_day(match: re.Match[str], scope: Scope) -> Span:
 def near_day_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "A year ago today": the same date then, not the whole year."""
     unit, words = scope.words.units[word(match["unit"])], scope.words
-    count = words.numbers.get(word(match["number"])) or int(match["number"].replace(",", ""))
+    count = words.numbers.get(word(match["number"])) or int(match["number"].replace(words.thousands, ""))
     count *= words.multiples.get(word(match["unit"]), 1)
     moment = shift(scope.now, Unit.DAY, words.near[word(match["near"])] if match["near"] else 0)
     return containing(Unit.DAY, shift(moment, unit, -count))
@@ -67,7 +66,8 @@ def plain_weekday(match: re.Match[str], scope: Scope) -> Span:
 @needs("weekday|clear_weekday")
 def named_weekday(match: re.Match[str], scope: Scope) -> Span | None:
     """A weekday in front of a capitalised word is a name or a title ("Sunday Times")."""
-    return None if _NAME_GOES_ON.match(scope.text, match.end()) else plain_weekday(match, scope)
+    goes_on = regex(scope.words.name_goes_on, exact=True).match(scope.text, match.end())
+    return None if goes_on else plain_weekday(match, scope)
 
 
 @needs("weekday", "weekday2")

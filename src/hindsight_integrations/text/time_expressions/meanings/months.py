@@ -77,23 +77,32 @@ def which_month(match: re.Match[str], scope: Scope) -> Span:
 
 
 @needs("month", "day", "tail")
-def month_and_day(match: re.Match[str], scope: Scope) -> Span | None:
-    """As in "May 5", "the 5th of May 2023"; "may second" without a year is a verb.
+def month_then_day(match: re.Match[str], scope: Scope) -> Span | None:
+    """As in "May 5, 2023"; "may second" without a year is a verb.
 
     Raises:
         ValueError: if there is no such day, or the figures behind it are no year.
     """
     name, tail = match["month"], match["tail"]
-    number, day = scope.words.months[word(name)], day_number(match["day"], scope)
-    written_out = not re.search("[0-9]", match[0])
     if (
-        written_out
-        and not tail
+        not tail
         and name.islower()
         and word(name) in scope.words.verb_months
-        and "of" not in match[0]
+        and not re.search("[0-9]", match[0])
     ):
         return None
+    return month_and_day(match, scope)
+
+
+@needs("month", "day", "tail")
+def month_and_day(match: re.Match[str], scope: Scope) -> Span:
+    """As in "the 5th of May 2023".
+
+    Raises:
+        ValueError: if there is no such day, or the figures behind it are no year.
+    """
+    tail = match["tail"]
+    number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
     if not tail and _NO_YEAR.match(scope.text, match.end()):
         raise ValueError("no such year")
     return of_tail(scope, lambda year: day_span(year, number, day), tail)

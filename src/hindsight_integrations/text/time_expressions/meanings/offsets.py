@@ -38,7 +38,7 @@ def counted(amount: str, unit: str, words: Words) -> tuple[int, int]:
     vague = next((reach for name, reach in words.vague.items() if name in plain), None)
     if vague:
         return vague
-    number = words.numbers.get(plain) or int(plain.replace(",", ""))
+    number = words.numbers.get(plain) or int(plain.replace(words.thousands, ""))
     number *= words.multiples.get(word(unit), 1)
     return number, number
 

@@ -11,8 +11,6 @@ from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which, YearlyTime
 
-_NAME_GOES_ON = re.compile(r" [A-Z][a-z]")
-
 
 def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
     first = scope.words.seasons[word(match["season"])]
@@ -23,7 +21,8 @@ def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
 def season(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "In spring"; "in Spring Boot" and "in the fall of Rome" are no season."""
     if not match["tail"]:
-        if match["season"].istitle() and _NAME_GOES_ON.match(scope.text, match.end()):
+        goes_on = regex(scope.words.name_goes_on, exact=True).match(scope.text, match.end())
+        if match["season"].istitle() and goes_on:
             return None
         if regex(scope.words.season_things).match(scope.text, match.end()):
             return None

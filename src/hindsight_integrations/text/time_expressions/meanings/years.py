@@ -6,6 +6,7 @@ import re
 
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, years_span
 from hindsight_integrations.text.time_expressions.grammar import Scope
+from hindsight_integrations.text.time_expressions.meanings.days import day_number
 from hindsight_integrations.text.time_expressions.nearest import short_year
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
@@ -15,7 +16,6 @@ _BACK, _AHEAD = 130, 30
 _LAST_CENTURY = 1800  # "the 1800s" are a century; "the 1900s" and "2000s" are taken for decades
 _ROUND_YEAR = 2000  # any other hundred in front of a thing rather counts it
 _LOOK_BACK = 40  # characters
-_PLAIN_WORD = re.compile(r"[a-z]{2,},?\s+$")
 
 
 def _near(year: int, scope: Scope) -> bool:
@@ -59,7 +59,8 @@ def any_year(match: re.Match[str], scope: Scope) -> Span | None:
 def final_year(match: re.Match[str], scope: Scope) -> Span | None:
     """A year that ends a question behind a plain word: "who coached the colts 2012"."""
     number, before = int(match["year"]), scope.text[max(0, match.start() - _LOOK_BACK) : match.start()]
-    if not (_near(number, scope) and number <= scope.now.year + 1 and _PLAIN_WORD.search(before)):
+    plain = regex(scope.words.year_after, exact=True).search(before)
+    if not (_near(number, scope) and number <= scope.now.year + 1 and plain):
         return None
     return None if _is_numbered(match, scope) else years_span(number)
 
@@ -120,9 +121,11 @@ def word_decade(match: re.Match[str], scope: Scope) -> Span:
     return years_span(scope.words.decades[word(match["decade_word"])], 10, Unit.DECADE)
 
 
-@needs("day")
+@needs("century|day")
 def century(match: re.Match[str], scope: Scope) -> Span:
     """As in "The 19th century", "the nineteenth century"."""
-    plain = word(match["day"])
-    number = scope.words.day_numbers.get(plain) or int("".join(filter(str.isdigit, plain)))
+    if "century" in match.re.groupindex:
+        number = scope.words.centuries[word(match["century"])]
+    else:
+        number = day_number(match["day"], scope)
     return years_span(max(100 * (number - 1), 1), 100 if number > 1 else 99, Unit.CENTURY)
