@@ -28,6 +28,7 @@ class Unit(StrEnum):
     WEEKEND = "weekend"
     MONTH = "month"
     QUARTER = "quarter"
+    HALF = "half"
     YEAR = "year"
     DECADE = "decade"
     CENTURY = "century"
@@ -41,6 +42,7 @@ GRANULE_OF = {
     Unit.WEEKEND: Granule.DAY,
     Unit.MONTH: Granule.MONTH,
     Unit.QUARTER: Granule.QUARTER,
+    Unit.HALF: Granule.QUARTER,
     Unit.YEAR: Granule.YEAR,
     Unit.DECADE: Granule.YEAR,
     Unit.CENTURY: Granule.YEAR,
@@ -53,7 +55,7 @@ _FIXED = {
     Unit.WEEK: timedelta(days=7),
     Unit.WEEKEND: timedelta(days=7),
 }
-_MONTHS = {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.YEAR: 12, Unit.DECADE: 120, Unit.CENTURY: 1200}
+_MONTHS = {Unit.MONTH: 1, Unit.QUARTER: 3, Unit.HALF: 6, Unit.YEAR: 12, Unit.DECADE: 120, Unit.CENTURY: 1200}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Span:
     Attributes:
         start: first instant, naive.
         end: first instant after it, naive.
-        unit: the unit it was told in.
+        unit: the unit its words gave.
         floating: the words gave no year, so a neighbouring expression may supply one.
     """
 

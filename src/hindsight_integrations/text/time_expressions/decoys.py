@@ -21,6 +21,7 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
     phrase, after = text[reading.start : reading.end], text[reading.end : reading.end + _LOOK_AHEAD]
     if (
         regex(decoys.before).search(before)
+        or regex(decoys.around).search(f"{before}\0{phrase}")
         or regex(decoys.after).match(after)
         or _is_titled(phrase, before, decoys)
         or _is_work(phrase, before, after, decoys)

@@ -92,17 +92,18 @@ def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
 
 def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules) -> Scope:
     now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
-    return Scope(folded(text[:READ_CHARACTERS]).translate(rules.words.folding), now, grammar_of(rules))
+    spelled = folded(text[:READ_CHARACTERS])
+    return Scope(spelled.translate(rules.words.folding), spelled, now, grammar_of(rules))
 
 
 def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:
     """A sentence in clauses with where their times lie: "We're going to meet on Sunday, where was that?"."""
     words, (start, end) = past.words, sentence.span()
-    coming = replace(past, direction=Direction.FUTURE)
-    if _is_ahead(sentence[0], past):
+    coming, spelled = replace(past, direction=Direction.FUTURE), past.spelled[start:end]
+    if _is_ahead(spelled, past):
         yield coming, start, end
         return
-    announced = regex(words.announces).search(sentence[0])
+    announced = regex(words.announces).search(spelled)
     if announced is None:
         yield past, start, end
         return

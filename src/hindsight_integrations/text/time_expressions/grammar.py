@@ -136,7 +136,8 @@ class Scope:
     """What a phrase is read against.
 
     Attributes:
-        text: the folded text.
+        text: the folded text, as the patterns expect it.
+        spelled: the same with the letters of its language: accents tell tenses apart.
         now: the reference instant as local time, naive.
         grammar: the rules and words.
         direction: where times without a year lie.
@@ -145,6 +146,7 @@ class Scope:
     """
 
     text: str
+    spelled: str
     now: datetime
     grammar: Grammar
     direction: Direction = Direction.PAST

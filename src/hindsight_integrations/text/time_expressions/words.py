@@ -30,6 +30,7 @@ class Decoys:
 
     Attributes:
         before: in front of any phrase: a habit, a greeting, an age.
+        around: the words in front of a phrase and the phrase, a NUL between them: streets, models of a year.
         after: behind any phrase: habits in the plural, titles that go on.
         before_bare: in front of a bare name of a time: an article, a form of address.
         before_which: in front of "last week" and the like: whose last week it is.
@@ -60,6 +61,7 @@ class Decoys:
     """
 
     before: str = NEVER
+    around: str = NEVER
     after: str = NEVER
     before_bare: str = NEVER
     before_which: str = NEVER
@@ -128,8 +130,8 @@ class Words:
         coming: words of `which` that mean the running or coming weekend.
         connector: pattern of what joins two ends of a range, up to the second.
         now: pattern of what ends a range at present.
-        future: marks a statement as speaking of the future.
-        asks_ahead: marks a question as speaking of the future.
+        future: marks a statement as speaking of the future. This and the next three are matched before `folding`.
+        asks_ahead: marks a question as speaking of the future, minding capitals.
         asks_back: marks a question as speaking of the past all the same.
         announces: a clause that announces, whatever the rest of its sentence asks.
         verbal_last: in front of "last three days" without an article, makes "last" a verb.

@@ -5,11 +5,13 @@ from hindsight_integrations.text.languages.es.names import NAMES
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
+from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.languages.es.withdrawals import WITHDRAWALS
 from hindsight_integrations.text.snowball import snowball
 
 SPANISH = Language(
     code="es",
+    times=TIME_RULES,
     names=NAMES,
     questions=QUESTIONS,
     withdrawals=WITHDRAWALS,

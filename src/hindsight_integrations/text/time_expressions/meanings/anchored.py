@@ -22,7 +22,7 @@ from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
 _ONE_DAY = timedelta(days=1)
-_CALENDAR = {Unit.MONTH, Unit.QUARTER, Unit.YEAR, Unit.DECADE, Unit.CENTURY}
+_CALENDAR = {Unit.MONTH, Unit.QUARTER, Unit.HALF, Unit.YEAR, Unit.DECADE, Unit.CENTURY}
 
 
 def _looks_back(match: re.Match[str], scope: Scope) -> bool:
@@ -75,6 +75,16 @@ def unit_beside(match: re.Match[str], scope: Scope) -> Reading | None:
     count = scope.words.multiples.get(word(match["unit"]), 1)
     first, last = sorted((edge, shift(edge, unit, -count if back else count)))
     return part_of(match, anchor, Span(first, last, unit))
+
+
+@needs()
+def eve_of(match: re.Match[str], scope: Scope) -> Reading | None:
+    """As in "The eve of 3 May": the day before."""
+    found = anchor_at(match, scope)
+    if found is None:
+        return None
+    anchor, span = found
+    return part_of(match, anchor, containing(Unit.DAY, span.start - _ONE_DAY))
 
 
 @needs("side", "weekday|clear_weekday")

@@ -21,7 +21,16 @@ from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which
 
-_COUNTED = {Unit.WEEK, Unit.WEEKEND, Unit.MONTH, Unit.QUARTER, Unit.YEAR, Unit.DECADE, Unit.CENTURY}
+_COUNTED = {
+    Unit.WEEK,
+    Unit.WEEKEND,
+    Unit.MONTH,
+    Unit.QUARTER,
+    Unit.HALF,
+    Unit.YEAR,
+    Unit.DECADE,
+    Unit.CENTURY,
+}
 _QUARTERS, _HALVES = 4, 2
 
 
@@ -115,10 +124,12 @@ def _quarter_of(year: int, number: int) -> Span:
     return Span(whole.start, whole.end, Unit.QUARTER)
 
 
-@needs("number", "tail|year")
+@needs("ordinal|number", "tail|year")
 def half(match: re.Match[str], scope: Scope) -> Span:
     """As in "H1 2023"."""
-    number = int(match["number"])
+    number = _number(match, scope)
+    if not 1 <= number <= _HALVES:
+        raise ValueError(f"no half {number}")
     tail = match["tail"] if "tail" in match.re.groupindex else match["year"]
     return of_tail(scope, lambda year: portion(years_span(year), number - 1, number, _HALVES), tail)
 

@@ -161,6 +161,17 @@ def month_first(match: re.Match[str], scope: Scope) -> Span:
     return unspecified(scope, lambda year: day_span(year, month, day))
 
 
+@needs("d", "m", "y?")
+def day_then_month(match: re.Match[str], scope: Scope) -> Span:
+    """Day, month and perhaps year as written in Europe, unless the second number can only be a day."""
+    day, month = int(match["d"]), int(match["m"])
+    if month > _MONTHS_IN_YEAR:
+        day, month = month, day
+    if "y" in match.re.groupindex:
+        return day_span(_written_year(match["y"], scope), month, day)
+    return unspecified(scope, lambda year: day_span(year, month, day))
+
+
 def _written_year(digits: str, scope: Scope) -> int:
     return int(digits) if len(digits) == 4 else short_year(int(digits), scope)
 

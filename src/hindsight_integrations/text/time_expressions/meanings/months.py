@@ -108,6 +108,13 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
     return of_tail(scope, lambda year: day_span(year, number, day), tail)
 
 
+@needs("month", "day", "which")
+def which_month_and_day(match: re.Match[str], scope: Scope) -> Span:
+    """As in "El pasado 3 de mayo", "the coming 5th of May"."""
+    number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
+    return relative(scope, lambda year: day_span(year, number, day), scope.words.which[word(match["which"])])
+
+
 @needs("month", "y", "day?")
 def short_dated(match: re.Match[str], scope: Scope) -> Span:
     """Months and days with a year of two figures: "3 Aug 96", "Aug 96"."""

@@ -141,6 +141,12 @@ def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
 
 
 @needs("amount", "unit|short_unit")
+def expected(match: re.Match[str], scope: Scope) -> Span | None:
+    """As in "In two weeks", a date in what speaks of the future, a duration in anything else."""
+    return ahead(match, scope) if scope.direction is Direction.FUTURE else None
+
+
+@needs("amount", "unit|short_unit")
 def announced(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "In two weeks" is a date in an announcement, a duration in a question."""
     return ahead(match, scope) if scope.telling and scope.direction is Direction.FUTURE else None

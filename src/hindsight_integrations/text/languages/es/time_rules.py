@@ -1,0 +1,254 @@
+"""The phrases of time of Spanish: patterns, and what they mean. Teach it a phrase by adding a rule."""
+
+from __future__ import annotations
+
+from hindsight_integrations.text.languages.es.dates import DAYS, DAYS_OF_MONTHS, MONTHS, POST, PRE, YEARS
+from hindsight_integrations.text.languages.es.time_words import WORDS
+from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
+from hindsight_integrations.text.time_expressions.meanings import (
+    anchored,
+    calendar_units,
+    day_parts,
+    days,
+    holidays,
+    offsets,
+    parts,
+    ranges,
+    seasons,
+)
+
+_PART, _RANGE = Level.PART, Level.RANGE
+_IN = "(?:en |durante |de |por |para |a lo largo de |todo |toda |todo )?(?:toda |todo )?(?:el |la |los |las |del |al )?"
+_ABOUT = "(?:unos |unas |casi |como |ya |mas de |menos de |mas o menos |aproximadamente |alrededor de |cosa de |cerca de |justo |exactamente |apenas |solo |ya hace |hace )*"
+_ONE = r"(?P<unit>hora|semana|quincena|mes|trimestre|ano|decada|lustro|siglo)"
+_OVER = "(?:en |durante |de |a lo largo de |por |para )?"
+_COUNTED: tuple[Rule, ...] = (
+    Rule(rf"hace {_ABOUT}{{amount}} {{unit}}(?: atras)?(?! y medi)", offsets.ago),
+    Rule(rf"hara {_ABOUT}{{amount}} {{unit}}", offsets.ago),
+    Rule(rf"{_ABOUT}{{amount}} {{unit}} atras", offsets.ago),
+    Rule(r"hace {amount} ?{short_unit}", offsets.ago),
+    Rule(r"hace (?:entre )?{amount}(?: o | a | y | ?- ?|, ){amount2} {unit}", offsets.between_ago),
+    Rule(r"hace un[ao]? {unit} o dos", offsets.one_or_two_ago),
+    Rule(r"(?:el |del )?{weekday} de hace {amount} {unit}", offsets.weekday_of_week_ago),
+    Rule(r"hace {amount} {unit},? el {weekday}", offsets.weekday_of_week_ago),
+    Rule(r"hace {number} {weekday}s?", offsets.weekdays_ago),
+    Rule(r"hace {number} {season}s?", offsets.occurrences_ago),
+    Rule(r"hace {number} {holiday}", offsets.occurrences_ago),
+    Rule(r"hace medi[oa](?P<number>) {unit}", offsets.half_ago),
+    Rule(r"hace {number} {unit} y medi[oa]", offsets.half_ago),
+    Rule(r"hace (?P<number>){unit} y medi[oa]", offsets.half_ago),
+    Rule(r"(?:dentro de|de aqui a|en el plazo de) {amount} {unit}", offsets.ahead),
+    Rule(r"en {amount} {unit}(?! de)", offsets.expected),
+    Rule(
+        rf"{_OVER}(?P<intro>)(?P<last>)(?:est[ao]s |l[oa]s )?(?:ultim[oa]s|pasad[oa]s) {{amount}} {{unit}}(?! del? (?!ahora|hoy))",
+        offsets.past,
+    ),
+    Rule(
+        rf"{_OVER}(?P<intro>)(?P<last>)(?:est[ao]s |l[oa]s ){{amount}} (?:ultim[oa]s|pasad[oa]s) {{unit}}(?! de)",
+        offsets.past,
+    ),
+    Rule(
+        rf"{_OVER}(?P<intro>)(?P<last>)(?:est[ao]s |l[oa]s ){{amount}} {{unit}} (?:pasad[oa]s|anteriores|previ[oa]s|ultim[oa]s)(?! al?\b| del?\b)",
+        offsets.past,
+    ),
+    Rule(rf"{_OVER}l[oa]s (?:proxim[oa]s|siguientes) {{amount}} {{unit}}(?! de)", offsets.coming),
+    Rule(rf"{_OVER}l[oa]s {{amount}} (?:proxim[oa]s|siguientes) {{unit}}(?! de)", offsets.coming),
+    Rule(
+        rf"{_OVER}l[oa]s {{amount}} {{unit}} (?:que vienen|siguientes|proxim[oa]s)(?! al?\b| del?\b)",
+        offsets.coming,
+    ),
+    Rule(rf"{_OVER}(?:el |la |est[ea] )ultim[oa] {_ONE}(?! del?\b)", offsets.past_one),
+    Rule(r"(?:el otro dia|la otra noche|la otra tarde|la otra manana)", offsets.other_day),
+)
+_WEEKEND = "(?P<unit>finde|fin de semana)"
+_CALENDAR: tuple[Rule, ...] = (
+    Rule(_IN + rf"{{unit}} {POST}(?! al?\b| del?\b)", calendar_units.which_unit),
+    Rule(
+        _IN
+        + r"(?P<which>(?:est[ea] )?(?:pasad[oa]|proxim[oa])|est[ea]|presente) (?:mism[oa] )?{unit}(?! del?\b)",
+        calendar_units.which_unit,
+    ),
+    Rule(_IN + rf"(?P<which>ultimo) {_WEEKEND}(?! de)", calendar_units.which_unit),
+    Rule(
+        _IN + r"{unit} (?:antepasad[oa]|trasanterior|anterior al? (?:pasad[oa]|ultim[oa]))",
+        calendar_units.unit_before_last,
+    ),
+    Rule(
+        _IN + r"{unit} (?:despues|siguiente) (?:de la|del|a la|al) (?:proxim[oa]|que viene)",
+        calendar_units.unit_after_next,
+    ),
+    Rule(_IN + r"{unit} que viene no,? la (?:otra|siguiente)", calendar_units.unit_after_next),
+    Rule(r"(?:el |la )?{unit}", calendar_units.the_unit, weak=True),
+    Rule(
+        r"(?:en |durante |por |para )?(?:el finde|el fin de semana|del finde|del fin de semana)(?! del?\b| que\b| siguiente| anterior| antes| despues| posterior)",
+        calendar_units.the_weekend,
+    ),
+    Rule(_IN + r"(?:est[ea] )?(?:mism[oa] )?{unit},?{tail}", calendar_units.same_unit),
+    Rule(_IN + r"(?:Q|T) ?(?P<number>[1-4])(?:,? |-|/|)(?:del? )?{tail}", calendar_units.quarter),
+    Rule(_IN + r"(?P<number>[1-4])(?:Q|T)(?:,? |-|/|)(?:del? )?{tail}", calendar_units.quarter),
+    Rule(_IN + r"{year}(?: |-|/|)(?:Q|T)(?P<number>[1-4])", calendar_units.quarter),
+    Rule(_IN + r"{ordinal} trimestre{tail}", calendar_units.quarter),
+    Rule(_IN + r"{ordinal} semestre{tail}", calendar_units.half),
+    Rule(_IN + r"(?:H|S)(?P<number>[12])(?:,? |-|/|)(?:del? )?{year}", calendar_units.half),
+    Rule(_IN + r"{year}-?(?-i:W)(?P<number>[0-9]{2})(?:-[1-7])?", calendar_units.iso_week),
+    Rule(
+        _IN + r"semana (?:numero |n\u00ba )?(?P<number>[0-9]{1,2})(?: del?| en)?(?: ano)? {year}",
+        calendar_units.iso_week,
+    ),
+    Rule(
+        _IN + r"semana (?:numero |n\u00ba |iso )?(?P<number>[0-9]{1,2})(?P<tail>) de este ano",
+        calendar_units.iso_week,
+    ),
+)
+_SEASON = r"(?:vacaciones de |temporada de |epoca de )?(?:la )?{season}"
+_SEASONS: tuple[Rule, ...] = (
+    Rule(r"(?:el |la |del )?{season}{tail}", seasons.season, weak=True),
+    Rule(
+        rf"(?:en|durante|a lo largo de|todo|toda)(?: todo| toda)?(?: el| la| las)? {_SEASON}{{tail}}",
+        seasons.season,
+    ),
+    Rule(rf"{_IN}{_SEASON}{{tail}}", seasons.dated_season),
+    Rule(_IN + rf"{{season}} {POST}", seasons.which_season),
+    Rule(_IN + rf"{PRE} {{season}}", seasons.which_season),
+    Rule(_IN + r"{season} antepasad[oa]", seasons.season_before_last),
+    Rule(_IN + r"{season} (?:del? )?{year} ?[/-] ?(?:20)?[0-9]{2}", seasons.split_winter),
+    Rule(_IN + r"{season} (?:del? )?'?(?P<y>[0-9]{2})/'?[0-9]{2}", seasons.split_winter),
+    Rule(_IN + r"{season} (?:entre |del? )?{year} y (?:20)?[0-9]{2}", seasons.split_winter),
+)
+_FEAST = r"(?:en |por |para |durante |a |el |la |las |los )?(?:el |la |las |los )?(?:dia de(?:l| la| los)? |vacaciones de |fiestas de |puente de(?:l| la)? |noche de |fiesta de )?"
+_HOLIDAYS: tuple[Rule, ...] = (
+    Rule(_FEAST + r"{holiday}{tail}", holidays.holiday),
+    Rule(_FEAST + rf"{{holiday}} {POST}", holidays.which_holiday),
+    Rule(
+        r"(?:en |por |para |durante |de )?(?:el |la |l[oa]s )?" + PRE + r" (?:dia de(?:l| la)? )?{holiday}",
+        holidays.which_holiday,
+    ),
+    Rule(_FEAST + r"{holiday} antepasad[oa]s?", holidays.holiday_before_last),
+    Rule(
+        r"(?:en |durante |por )?(?:la |el )?{unit} de(?:l)? (?:dia de )?{holiday}{tail}",
+        holidays.holiday_unit,
+    ),
+)
+_NEAR_DAY = "(?P<near_part>hoy|ayer|anteayer|antier|antes de ayer|manana|pasado manana)"
+_BY = "(?:por la |en la |a la |de la |al |a |de )?"
+_DAY_PARTS: tuple[Rule, ...] = (
+    Rule(rf"(?<!la\x20){_NEAR_DAY},? {_BY}{{day_part}}", day_parts.near_part),
+    Rule(r"(?:en )?(?P<near_part>esta|este) (?:misma )?{day_part}", day_parts.near_part),
+    Rule(
+        r"(?:en |de |durante )?(?:la )?(?P<near_part>pasada) (?P<day_part>noche|madrugada)",
+        day_parts.near_part,
+    ),
+    Rule(
+        r"(?:en |de |durante )?(?:la )?(?P<day_part>noche|madrugada) (?P<near_part>pasada)",
+        day_parts.near_part,
+    ),
+    Rule(r"(?:en |por |durante )?(?:la |el |al )?{day_part} de {near}", day_parts.part_of_near),
+    Rule(r"(?:en )?{part_name}", day_parts.named_part),
+    Rule(
+        r"(?:en |por |durante )?(?:la |el |al )?{day_part} (?P<side>antes|despues|anterior|siguiente)? ?(?:del?|al?) (?:la |el )?{time}",
+        day_parts.part_of_day,
+        _PART,
+    ),
+)
+_SIDE = "(?P<side>antes|despues|anterior|anteriores|siguientes?|posterior|posteriores|previ[oa]s?) (?:del?|al?)(?: la| el)?"
+_PARTS: tuple[Rule, ...] = (
+    Rule(
+        _IN + r"(?:a )?(?!fin(?:es)? de semana){portion} (?:del?|de la|de los) {time}",
+        parts.some_part,
+        _PART,
+    ),
+    Rule(
+        r"(?:a |al |en el )?(?!fin(?:es)? de semana){portion} (?:del?|de la) {time}",
+        parts.some_part,
+        _PART,
+    ),
+    Rule(_IN + r"{ordinal} {piece} (?:del?|de la|de los) {time}", parts.piece, _PART),
+    Rule(_IN + r"{ordinal} (?:{amount} )?{unit} (?:del?|en|de la|de los) {time}", parts.nth_unit, _PART),
+    Rule(_IN + r"{amount} {ordinal} {unit} (?:del?|en|de la) {time}", parts.nth_unit, _PART),
+    Rule(_IN + r"{ordinal} {weekday} (?:del?|en) {time}", parts.nth_day, _PART),
+    Rule(
+        _IN
+        + r"(?P<unit>semana|finde|fin de semana) (?:del?|con|que incluye|que contiene)(?: el| la)?(?: dia)? {time}",
+        parts.unit_of_day,
+        _PART,
+    ),
+    Rule(
+        _IN
+        + r"semana que (?:empieza|empezo|empezaba|comienza|comenzo|comenzaba|arranca|arranco)(?: el)? {time}",
+        parts.week_from,
+        _PART,
+    ),
+    Rule(
+        _IN
+        + r"semana que (?:termina|termino|terminaba|acaba|acabo|acababa|finaliza|finalizo)(?: el)? {time}",
+        parts.week_to,
+        _PART,
+    ),
+    Rule(
+        r"(?:en |durante |de |para |a |con )?(?:todo )?(?:(?P<side>lo que va|lo que llevamos|lo que llevo|lo transcurrido|lo que ha transcurrido|lo que queda|lo que resta|lo que falta"
+        r"|(?:el )?resto)) (?:del?|de la) {time}",
+        parts.rest,
+        _PART,
+    ),
+    Rule(rf"{_ABOUT}{{amount}} {{unit}} {_SIDE} {{time}}", anchored.counted_from, _PART),
+    Rule(
+        rf"(?:en |durante )?l[oa]s (?:ultim[oa]s )?{{amount}} {{unit}} (?:justo )?{_SIDE} {{time}}",
+        anchored.stretch_beside,
+        _PART,
+    ),
+    Rule(rf"{_IN}{{unit}} (?:justo )?{_SIDE} {{time}}", anchored.unit_beside, _PART),
+    Rule(rf"{_IN}{{weekday}} (?:justo )?{_SIDE} {{time}}", anchored.weekday_beside, _PART),
+    Rule(
+        r"(?:en |por |para |durante )?(?:la |el )?vispera (?:del?|de la|de los) {time}",
+        anchored.eve_of,
+        _PART,
+    ),
+)
+_FILLED = r"(?:mas o menos |alrededor de |aproximadamente |el dia |como )?{time}"
+_RANGES: tuple[Rule, ...] = (
+    Rule(rf"desde (?:que empezo |que comenzo |el inicio de )?{_FILLED}", ranges.since, _RANGE),
+    Rule(r"a partir del? (?:la )?{time}", ranges.since, _RANGE),
+    Rule(
+        r"(?:despues del?|tras(?! (?:ano|dia|mes|semana|hora|noche)\b)|con posterioridad a|posteriores al?|posterior al?|mas tarde del?|pasad[oa])(?: la| el)? {time}",
+        ranges.after,
+        _RANGE,
+    ),
+    Rule(
+        r"(?:antes del?|con anterioridad al?|previ[oa]s? al?|anterior(?:es)? al?)(?: la| el)? {time}",
+        ranges.before,
+        _RANGE,
+    ),
+    Rule(
+        rf"(?:hasta|no mas tarde del?|a mas tardar(?: en)?|como muy tarde(?: en)?) (?:la |el )?{_FILLED}",
+        ranges.until,
+        _RANGE,
+    ),
+    Rule(r"(?:entre|desde|del?) (?:el |la )?{time}", ranges.between, _RANGE),
+)
+
+TIME_RULES = TimeRules(
+    code="es",
+    words=WORDS,
+    rules=(
+        *DAYS,
+        *DAYS_OF_MONTHS,
+        *MONTHS,
+        *YEARS,
+        *_COUNTED,
+        *_CALENDAR,
+        *_SEASONS,
+        *_HOLIDAYS,
+        *_DAY_PARTS,
+        *_PARTS,
+        *_RANGES,
+    ),
+    continuations=(
+        Continuation(r",? (?:por la |en la |a la |de la |al |de )?(?:hora de )?{day_part}", day_parts.part_behind_day, _PART),
+        Continuation(r",? (?:el )?{weekday}", days.weekday_behind_week, _PART),
+        Continuation(r",? el (?:dia )?{day}", days.day_behind_month, _PART),
+        Continuation(r",? (?:en |por |durante |a |para )?(?:el |la |las )?{time}", ranges.in_year, _PART),
+        Continuation(r",? (?:hasta ahora|hasta hoy|hasta la fecha|por ahora|hasta el momento)", calendar_units.so_far, _PART),
+        Continuation(r"(?: hasta(?: el| la)? | al? | ?- ?| ?\.\.\.? ?){time}", ranges.joined, _RANGE),
+        Continuation(r",? (?:en adelante|para aca|hacia aca)", ranges.onwards, _RANGE),
+    ),
+)  # fmt: skip
