@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.time_expressions.grammar import Reading, Scope
+from hindsight_integrations.text.time_expressions.grammar import Direction, Reading, Scope
 from hindsight_integrations.text.time_expressions.patterns import any_of, regex, word
 from hindsight_integrations.text.time_expressions.words import Decoys, Words
 
@@ -31,7 +31,9 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
         return True
     if reading.span and reading.span.floating and regex(decoys.habits).search(sentence):
         return True
-    if _is_habit(phrase, before, after, scope.words) or _is_weekly(phrase, sentence, scope.words):
+    if _is_yearly(reading, phrase, sentence, scope):
+        return True
+    if _is_habit(phrase, before, after, scope.words) or _is_weekly(phrase, sentence, scope):
         return True
     article = regex(decoys.article).match(phrase)
     bare = phrase[article.end() :] if article else phrase
@@ -78,10 +80,21 @@ def _is_habit(phrase: str, before: str, after: str, words: Words) -> bool:
     return bool(owned and regex(words.decoys.plural_after).match(after))
 
 
-def _is_weekly(phrase: str, sentence: str, words: Words) -> bool:
+def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bool:
+    """As in "¿Adónde voy en verano?": the present tense tells what is done every summer."""
+    if reading.span is None or not reading.span.floating or scope.direction is Direction.FUTURE:
+        return False
+    words = scope.words
+    if regex(words.asks_back).search(scope.spelled) or not regex(words.decoys.yearly_habits).search(sentence):
+        return False
+    return not any(name in words.weekdays for name in _WORD.findall(phrase.lower()))
+
+
+def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:
     """As in "open Monday to Friday": two weekdays in a sentence about what always holds."""
+    words = scope.words
     names = [name for name in _WORD.findall(phrase.lower()) if name in words.weekdays]
-    if len(names) <= 1 or regex(words.asks_back).search(sentence):
+    if len(names) <= 1 or regex(words.asks_back).search(scope.spelled):
         return False
     return regex(words.decoys.range_habits).search(sentence) is not None
 

@@ -44,6 +44,7 @@ class Decoys:
         after_bare: behind a bare name: what makes it a thing or a habit.
         things_after: behind a bare name: what makes it the name of a work.
         habits: anywhere in the sentence, for times without a year.
+        yearly_habits: anywhere in a sentence in the present, for months, seasons and feasts without a year.
         range_habits: anywhere in a sentence in the present, for "Monday to Friday".
         title_words: inside a phrase, in capitals and not beginning a sentence.
         owner_before: whose weekday it is.
@@ -75,6 +76,7 @@ class Decoys:
     after_bare: str = NEVER
     things_after: str = NEVER
     habits: str = NEVER
+    yearly_habits: str = NEVER
     range_habits: str = NEVER
     title_words: str = NEVER
     owner_before: str = NEVER
@@ -139,6 +141,7 @@ class Words:
         things_of_year: behind a year, what is told by its model year or counted.
         month_introducers: prepositions in front of months that are people too.
         person_after: behind a month's name, makes it a person's.
+        no_year: behind a month, figures that are no year and make it impossible ("june 0000").
         holiday_things: behind a holiday, makes it a thing.
         season_things: behind a season, makes it a thing.
         quantity_after: behind a number, makes it a quantity and no year.
@@ -197,6 +200,7 @@ class Words:
     things_of_year: str = NEVER
     month_introducers: frozenset[str] = frozenset()
     person_after: str = NEVER
+    no_year: str = NEVER
     holiday_things: str = NEVER
     season_things: str = NEVER
     quantity_after: str = NEVER

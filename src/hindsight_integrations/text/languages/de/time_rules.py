@@ -128,6 +128,7 @@ _WORDS = Words(
     future=r"\b(?:werde|wirst|wird|werden|werdet)\b",
     asks_ahead=r"\b(?:werde|wirst|wird|werden|werdet|Werde|Wirst|Wird|Werden)\b|\bgeplant\b",
     asks_back=r"\b(?:war|waren|wurde|wurden|hatte|hatten)\b",
+    no_year=r",? ?[0-9]{4}(?![0-9:])",
     month_introducers=frozenset({"im", "seit", "bis"}),
     quantity_after=r"\s+(?:euro|meter|kilometer|kg|gramm|leute|personen|menschen|zeilen|seiten|dateien)\b",
     numbered_before=(

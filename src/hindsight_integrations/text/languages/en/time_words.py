@@ -234,6 +234,7 @@ WORDS = Words(
         }
     ),
     person_after=PERSON,
+    no_year=r",? ?[0-9]{4}(?![0-9:])",
     holiday_things=HOLIDAY_THINGS,
     season_things=SEASON_THINGS,
     quantity_after=QUANTITY,

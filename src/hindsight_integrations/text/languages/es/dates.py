@@ -17,7 +17,9 @@ POST = (  # and behind it
     r"|que acaba de pasar|corriente)"
 )
 _SMALL = r"(?-i:(?=[a-z]))"  # names of months and weekdays are in small letters, people's are not
-_NOT_NAMED = r"(?<!\bla\x20)(?<!\buna\x20)(?<!\bcada\x20)(?<!\bel\x20)(?<!\bmedia\x20)(?<!\besta\x20)(?<!\btoda\x20)(?<!\btu\x20)"
+_FULL = "(?P<month>enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre)"
+_FULL2 = _FULL.replace("month", "month2")
+_NOT_NAMED = r"(?<!\bdel\x20)(?<!\bbuena\x20)(?<!\bmisma\x20)(?<!\baquella\x20)(?<!\bmi\x20)(?<!\bla\x20)(?<!\buna\x20)(?<!\bcada\x20)(?<!\bel\x20)(?<!\bmedia\x20)(?<!\besta\x20)(?<!\btoda\x20)(?<!\btu\x20)"
 _EL = r"(?:(?-i:el|El(?= [a-z]))|del|al|este mismo)"
 _WEEKDAY = r"(?:(?:el |del |al )?{weekday},? (?:dia )?|(?:el |del |al )?dia |el )?"
 _TO = r"(?: a(?: el)? | al | hasta(?: el)? | y(?: el)? | ?- ?)"
@@ -93,7 +95,7 @@ DAYS: tuple[Rule, ...] = (
 DAYS_OF_MONTHS: tuple[Rule, ...] = (
     Rule(rf"{_WEEKDAY}(?<!\bla\x20){{day}} de (?:el mes de )?{{month}}{{tail}}", months.month_and_day),
     Rule(rf"{_WEEKDAY}(?<!\bla\x20)(?P<day>[0-9]{{1,2}})(?: |-|/|){{month}}{{tail}}", months.month_and_day),
-    Rule(rf"{_WEEKDAY}{{month}} (?P<day>[0-9]{{1,2}})(?:,|\b){{tail}}", months.month_and_day),
+    Rule(rf"{_WEEKDAY}{_FULL} (?P<day>[0-9]{{1,2}})(?:,|\b){{tail}}", months.month_and_day),
     Rule(
         rf"{_WEEKDAY}(?P<day>[0-9]{{1,2}})[-/ ](?:de )?{{month}}[-/ ](?:de )?(?P<y>[0-9]{{2}}){END}",
         months.short_dated,
@@ -106,18 +108,18 @@ DAYS_OF_MONTHS: tuple[Rule, ...] = (
     ),
 )
 MONTHS: tuple[Rule, ...] = (
-    Rule(r"{month}{tail}", months.month, weak=True),
-    Rule(r"(?:en|durante|a lo largo de|todo)(?: todo)?(?: el)?(?: mes de)? {month}{tail}", months.month),
-    Rule(rf"(?:de|por|para|hacia)(?: el)?(?: mes de)? {_SMALL}{{month}}{{tail}}", months.month),
-    Rule(r"(?:el |del )?mes de {month}{tail}", months.month),
+    Rule(rf"{_FULL}{{tail}}", months.month, weak=True),
+    Rule(rf"(?:en|durante|a lo largo de|todo)(?: todo)?(?: el)?(?: mes de)? {_FULL}{{tail}}", months.month),
+    Rule(rf"(?:de|por|para|hacia)(?: el)?(?: mes de)? {_SMALL}{_FULL}{{tail}}", months.month),
+    Rule(rf"(?:el |del )?mes de {_FULL}{{tail}}", months.month),
     Rule(r"{month}{tail}", months.month_of_year),
-    Rule(rf"(?:en |de |el |del |este )?(?:mes de )?{PRE} (?:mes de )?{{month}}", months.which_month),
-    Rule(rf"(?:en |de |el |del )?(?:mes de )?{{month}} {POST}", months.which_month),
+    Rule(rf"(?:en |de |el |del |este )?(?:mes de )?{PRE} (?:mes de )?{_FULL}", months.which_month),
+    Rule(rf"(?:en |de |el |del )?(?:mes de )?{_FULL} {POST}", months.which_month),
     Rule(
         r"(?:de|desde|entre|en|durante) {month}(?: a | al | hasta | y | ?- ?){month2}{tail}",
         months.two_months,
     ),
-    Rule(r"{month}(?: ?- ?| a | hasta ){month2}{tail}", months.two_months),
+    Rule(rf"{_FULL}(?: ?- ?| a | hasta ){_FULL2}{{tail}}", months.two_months),
 )
 YEARS: tuple[Rule, ...] = (
     Rule(r"(?:el )?(?:ano )?{year}", years.year, weak=True),

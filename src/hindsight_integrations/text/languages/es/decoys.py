@@ -32,7 +32,10 @@ ASKS_AHEAD = (
 )
 ASKS_BACK = (
     r"\b(?:fui|fue|fuimos|fueron|fuiste|eran?|estuv\w+|estab\w+|tuv\w+|ten[i\u00ed]a\w*|hab[i\u00ed]a\w*|hice|hizo|hicimos|hicieron|hiciste"
-    r"|iba|ibas|iban|[i\u00ed]bamos|di|dio|dimos|vi|vio|vimos|pas[o\u00f3]|dijo|\w+(?:\u00f3|aron|ieron|aste|iste))\b"
+    r"|iba|ibas|iban|[i\u00ed]bamos|di|dio|dimos|vi|vio|vimos|pas[o\u00f3]|dijo|puse|puso|vine|vino|quise|quiso|supe|supo|hubo"
+    r"|(?!(?:caf|beb|jos|comit|pur|qu|porqu|s|m|t|as|aqu|all|ah|n)[\u00e9\u00ed]\b)\w*(?:(?<![rR])\u00e9|\u00ed|\u00f3)|\w+(?:aron|ieron|aste|iste|(?<!ac)aba|(?<!ac)aban)"
+    r"|(?:quer|pod|hac|viv|dec|com|sab|deb|ve|conoc|le|escrib|sal|pon|ven|beb|dorm|re|o)\u00eda(?:s|n|mos)?"
+    r"|(?:he|has|ha|hemos|han|hab[e\u00e9]is)\s+(?:\w+\s+)?\w+[ai\u00ed]do)\b"
 )
 ANNOUNCES = (
     rf"(?:^|[,;:]\s*|\b(?:y|pero|porque)\s+)\W*(?:(?:me|nos|te|se)\s+)?(?:v(?:oy|amos|an|a|as)\s+a\s+{_INFINITIVE}|tengo|tenemos"
@@ -53,6 +56,11 @@ NUMBERED = (
     r"\b(?:habitacion|cuarto|sala|aula|piso|puerta|puerto|pagina|linea|numero|num|nro|no|codigo|clave|pin|expediente|pedido|factura"
     r"|ticket|caso|version|modelo|pelicula|peli|novela|libro|cancion|disco|album|serie|juego|cuadro|poema|obra|titulo|llamad[oa]"
     r"|titulad[oa]|vuelo|tren|autobus|bus|ruta|calle|apartado|articulo|ley|norma|resolucion|formulario|asiento|mesa|casilla|taquilla"
+    r"|matricula|pr|issue|tarea|incidencia|solicitud|portal|parcela|local|oficina|planta|autocar|tranvia|salida|kilometro|km|radio"
+    r"|frecuencia|ref|referencia|dni|sector|unidad|nodo|servidor|maquina|equipo|perfil|grupo|capitulo|versiculo|salmo|episodio|temporada"
+    r"|celda|fila|columna|posicion|puesto|valor|precio|total|importe|saldo|cantidad|presupuesto|distancia|altura|peso|pesaba|media|cobra"
+    r"|cobro|gana|pago|paga|debo|debe|leo|lei|leer|leido|vi|ver|visto|vimos|veo|gusto|gusta|parecio|trata|acabe|termine|recomende|recomendo"
+    r"|recomendaste|escribio|dirigio|protagoniza|jugar|juego|asteroide|bloque"
     r"|extension|telefono|contrasena|usuario|cuenta|cliente|registro|error|nivel|canal|bloque|edificio|casa|agenda|vision|windows"
     r"|office|excel|studio|fifa|expo|peugeot|talla|lote|serie|coche|moto|movil|cuesta|costo|costaba|vale|valia|pesa|mide|son|es|era|fue"
     r"|con|por|y|o|u|e|que|a|al|los|las|la|el|un|una|unos|menos|mas|casi|sobre|hasta|entre|como|desde|de|tengo|tiene|hay|igual)\.?:?\s+$"
@@ -62,7 +70,7 @@ PERSON = (
     r"\s+(?:fue|vino|dijo|dice|tiene|esta|es|se\s+(?:fue|llama)|me\s+(?:dijo|dio|conto)|llamo|llego|vive|trabaja)\b"
     r"|\s+(?-i:[A-Z][a-z])"
 )
-HOLIDAY_THINGS = r"\s+(?:magica|negra|azul|chino|china|lunar|judio)\b"
+HOLIDAY_THINGS = r"\s+de\s+(?-i:[A-Z][a-z])|\s+(?:magica|negra|azul|chino|china|lunar|judio)\b"
 SEASON_THINGS = r"\s+(?:azul|sound|arabe|vivaldi|eterno|caliente|nuclear|demografico)\b|\s+de\s+(?:praga|vivaldi|las?\b|los\b|mi\b|su\b)"
 NAME_AFTER = r" [A-Z][a-z]"
 
@@ -91,10 +99,13 @@ _THINGS_OF = (  # "el árbol de Navidad", "la ropa de verano"
 )
 DECOYS = Decoys(
     before=(
-        r"\b(?:cada|cualquier|todos\s+los|todas\s+las|feliz|felices|buen(?:os|as)?|algun|ningun|otro|otra)\s+$"
+        r"\ba\s+dia\s+de\s+$|\b(?:confi\w+|pienso|piensa|creo|cree)\s+$|\b(?:cada|cualquier|todos\s+los|todas\s+las|feliz|felices|buen(?:os|as)?|algun|ningun|otro|otra)\s+$"
     ),
     around=(
-        rf"\b(?:{_PLACES})\s+(?:del?\s+|de\s+la\s+)?\0(?:[0-9]{{1,2}}\s+)?(?:de\s+)?[a-z]+$"
+        r"\0reyes$|\bdia\s+de\s+\0manana$"
+        rf"|\b(?:{_WORKS}|{_KIN})\s+(?:(?:llamad|titulad)[oa]\s+)?[\"']?\0[0-9]{{1,2}}\s+de\s+[a-z]+$"
+        r"|\b(?:vivo|vives?|viven?|autobus|bus|linea|numero|portal|calle|talla|calz\w+|pes\w+|piso|canal|dorsal)\b[^\0]*\0(?:en\s+el|del)\s+'?[0-9]{2}$"
+        rf"|\b(?:{_PLACES})\s+(?:del?\s+|de\s+la\s+)?\0(?:[0-9]{{1,2}}\s+)?(?:de\s+)?[a-z]+$"
         r"|\b(?:modelo|cosecha|anada|portatil|coche|carro|movil|iphone|macbook|vino|moto|version|edicion)\s+\0del?\s+(?:el\s+)?[0-9]{4}$"
     ),
     before_bare=(
@@ -110,7 +121,8 @@ DECOYS = Decoys(
         r"\b(?:[Vv]er|[Vv]i|[Vv]imos|[Vv]isto|[Ll]eer|[Ll]ei|[Ll]eimos|[Ll]eido|[Jj]ug\w+|[Gg]usto|[Tt]ermin\w+)\s+(?:[A-Z][\w'-]*\s+)+$"
     ),
     after=(
-        r"\.(?:com|org|net|io|es|mx|ar|tv|me)\b|\s+en\s+dia\b|\s+por\s+hoy\b|-[a-z]"
+        r"\s+(?:de|del|de\s+la)\s+(?:embarazo|gestacion|curso|colegio|carrera|vida|matrimonio|contrato|master|universidad|instituto|partido|clase|bachillerato)\b"
+        r"|\.(?:com|org|net|io|es|mx|ar|tv|me)\b|\s+en\s+dia\b|\s+por\s+hoy\b|-[a-z]"
         r"|\s+(?:por\s+la\s+manana|por\s+la\s+tarde|por\s+la\s+noche)\s+(?:siempre|normalmente)\b"
     ),
     things_after=rf"^,?\s+(?:(?:es|era|fue)\s+)?(?:un|una|el|la)\s+(?:\w+\s+)?(?:{_WORKS})\b|^\s+\((?:la\s+|el\s+)?(?:{_WORKS})\b",
@@ -120,9 +132,14 @@ DECOYS = Decoys(
     ),
     habits=(
         r"\b(?:suel(?:o|e|es|en|emos)|soler|normalmente|generalmente|habitualmente|siempre|a\s+menudo|de\s+costumbre|por\s+lo\s+general"
-        r"|gustan?|gustas|encantan?|prefier[oe]\w*|preferimos|odi[oa]|detest[oa]|aborrezco|acostumbro|favorit[oa]s?)\b"
+        r"|gustan?|gustas|encantan?|prefier[oe]\w*|preferimos|odi[oa]|pienso|piensa|opin[oa]|opinion|significa|detest[oa]|aborrezco|acostumbro|favorit[oa]s?)\b"
     ),
-    range_habits=r"\b(?:abren?|cierran?|abiert[oa]|trabaj[oa]n?|horario|atienden?|hago|voy|vamos|tengo|entreno|estudio|doy|imparto|hay|funciona)\b",
+    yearly_habits=(
+        r"\b(?:voy|vas|va|hago|haces|hace(?!\s+(?:\w+\s+){1,3}(?:dias?|semanas?|mes|meses|anos?)\b)|comes|comemos|tomo|uso|llevo|pongo|bebo|duermo|ceno|celebro|celebra|celebran|viajo|visito|veo"
+        r"|veraneo|cocino|preparo|prepara|regalo|compro|juego|trabajo|estudio|nado|corro|salgo|planto|siembro|riego|cierran?|abren?|florecen?|llueve|nieva"
+        r"|cultivo|recojo|paso|pasa|pasamos|leo|voto|pago|cobro|vuelvo|suben?|bajan?|canto|monto|decoro|cambio|cuelgo|reservo|escucho|hay|tengo|tiene|vive|vivo|como\s+(?:en|por|el|la))\b"
+    ),
+    range_habits=r"\b(?:de\s+)?(?:lunes|martes|miercoles|jueves|viernes|sabado|domingo)\s+a\s+(?:lunes|martes|miercoles|jueves|viernes|sabado|domingo)\b|\b(?:abren?|cierran?|abiert[oa]|trabaj[oa]n?|horario|atienden?|hago|voy|vamos|tengo|entreno|estudio|doy|imparto|hay|funciona)\b",
     article=r"(?:en\s+|por\s+|para\s+|del?\s+|al?\s+|durante\s+)?(?:el|la|las|los)\s+|(?:en|por|para|durante)\s+",
     name_before=r"(?P<name>[A-Z]\w+)(?:\s+(?:y|de|del))?\s+$",
     name_after=r"\s+[A-Z][a-z]",
@@ -130,6 +147,8 @@ DECOYS = Decoys(
     plain_end=r"\b(?:de|del|en|desde|hasta|antes|despues|entre|durante)\s+(?:el\s+|ano\s+)*[0-9]{4}$",
     show_before=r"\b(?:El|La)\s+$",
     decade=r"(?:los|anos)\s+\S+$",
-    before_decade=r"\b(?:a|tiene|tenia|tengo|cumplio|cumplir|cumplire|edad|mis|sus|tus|ronda|rondan|temperatura|grados)\s+$",
+    of_figures=r"de\s+[0-9]{4}",
+    copies=r"\b(?:autora?|trama|final|protagonistas?|argumento|ejemplar|copia|personajes?|actor|actriz|reparto|director|directora|sonora|resumen|resena|libro|novela|peli|pelicula)\s+$",
+    before_decade=r"\b(?:esta|estan|estoy|anda|andan|entr\w+|ronda|a|tiene|tenia|tengo|cumplio|cumplir|cumplire|edad|mis|sus|tus|ronda|rondan|temperatura|grados)\s+$",
     title_words=r"\b(?:Antes|Despues|Desde|Hasta|Entre)\b",
 )

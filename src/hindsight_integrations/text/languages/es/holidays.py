@@ -104,7 +104,6 @@ HOLIDAYS: dict[str, YearlyTime] = {
     "navidad": fixed(12, 25),
     "navidades": fixed(12, 25),
     "dia de navidad": fixed(12, 25),
-    "san esteban": fixed(12, 26),
     "dia de san esteban": fixed(12, 26),
     "santos inocentes": fixed(12, 28),
     "dia de los inocentes": fixed(12, 28),
@@ -112,5 +111,4 @@ HOLIDAYS: dict[str, YearlyTime] = {
     "nochevieja": fixed(12, 31),
     "noche vieja": fixed(12, 31),
     "fin de ano": fixed(12, 31),
-    "san silvestre": fixed(12, 31),
 }

@@ -84,8 +84,16 @@ _CALENDAR: tuple[Rule, ...] = (
         calendar_units.the_weekend,
     ),
     Rule(_IN + r"(?:est[ea] )?(?:mism[oa] )?{unit},?{tail}", calendar_units.same_unit),
-    Rule(_IN + r"(?:Q|T) ?(?P<number>[1-4])(?:,? |-|/|)(?:del? )?{tail}", calendar_units.quarter),
-    Rule(_IN + r"(?P<number>[1-4])(?:Q|T)(?:,? |-|/|)(?:del? )?{tail}", calendar_units.quarter),
+    Rule(_IN + r"(?-i:Q)(?P<number>[1-4])(?:,? |-|/|)(?:del? )?{tail}", calendar_units.quarter),
+    Rule(
+        r"(?:en |de |del |el |en el |durante el )?(?-i:T)(?P<number>[1-4])(?:,? |-|/|)(?:del? )?{year}",
+        calendar_units.quarter,
+    ),
+    Rule(r"(?:en el |del |durante el )(?-i:T)(?P<number>[1-4])(?P<tail>)", calendar_units.quarter),
+    Rule(
+        r"(?:en |de |del |el |en el |durante el )?(?P<number>[1-4])(?-i:[QT])(?:,? |-|/|)(?:del? )?{year}",
+        calendar_units.quarter,
+    ),
     Rule(_IN + r"{year}(?: |-|/|)(?:Q|T)(?P<number>[1-4])", calendar_units.quarter),
     Rule(_IN + r"{ordinal} trimestre{tail}", calendar_units.quarter),
     Rule(_IN + r"{ordinal} semestre{tail}", calendar_units.half),

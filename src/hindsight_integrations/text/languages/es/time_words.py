@@ -185,6 +185,7 @@ WORDS = Words(
     asks_back=ASKS_BACK,
     announces=ANNOUNCES,
     person_after=PERSON,
+    no_year=r",? ?(?:del? )?(?:ano )?[0-9]{4}(?![0-9:])",
     holiday_things=HOLIDAY_THINGS,
     season_things=SEASON_THINGS,
     quantity_after=QUANTITY,

@@ -12,8 +12,6 @@ from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import YearlyTime
 
-_NO_YEAR = re.compile(r",? ?[0-9]{4}(?![0-9:])")  # four figures behind a month that are no year: "june 0000"
-
 
 def _yearly(name: str, scope: Scope) -> YearlyTime:
     return lambda year: month_span(year, scope.words.months[word(name)])
@@ -35,7 +33,7 @@ def month(match: re.Match[str], scope: Scope) -> Span | None:
     """
     if _is_name(match, scope):
         return None
-    impossible = None if match["tail"] else _NO_YEAR.match(scope.text, match.end())
+    impossible = None if match["tail"] else regex(scope.words.no_year).match(scope.text, match.end())
     if impossible and not regex(scope.words.quantity_after).match(scope.text, impossible.end()):
         raise ValueError("no such year")
     return of_tail(scope, _yearly(match["month"], scope), match["tail"])
@@ -103,7 +101,7 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
     """
     tail = match["tail"]
     number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
-    if not tail and _NO_YEAR.match(scope.text, match.end()):
+    if not tail and regex(scope.words.no_year).match(scope.text, match.end()):
         raise ValueError("no such year")
     return of_tail(scope, lambda year: day_span(year, number, day), tail)
 
