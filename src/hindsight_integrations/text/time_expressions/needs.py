@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from hindsight_integrations.text.time_expressions.patterns import fragments
+from hindsight_integrations.text.time_expressions.patterns import fragments, word
 from hindsight_integrations.text.time_expressions.words import Words
 
 Meaning = TypeVar("Meaning", bound=Callable[..., object])
@@ -90,9 +90,9 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
     Raises:
         InvalidRule: the rule cannot be used.
     """
-    name = getattr(meaning, "__qualname__", repr(meaning)).replace(".<locals>", "")
+    called = getattr(meaning, "__qualname__", repr(meaning)).replace(".<locals>", "")
     if meaning not in _NEEDS:
-        raise InvalidRule(language, pattern, f"its meaning {name} does not declare the groups it needs")
+        raise InvalidRule(language, pattern, f"its meaning {called} does not declare the groups it needs")
     unknown = {found[1] for found in _GROUP.finditer(pattern) if found[1]} - _FRAGMENTS
     if unknown:
         raise InvalidRule(language, pattern, f"{{{min(unknown)}}} is no fragment")
@@ -100,10 +100,10 @@ def check_rule(language: str, pattern: str, meaning: Callable[..., object], word
     for group in _NEEDS[meaning]:
         if not group.endswith("?") and present.isdisjoint(group.split("|")):
             wanted = group.replace("|", " or ")
-            raise InvalidRule(language, pattern, f"its meaning {name} needs the group {wanted}")
-    for group, word in _unknown_words(pattern, words):
+            raise InvalidRule(language, pattern, f"its meaning {called} needs the group {wanted}")
+    for group, missing in _unknown_words(pattern, words):
         raise InvalidRule(
-            language, pattern, f"{word!r} of its group {group} is not in the table {_TABLES[group]}"
+            language, pattern, f"{missing!r} of its group {group} is not in the table {_TABLES[group]}"
         )
 
 
@@ -112,7 +112,7 @@ def _unknown_words(pattern: str, words: Words) -> Iterator[tuple[str, str]]:
     for found in _SPELLED_OUT.finditer(pattern):
         table = getattr(words, _TABLES.get(found["group"], ""), None)
         if table is not None:
-            yield from ((found["group"], word) for word in found["words"].split("|") if word not in table)
+            yield from ((found["group"], name) for name in found["words"].split("|") if name not in table)
 
 
 def check_words(language: str, words: Words) -> None:
@@ -121,6 +121,12 @@ def check_words(language: str, words: Words) -> None:
     Raises:
         InvalidRule: a word has no value.
     """
+    for table in (*_TABLES.values(), "numbers", "day_numbers", "tail_years"):
+        for name in getattr(words, table):
+            if word(name.translate(words.folding)) != name:
+                raise InvalidRule(
+                    language, table, f"{name!r} is not as texts are read: {word(name)!r}, folded"
+                )
     for part, whole in _SUBSETS:
         missing = set(getattr(words, part)) - set(getattr(words, whole))
         if missing:

@@ -1,8 +1,10 @@
-"""German: the commonest forms, to show that a language is a file. Decoys and holidays are fewer than in English."""
+"""The phrases of time of German: patterns, and what they mean. Teach it a phrase by adding a rule."""
 
 from __future__ import annotations
 
-from hindsight_integrations.text.time_expressions.calendar import Unit, easter
+from hindsight_integrations.text.languages.de.dates import DAYS, DAYS_OF_MONTHS, END, MONTHS, YEARS
+from hindsight_integrations.text.languages.de.time_words import WORDS
+from hindsight_integrations.text.time_expressions.calendar import Unit
 from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
     anchored,
@@ -10,197 +12,208 @@ from hindsight_integrations.text.time_expressions.meanings import (
     day_parts,
     days,
     holidays,
-    months,
     offsets,
     parts,
     ranges,
     seasons,
-    years,
 )
-from hindsight_integrations.text.time_expressions.meanings.holidays import fixed, moved
 from hindsight_integrations.text.time_expressions.patterns import any_of
-from hindsight_integrations.text.time_expressions.words import Decoys, Which, Words
 
-_MONTHS = {
-    "januar": 1, "jänner": 1, "jan": 1, "februar": 2, "feb": 2, "märz": 3, "maerz": 3, "april": 4, "apr": 4, "mai": 5,
-    "juni": 6, "jun": 6, "juli": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sept": 9, "sep": 9,
-    "oktober": 10, "okt": 10, "november": 11, "nov": 11, "dezember": 12, "dez": 12,
-}  # fmt: skip
-_WEEKDAYS = {
-    "montag": 0, "dienstag": 1, "mittwoch": 2, "donnerstag": 3, "freitag": 4, "samstag": 5, "sonnabend": 5,
-    "sonntag": 6,
-}  # fmt: skip
-_UNITS = {
-    "minute": Unit.MINUTE, "minuten": Unit.MINUTE, "stunde": Unit.HOUR, "stunden": Unit.HOUR, "tag": Unit.DAY,
-    "tage": Unit.DAY, "tagen": Unit.DAY, "woche": Unit.WEEK, "wochen": Unit.WEEK, "wochenende": Unit.WEEKEND,
-    "wochenenden": Unit.WEEKEND, "monat": Unit.MONTH, "monats": Unit.MONTH, "monate": Unit.MONTH,
-    "monaten": Unit.MONTH, "quartal": Unit.QUARTER, "quartals": Unit.QUARTER, "quartale": Unit.QUARTER,
-    "quartalen": Unit.QUARTER, "jahr": Unit.YEAR, "jahres": Unit.YEAR, "jahre": Unit.YEAR, "jahren": Unit.YEAR,
-    "jahrzehnt": Unit.DECADE, "jahrzehnten": Unit.DECADE,
-}  # fmt: skip
-_PLURALS = frozenset(
-    {"minuten", "stunden", "tage", "tagen", "wochen", "wochenenden", "monate", "monaten", "quartale", "quartalen",
-     "jahre", "jahren", "jahrzehnten"}
-)  # fmt: skip
-_NUMBERS = {
-    "ein": 1, "einem": 1, "einer": 1, "eine": 1, "einen": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6,
-    "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "elf": 11, "zwölf": 12, "vierzehn": 14, "zwanzig": 20,
-    "dreißig": 30, "dreissig": 30,
-}  # fmt: skip
-
-
-def _inflected(stems: dict[str, Which]) -> dict[str, Which]:
-    """As in "Letzt" to "letzte", "letzten", "letzter", "letztem", "letztes"."""
-    return {stem + ending: which for stem, which in stems.items() for ending in ("e", "en", "er", "em", "es")}
-
-
-_WHICH = _inflected(
-    {"letzt": Which.LAST, "vergangen": Which.LAST, "vorig": Which.LAST, "dies": Which.THIS, "nächst": Which.NEXT,
-     "kommend": Which.NEXT}
-)  # fmt: skip
-_EARLY, _MID, _LATE = (0, 1, 3), (1, 2, 3), (2, 3, 3)
-_YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
-_TAIL_YEARS = {
-    "letzten jahres": -1, "vorigen jahres": -1, "vergangenen jahres": -1, "letztes jahr": -1, "dieses jahres": 0,
-    "dieses jahr": 0, "nächsten jahres": 1, "nächstes jahr": 1,
-}  # fmt: skip
-
-_DAY_PARTS = {
-    "morgen": (5, 12),
-    "früh": (5, 12),
-    "vormittag": (5, 12),
-    "mittag": (11, 14),
-    "nachmittag": (12, 18),
-    "abend": (17, 24),
-    "nacht": (18, 30),
-}  # fmt: skip
-_HOLIDAYS = {
-    "neujahr": fixed(1, 1),
-    "silvester": fixed(12, 31),
-    "karfreitag": moved(easter, -2),
-    "ostern": easter,
-    "ostersonntag": easter,
-    "ostermontag": moved(easter, 1),
-    "pfingsten": moved(easter, 49),
-    "heiligabend": fixed(12, 24),
-    "weihnachten": fixed(12, 25),
-    "halloween": fixed(10, 31),
-}  # fmt: skip
-
-_WORDS = Words(
-    months=_MONTHS,
-    clear_months=frozenset(name for name in _MONTHS if len(name) > 5 and name != "august"),
-    name_months=frozenset({"august", "april"}),
-    weekdays=_WEEKDAYS,
-    clear_weekdays=frozenset(_WEEKDAYS),
-    units=_UNITS,
-    plurals=_PLURALS,
-    numbers=_NUMBERS,
-    vague={"paar": (2, 5), "einigen": (2, 5), "mehreren": (3, 7)},
-    amount="ein paar|einigen|mehreren",
-    ordinals={
-        "ersten": 1,
-        "erste": 1,
-        "zweiten": 2,
-        "zweite": 2,
-        "dritten": 3,
-        "vierten": 4,
-        "letzten": -1,
-        "letzte": -1,
-    },
-    day_suffix=r"\.",
-    seasons={"frühling": 3, "frühjahr": 3, "sommer": 6, "herbst": 9, "winter": 12},
-    portions={"anfang": _EARLY, "mitte": _MID, "ende": _LATE},
-    year_portions={"anfang": (0, 1, 4), "ende": (3, 4, 4)},
-    day_parts=_DAY_PARTS,
-    which=_WHICH,
-    coming=frozenset(name for name in _WHICH if name.startswith("kommend")),
-    near={"heute": 0, "gestern": -1, "vorgestern": -2, "morgen": 1, "übermorgen": 2},
-    near_parts={"heute": 0, "gestern": -1, "vorgestern": -2, "morgen": 1, "letzte": -1},
-    before=frozenset({"vor"}),
-    behind=frozenset({"nach"}),
-    pieces={"hälfte": 2, "drittel": 3},
-    holidays=_HOLIDAYS,
-    tail=rf",? ?(?:im jahr |des jahres )?{_YEAR}|,? ?'[0-9]{{2}}|,? (?:{any_of(_TAIL_YEARS)})",
-    tail_years=_TAIL_YEARS,
-    connector=r"\s*(?:und|bis|-)\s*(?:(?:zum|am|im)\s+)?(?=\w)",
-    now=r"heute\b|jetzt\b",
-    future=r"\b(?:werde|wirst|wird|werden|werdet)\b",
-    asks_ahead=r"\b(?:werde|wirst|wird|werden|werdet|Werde|Wirst|Wird|Werden)\b|\bgeplant\b",
-    asks_back=r"\b(?:war|waren|wurde|wurden|hatte|hatten)\b",
-    no_year=r",? ?[0-9]{4}(?![0-9:])",
-    month_introducers=frozenset({"im", "seit", "bis"}),
-    quantity_after=r"\s+(?:euro|meter|kilometer|kg|gramm|leute|personen|menschen|zeilen|seiten|dateien)\b",
-    numbered_before=(
-        r"\b(?:zimmer|raum|seite|zeile|port|nummer|nr|film|lied|buch|gleis|linie|bus|fehler|ticket|version|modell|code"
-        r"|pin|als|und|oder|mit|von|auf|ist|sind|die|der|das)\.?\s+$"
+_PART, _RANGE = Level.PART, Level.RANGE
+_ORDINAL = rf"(?P<ordinal>{any_of(name for name in WORDS.ordinals if not name.isdigit())}|[1-6](?=\.))\.?"
+_IN = (
+    "(?:im lauf(?:e)? (?:der |des )?|im |in |am |an |wahrend |waehrend |von |vom |uber |ueber |fur |fuer |zum |zur |ganze |ganzen )?"
+    "(?:der |den |dem |des |das |die )?(?:ganze[ns]? |gesamte[ns]? )?"
+)
+_ABOUT = "(?:etwa |ungefahr |ungefaehr |circa |ca\\. |rund |uber |ueber |knapp |gut |fast |genau |mehr als |schon |erst |so |gerade mal )*"
+_COUNTED: tuple[Rule, ...] = (
+    Rule(rf"vor {_ABOUT}{{amount}} {{unit}}", offsets.ago),
+    Rule(r"vor {amount} ?{short_unit}", offsets.ago),
+    Rule(rf"{_ABOUT}{{amount}} {{unit}} her", offsets.ago),
+    Rule(r"vor (?:etwa )?{amount}(?: oder | bis | und | ?- ?){amount2} {unit}", offsets.between_ago),
+    Rule(r"vor ein(?:er|em|en) {unit} oder zwei", offsets.one_or_two_ago),
+    Rule(r"(?:am )?{weekday} vor {amount} {unit}", offsets.weekday_of_week_ago),
+    Rule(r"vor {amount} {unit},? am {weekday}", offsets.weekday_of_week_ago),
+    Rule(r"vor {number} {season}n?", offsets.occurrences_ago),
+    Rule(r"vor ein(?:em|er) halben (?P<number>){unit}", offsets.half_ago),
+    Rule(r"vor (?P<number>anderthalb|eineinhalb|zweieinhalb|dreieinhalb) {unit}", offsets.half_ago),
+    Rule(r"in (?:genau |etwa |ungefahr )?{amount} {unit}", offsets.expected),
+    Rule(
+        rf"{_IN}(?P<intro>)(?P<last>)(?:letzten|vergangenen|letzte|letzter) {{amount}} {{unit}}(?! (?:im|des|der|vom|von)\b)",
+        offsets.past,
     ),
-    year_after=r"[^\W\d_]{2,},?\s+$",
-    decoys=Decoys(
-        before=r"\b(?:jede[nrsm]?|pro|frohe|frohes|guten|schönen)\s+$",
-        things_before=r"\b(?:film|lied|buch|roman|song|album|serie|frau|herr|hund|katze)\s+$",
+    Rule(
+        rf"{_IN}(?P<intro>)(?P<last>){{amount}} (?:letzten|vergangenen) {{unit}}(?! (?:im|des|der)\b)",
+        offsets.past,
+    ),
+    Rule(
+        rf"{_IN}(?:nachsten|naechsten|kommenden|folgenden) {{amount}} {{unit}}(?! (?:im|des|der)\b)",
+        offsets.coming,
     ),
 )
-_PART, _RANGE = Level.PART, Level.RANGE
-_IN = "(?:im |in |in der |in den |am |an |während |von |vom |über |seit )?(?:der |den |dem |des |das )?"
-_RULES: tuple[Rule, ...] = (
-    Rule(r"{near}", days.near_day),
-    Rule(r"(?:am )?{which} {weekday}", days.which_weekday),
-    Rule(r"(?:am )?{weekday} {which} woche", days.weekday_of_week),
-    Rule(r"(?:am ){weekday}", days.plain_weekday),
-    Rule(r"{weekday}", days.plain_weekday, weak=True),
-    Rule(r"(?:am )?{year}-(?P<m>[01]?[0-9])-(?P<d>[0-9]{1,2})", days.iso_day),
-    Rule(r"(?:am )?(?P<d>[0-9]{1,2})\.\s?(?P<m>[0-9]{1,2})\.\s?(?P<y>[0-9]{4}|[0-9]{2})", days.day_first),
-    Rule(r"(?:am |vom |zum )(?P<d>[0-9]{1,2})\.\s?(?P<m>[0-9]{1,2})\.(?![0-9])", days.day_month),
-    Rule(r"(?:am |vom )?(?:{weekday},? (?:den |dem )?)?{day} {month}{tail}", months.month_and_day),
-    Rule(r"(?:vom )?{day} ?(?:bis|-|und) ?(?:zum )?{day2} {month}{tail}", months.month_and_days),
-    Rule(r"{month}{tail}", months.month, weak=True),
-    Rule(r"(?P<intro>im) (?P<the>)(?:monat )?{month}{tail}", months.introduced_month),
-    Rule(r"{month}{tail}", months.month_of_year),
-    Rule(r"(?:im )?{which} {month}", months.which_month),
-    Rule(r"{year}", years.year, weak=True),
-    Rule(r"(?:im jahre? |in |seit |von ){year}", years.year),
-    Rule(r"{year}(?=[?!.\s]*$)", years.final_year),
-    Rule(r"(?:von |zwischen )?{year}(?: bis | ?- ?){year2}", years.bare_two_years),
-    Rule(r"(?:in den )?(?P<y>[0-9]0)er(?:n|-jahren| jahren)?", years.short_decade),
-    Rule(r"(?:in den )?(?P<decade>(?:1[5-9]|20)[0-9]0)er(?:n|-jahren| jahren)?", years.decade),
-    Rule(r"vor (?:etwa |ungefähr )?{amount} {unit}", offsets.ago),
-    Rule(r"in {amount} {unit}", offsets.announced),
-    Rule(rf"{_IN}(?P<intro>)(?P<last>)(?:letzten|vergangenen) {{amount}} {{unit}}", offsets.past),
-    Rule(rf"{_IN}(?:nächsten|kommenden) {{amount}} {{unit}}", offsets.coming),
+_CALENDAR: tuple[Rule, ...] = (
     Rule(rf"{_IN}{{which}} {{unit}}", calendar_units.which_unit),
-    Rule(r"am wochenende", calendar_units.the_weekend),
-    Rule(r"(?:des |der ){unit}", calendar_units.the_unit, weak=True),
-    Rule(rf"{_IN}(?-i:Q)(?P<number>[0-9]){{tail}}", calendar_units.quarter),
-    Rule(r"(?:im ){ordinal} quartal{tail}", calendar_units.quarter),
-    Rule(r"(?:in )?(?:kw|kalenderwoche|woche) ?(?P<number>[0-9]{1,2}){tail}", calendar_units.iso_week),
-    Rule(rf"{_IN}{{season}}{{tail}}", seasons.season),
-    Rule(rf"{_IN}{{which}} {{season}}", seasons.which_season),
-    Rule(r"(?:zu |an |über |nach |vor )?{holiday}{tail}", holidays.holiday),
-    Rule(r"(?:zu |an )?{which} {holiday}", holidays.which_holiday),
-    Rule(r"{near_part} {day_part}", day_parts.near_part),
-    Rule(r"{portion} (?:des |der )?{time}", parts.some_part, _PART),
-    Rule(r"(?:in der |am |die |das )?{ordinal} {piece} (?:des |der )?{time}", parts.piece, _PART),
+    Rule(r"heuer", calendar_units.running(Unit.YEAR)),
+    Rule(rf"{_IN}vorletzte[nrsm]? {{unit}}", calendar_units.unit_before_last),
+    Rule(rf"{_IN}(?:ubernachste|uebernaechste)[nrsm]? {{unit}}", calendar_units.unit_after_next),
     Rule(
-        r"(?:in der |am |die |das )?{ordinal} (?:{amount} )?{unit} (?:im |des )?{time}", parts.nth_unit, _PART
+        r"am wochenende|ubers wochenende|uebers wochenende|(?:uber|ueber) das wochenende|(?:furs|fuers) wochenende",
+        calendar_units.the_weekend,
     ),
-    Rule(r"(?:am )?{ordinal} {weekday} (?:im |des )?{time}", parts.nth_day, _PART),
-    Rule(r"{amount} {unit} (?P<side>vor|nach) {time}", anchored.counted_from, _PART),
-    Rule(r"(?:in der |die |der )?{unit} (?P<side>vor|nach) {time}", anchored.unit_beside, _PART),
-    Rule(r"seit (?:dem )?{time}", ranges.since, _RANGE),
-    Rule(r"nach (?:dem )?{time}", ranges.after, _RANGE),
-    Rule(r"vor (?:dem )?{time}", ranges.before, _RANGE),
-    Rule(r"bis (?:zum |zur |ende )?{time}", ranges.until, _RANGE),
-    Rule(r"(?:zwischen|von|vom) (?:dem )?{time}", ranges.between, _RANGE),
+    Rule(r"(?:des |der |dem |den |das |die |im |in der )?{unit}", calendar_units.the_unit, weak=True),
+    Rule(
+        rf"{_IN}(?:diese[rnms]? |(?:der|die|das)selbe[n]? |gleichen )?{{unit}},?{{tail}}",
+        calendar_units.same_unit,
+    ),
+    Rule(rf"{_IN}(?-i:Q)(?P<number>[0-9])(?:,? |-|/|){{tail}}", calendar_units.quarter),
+    Rule(rf"{_IN}{{year}}[ /-]?(?-i:Q)(?P<number>[0-9])", calendar_units.quarter),
+    Rule(
+        rf"{_IN}{_ORDINAL} (?:quartals?|vierteljahr(?:es|s)?|jahresviertels?)(?: des jahres)?{{tail}}",
+        calendar_units.quarter,
+    ),
+    Rule(
+        rf"{_IN}{_ORDINAL} (?:halbjahr(?:es|s)?|jahreshalfte|jahreshaelfte)(?: des jahres)?{{tail}}",
+        calendar_units.half,
+    ),
+    Rule(rf"{_IN}(?-i:H)(?P<number>[12])(?:,? |-|/|){{year}}", calendar_units.half),
+    Rule(
+        rf"{_IN}woche (?P<number>[0-9]{{1,2}})(?: /|/| im jahr| in| des jahres)? ?{{year}}",
+        calendar_units.iso_week,
+    ),
+    Rule(
+        rf"{_IN}(?:kw|kalenderwoche) ?(?P<number>[0-9]{{1,2}})(?: /|/| im jahr| in)?{{tail}}",
+        calendar_units.iso_week,
+    ),
+    Rule(
+        rf"{_IN}(?P<number>[0-9]{{1,2}})\. ?(?:kw|kalenderwoche)(?: des jahres)?{{tail}}",
+        calendar_units.iso_week,
+    ),
+    Rule(rf"{_IN}{{year}}-?(?-i:W)(?P<number>[0-9]{{2}})(?:-[1-7])?", calendar_units.iso_week),
+)
+_SEASON = "{season}(?:ferien|urlaub)?"
+_SEASONS: tuple[Rule, ...] = (
+    Rule(r"(?:der |des |dem |den |im )?{season}{tail}", seasons.season, weak=True),
+    Rule(
+        rf"(?:im|in den|wahrend des|waehrend des|den ganzen|uber den|ueber den|im ganzen) {_SEASON}{{tail}}",
+        seasons.season,
+    ),
+    Rule(rf"{_IN}{_SEASON}{{tail}}", seasons.dated_season),
+    Rule(rf"{_IN}{{which}} {_SEASON}", seasons.which_season),
+    Rule(rf"{_IN}vorletzte[nrsm]? {{season}}", seasons.season_before_last),
+    Rule(rf"{_IN}{{season}} {{year}} ?[/-] ?(?:20)?[0-9]{{2}}", seasons.split_winter),
+    Rule(rf"{_IN}{{season}} '?(?P<y>[0-9]{{2}})/'?[0-9]{{2}}", seasons.split_winter),
+)
+_AT = "(?:zu |an |am |uber |ueber |zum |zur |fur |fuer |wahrend |der |dem |den |auf )?(?:der |dem |den )?"
+_HOLIDAYS: tuple[Rule, ...] = (
+    Rule(rf"{_AT}{{holiday}}{{tail}}", holidays.holiday),
+    Rule(rf"{_AT}{{which}} {{holiday}}", holidays.which_holiday),
+    Rule(rf"{_AT}vorletzte[nrsm]? {{holiday}}", holidays.holiday_before_last),
+    Rule(
+        r"(?:am |in der |an )?(?P<holiday>oster|pfingst|weihnachts)(?P<unit>wochenende|woche){tail}",
+        holidays.holiday_unit,
+    ),
+)
+_DAY_PARTS: tuple[Rule, ...] = (
+    Rule(
+        r"(?:in der |am |an )?{near_part},? (?:am |in der |gegen |fruh am |spat am )?{day_part}",
+        day_parts.near_part,
+    ),
+    Rule(r"(?:am |in der )?{day_part} (?:von )?{near}", day_parts.part_of_near),
+    Rule(
+        r"(?:am |in der |an dem |den |die )?(?:fruhen |spaten )?{day_part} (?P<side>des|der|vom|von|am|vor|nach|zum|zu|auf den|auf)(?: dem| der| den)? {time}",
+        day_parts.part_of_day,
+        _PART,
+    ),
+)
+_SIDE = "(?P<side>vor|nach)(?: dem| der| den)?"
+_PARTS: tuple[Rule, ...] = (
+    Rule(
+        r"(?:im |in diesem |diesen )?(?P<portion>fruh|frueh|hoch|spat|spaet)(?=sommer|herbst|winter|fruhling){time}",
+        parts.some_part,
+        _PART,
+    ),
+    Rule(
+        r"(?:zu |gegen |am |zum )?(?P<portion>anfang|beginn|start|mitte|ende|ausgang|schluss) (?:der |des |vom |von |dem |den )?{time}",
+        parts.some_part,
+        _PART,
+    ),
+    Rule(
+        r"(?:am |zum |zu |um |gegen )?(?P<unit>jahres|monats|wochen|quartals)(?P<portion>anfang|beginn|start|mitte|schluss){tail}",
+        parts.part_of_unit,
+    ),
+    Rule(
+        r"(?:am |zum |zu |um |gegen )?(?P<unit>jahres|monats|quartals)(?P<portion>ende){tail}",
+        parts.part_of_unit,
+    ),
+    Rule(rf"{_IN}{_ORDINAL} {{clear_month}}(?P<unit>woche|wochenende|tag){{tail}}", parts.unit_of_month),
+    Rule(rf"{_IN}{_ORDINAL} {{clear_month}}{{piece}}{{tail}}", parts.piece_of_month),
+    Rule(rf"{_IN}{_ORDINAL} {{piece}} (?:der |des |vom |von |im )?{{time}}", parts.piece, _PART),
+    Rule(
+        rf"{_IN}{_ORDINAL} (?:{{amount}} )?{{unit}} (?:im |des |in |der |vom |von |in diesem )?{{time}}",
+        parts.nth_unit,
+        _PART,
+    ),
+    Rule(rf"{_IN}{{amount}} {_ORDINAL} {{unit}} (?:im |des |in |der )?{{time}}", parts.nth_unit, _PART),
+    Rule(rf"{_IN}{_ORDINAL} {{weekday}} (?:im |des |in |der )?{{time}}", parts.nth_day, _PART),
+    Rule(
+        rf"{_IN}(?P<unit>wochenende|woche) (?:vom|des|um den|um|mit dem|von|der|am)(?: dem)? {{time}}",
+        parts.unit_of_day,
+        _PART,
+    ),
+    Rule(rf"{_IN}woche ab (?:dem )?{{time}}", parts.week_from, _PART),
+    Rule(
+        r"(?P<side>fruher|frueher|bisher|bislang|spater|spaeter)(?: noch)? (?:in |im )?{time}",
+        parts.rest,
+        _PART,
+    ),
+    Rule(
+        rf"{_IN}(?P<side>rest|verbleibenden|bisherigen) (?:des |der |von |vom )?{{time}}", parts.rest, _PART
+    ),
+    Rule(rf"{_ABOUT}{{amount}} {{unit}} {_SIDE} {{time}}", anchored.counted_from, _PART),
+    Rule(
+        rf"(?:in den |die |der |wahrend der )(?:letzten |ersten )?{{amount}} {{unit}} (?:direkt |unmittelbar )?{_SIDE} {{time}}",
+        anchored.stretch_beside,
+        _PART,
+    ),
+    Rule(rf"{_IN}{{unit}} (?:direkt |unmittelbar )?{_SIDE} {{time}}", anchored.unit_beside, _PART),
+    Rule(rf"{_IN}{{weekday}} (?:direkt |unmittelbar )?{_SIDE} {{time}}", anchored.weekday_beside, _PART),
+    Rule(r"(?:am )?(?:vorabend|vortag) (?:von |des |der |vom |zu )?{time}", anchored.eve_of, _PART),
+)
+_RANGES: tuple[Rule, ...] = (
+    Rule(r"(?:seit|ab)(?: dem| der| den)? {time}", ranges.since, _RANGE),
+    Rule(r"(?:nach|spater als|spaeter als)(?: dem| der)? {time}", ranges.after, _RANGE),
+    Rule(r"(?:vor|fruher als|frueher als)(?: dem| der)? {time}", ranges.before, _RANGE),
+    Rule(
+        r"bis(?: spatestens| spaetestens| einschliesslich| einschlieslich)?(?: zum| zur| zu)? {time}",
+        ranges.until,
+        _RANGE,
+    ),
+    Rule(r"(?:zwischen|von|vom|ab)(?: dem| der| den)? {time}", ranges.between, _RANGE),
 )
 
 TIME_RULES = TimeRules(
     code="de",
-    words=_WORDS,
-    rules=_RULES,
-    continuations=(
-        Continuation(r"(?:,? am)? ?{day_part}", day_parts.part_behind_day, _PART),
-        Continuation(r",? (?:im |in |an |zu )?{time}", ranges.in_year, _PART),
-        Continuation(r"(?: bis (?:zum )?| ?- ?){time}", ranges.joined, _RANGE),
+    words=WORDS,
+    rules=(
+        *DAYS,
+        *DAYS_OF_MONTHS,
+        *MONTHS,
+        *YEARS,
+        *_COUNTED,
+        *_CALENDAR,
+        *_SEASONS,
+        *_HOLIDAYS,
+        *_DAY_PARTS,
+        *_PARTS,
+        *_RANGES,
     ),
-)
+    continuations=(
+        Continuation(r",? ?(?:am |in der |gegen )?(?:fruhen |spaten )?{day_part}", day_parts.part_behind_day, _PART),
+        Continuation(r",? (?:am )?{weekday}", days.weekday_behind_week, _PART),
+        Continuation(r",? am {day}", days.day_behind_month, _PART),
+        Continuation(r",? (?:im |in |an |zu |am |wahrend )?(?:der |des |dem )?{time}", ranges.in_year, _PART),
+        Continuation(r",? (?:bisher|bislang|bis jetzt|bis heute)", calendar_units.so_far, _PART),
+        Continuation(r"(?: bis (?:zum |zur |zu |einschliesslich |am |dem )?| ?- ?){time}", ranges.joined, _RANGE),
+        Continuation(rf",? (?:an|aufwarts){END}", ranges.onwards, _RANGE),
+    ),
+)  # fmt: skip

@@ -156,6 +156,16 @@ def to_date(unit: Unit) -> Build:
     return so_much
 
 
+def running(unit: Unit) -> Build:
+    """As in "Heuer": one word for the running unit."""
+
+    @needs()
+    def whole(_match: re.Match[str], scope: Scope) -> Span:
+        return containing(unit, scope.now)
+
+    return whole
+
+
 @needs()
 def so_far(whole: Reading, _match: re.Match[str], scope: Scope) -> Span | None:
     """As in "This week so far"."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, midnight
 from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
+from hindsight_integrations.text.time_expressions.meanings.days import plain_weekday, which_weekday
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
@@ -48,6 +49,13 @@ def named_part(match: re.Match[str], scope: Scope) -> Span:
     days, first, last = scope.words.part_names[word(match["part_name"])]
     start = _day(scope, days).start
     return Span(start + timedelta(hours=first), start + timedelta(hours=last), Unit.HOUR)
+
+
+@needs("weekday|clear_weekday", "day_part", "which?")
+def weekday_part(match: re.Match[str], scope: Scope) -> Span:
+    """As in "Dienstagnachmittag", one word for the weekday and its part."""
+    day = which_weekday(match, scope) if "which" in match.re.groupindex else plain_weekday(match, scope)
+    return _hours(day, match["day_part"], scope)
 
 
 @needs("day_part", "side")

@@ -12,14 +12,17 @@ from hindsight_integrations.text.time_expressions.calendar import (
     Unit,
     containing,
     midnight,
+    month_span,
     nth_weekday,
     portion,
     shift,
     weekend_near,
+    years_span,
 )
 from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
 from hindsight_integrations.text.time_expressions.meanings.days import weekday_of
 from hindsight_integrations.text.time_expressions.meanings.offsets import counted, unit_of
+from hindsight_integrations.text.time_expressions.nearest import of_tail, year_of_tail
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import word
 
@@ -92,6 +95,41 @@ def _slice(whole: Span, unit: Unit, index: int, count: int) -> Span | None:
         start = shift(whole.start, unit, index)
         end = min(shift(start, unit, count), whole.end)
     return Span(start, end, unit) if whole.start <= start < end else None
+
+
+@needs("ordinal", "clear_month", "unit", "tail")
+def unit_of_month(match: re.Match[str], scope: Scope) -> Span | None:
+    """As in "In der ersten Juniwoche", the same in one word."""
+    unit, number = unit_of(match, scope), scope.words.ordinals[word(match["ordinal"])]
+    month = _month(match, scope)
+    if unit is Unit.WEEKEND:
+        return containing(unit, nth_weekday(month, SATURDAY, number).start)
+    return _slice(month, unit, -1 if number < 0 else number - 1, 1)
+
+
+@needs("ordinal", "clear_month", "piece", "tail")
+def piece_of_month(match: re.Match[str], scope: Scope) -> Span:
+    """As in "In der ersten Junihälfte"."""
+    of, number = scope.words.pieces[word(match["piece"])], scope.words.ordinals[word(match["ordinal"])]
+    first = of - 1 if number < 0 else number - 1
+    if first >= of:
+        raise ValueError(f"no piece {number} of {of}")
+    return portion(_month(match, scope), first, first + 1, of)
+
+
+def _month(match: re.Match[str], scope: Scope) -> Span:
+    number = scope.words.months[word(match["clear_month"])]
+    return of_tail(scope, lambda year: month_span(year, number), match["tail"])
+
+
+@needs("portion", "unit", "tail")
+def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
+    """As in "Jahresbeginn", "zum Monatsende": of the running unit, or of the year named behind it."""
+    unit, name = unit_of(match, scope), word(match["portion"])
+    year = year_of_tail(scope, match["tail"]) if unit is Unit.YEAR else None
+    span = containing(unit, scope.now) if year is None else years_span(year)
+    shares = scope.words.year_portions.get(name) if unit is Unit.YEAR else None
+    return portion(span, *(shares or scope.words.portions[name]))
 
 
 @needs("ordinal", "weekday|clear_weekday")

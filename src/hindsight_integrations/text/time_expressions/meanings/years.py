@@ -62,7 +62,7 @@ def final_year(match: re.Match[str], scope: Scope) -> Span | None:
     plain = regex(scope.words.year_after, exact=True).search(before)
     if not (_near(number, scope) and number <= scope.now.year + 1 and plain):
         return None
-    return None if _is_numbered(match, scope) else years_span(number)
+    return None if _is_numbered(match, scope) or _is_quantity(match, scope) else years_span(number)
 
 
 @needs("year")
