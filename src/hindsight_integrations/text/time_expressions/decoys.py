@@ -87,7 +87,10 @@ def _is_yearly(reading: Reading, phrase: str, sentence: str, scope: Scope) -> bo
     words = scope.words
     if regex(words.asks_back).search(scope.spelled) or not regex(words.decoys.yearly_habits).search(sentence):
         return False
-    return not any(name in words.weekdays for name in _WORD.findall(phrase.lower()))
+    plain = phrase.lower()
+    return not any(map(str.isdigit, plain)) and not any(
+        name in words.weekdays for name in _WORD.findall(plain)
+    )
 
 
 def _is_weekly(phrase: str, sentence: str, scope: Scope) -> bool:

@@ -18,7 +18,7 @@ _PARTS = "(?P<day_part>morgen|fruh|vormittag|mittag|nachmittag|abend|nacht)"
 _PLACE = r"(?:der |die |das |den |dem |des )?"
 
 DAYS: tuple[Rule, ...] = (
-    Rule(rf"{_NOT_MORNING}{{near}}", days.near_day),
+    Rule(rf"{_NOT_MORNING}(?!(?<=\w\x20)(?-i:Morgen)\b){{near}}", days.near_day),
     Rule(r"{near} vor (?:genau )?{number} {unit}", days.near_day_ago),
     Rule(r"(?:genau )?{near} vor genau {number} {unit}", days.near_day_ago),
     Rule(r"(?:an |am )?(?:diesem|demselben|selben|gleichen|heutigen) tag,?{tail}", days.this_day_then),
@@ -84,7 +84,7 @@ DAYS_OF_MONTHS: tuple[Rule, ...] = (
 MONTHS: tuple[Rule, ...] = (
     Rule(r"{month}{tail}", months.month, weak=True),
     Rule(
-        r"(?:im|den ganzen|den|wahrend des|waehrend des|uber den|fur|fuer|vom|des)(?: ganzen)?(?: monats?)? {month}{tail}",
+        r"(?:im|den ganzen|den|wahrend des|waehrend des|uber den|fur(?! a)|fuer(?! a)|vom|des)(?: ganzen)?(?: monats?)? {month}{tail}",
         months.month,
     ),
     Rule(r"{month}{tail}", months.month_of_year),
@@ -114,7 +114,7 @@ YEARS: tuple[Rule, ...] = (
     ),
     Rule(rf"(?P<decade>(?:1[5-9]|20)[0-9]0)ern?{_YEARS_LONG}", years.decade, weak=True),
     Rule(
-        rf"(?:in den |aus den |der |die |den |wahrend der |waehrend der )'?(?P<y>[1-9]0)ern?{_YEARS_LONG}(?![- ]?(?:zone|schein|pack|bereich))",
+        rf"(?:in den |aus den |die |wahrend der |waehrend der )'?(?P<y>[1-9]0)ern?{_YEARS_LONG}(?![- ]?(?:zone|schein|pack|bereich|karte|kurve|bus|bahn|linie))",
         years.short_decade,
     ),
     Rule(rf"'?(?P<y>[1-9]0)ern?{_YEARS_LONG}", years.short_decade, weak=True),

@@ -79,7 +79,7 @@ def the_weekend(_match: re.Match[str], scope: Scope) -> Span:
     """The running or coming weekend in an announcement, else the latest that has begun."""
     running = _offset(scope, Unit.WEEKEND, 0)
     begun = running.start <= scope.now or scope.direction is Direction.FUTURE
-    return running if begun else _offset(scope, Unit.WEEKEND, -1)
+    return replace(running if begun else _offset(scope, Unit.WEEKEND, -1), floating=True)
 
 
 @needs("unit")
