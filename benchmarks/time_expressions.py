@@ -1,6 +1,6 @@
 """How many time expressions the grammar reads exactly, how many it sees where none are, and how long a question takes.
 
-    python benchmarks/time_expressions.py --table tests/unit/time_table [--passes 3]
+    python benchmarks/time_expressions.py --table tests/unit/time_table [--language en] [--passes 3] [--quiet]
 
 A table is a folder with `dated.jsonl` and `dateless.jsonl`; tests/unit/time_table/README.md describes the rows. A dated
 row is exact if both ends of the window are those of the row, or if both find none. Times are of `find_window` alone,
@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hindsight_integrations.text.languages.en import ENGLISH
-from hindsight_integrations.text.time_expressions import TimeWindow, find_window
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.time_expressions import TimeRules, TimeWindow, find_window
 
 Row = dict[str, Any]
 Ends = tuple[str, str] | None
@@ -58,15 +58,15 @@ def load(table: Path, name: str) -> list[Row]:
     return [json.loads(line) for line in (table / name).read_text(encoding="utf-8").splitlines() if line]
 
 
-def read(row: Row) -> TimeWindow | None:
+def read(row: Row, rules: TimeRules) -> TimeWindow | None:
     """What the grammar finds in a row's question."""
     zone = ZoneInfo(row["zone"])
-    return find_window(row["question"], datetime.fromisoformat(row["asked"]), zone, rules=ENGLISH.times)
+    return find_window(row["question"], datetime.fromisoformat(row["asked"]), zone, rules=rules)
 
 
-def ends(row: Row) -> Ends:
+def ends(row: Row, rules: TimeRules) -> Ends:
     """The window found, as local times of the row's zone; open sides are those of the table."""
-    found = read(row)
+    found = read(row, rules)
     if found is None:
         return None
     zone = ZoneInfo(row["zone"])
@@ -82,27 +82,29 @@ def _local(moment: datetime, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).replace(tzinfo=None).isoformat()
 
 
-def score(table: Path) -> Scores:
-    """Compares every row of a table."""
+def score(table: Path, code: str = "en") -> Scores:
+    """Compares every row of a table, read in a language."""
+    rules = LANGUAGES[code].times
     dated, dateless = load(table, "dated.jsonl"), load(table, "dateless.jsonl")
     misses = [
         f"{row['question']!r} asked {row['asked']}: {found}, not {gold}"
         for row in dated
-        if (found := ends(row)) != (gold := (row["start"], row["end"]) if row["start"] else None)
+        if (found := ends(row, rules)) != (gold := (row["start"], row["end"]) if row["start"] else None)
     ]
-    alarms = [f"{row['question']!r}: {found}" for row in dateless if (found := ends(row))]
+    alarms = [f"{row['question']!r}: {found}" for row in dateless if (found := ends(row, rules))]
     return Scores((len(dated), len(dateless)), misses, alarms)
 
 
-def milliseconds(rows: Iterable[Row], passes: int) -> list[float]:
+def milliseconds(rows: Iterable[Row], passes: int, code: str = "en") -> list[float]:
     """Each question's median time over the passes, ascending."""
-    return sorted(statistics.median(_timed(row) for _ in range(passes)) for row in rows)
+    rules = LANGUAGES[code].times
+    return sorted(statistics.median(_timed(row, rules) for _ in range(passes)) for row in rows)
 
 
-def _timed(row: Row) -> float:
+def _timed(row: Row, rules: TimeRules) -> float:
     reference, zone = datetime.fromisoformat(row["asked"]), ZoneInfo(row["zone"])
     started = time.perf_counter()
-    find_window(row["question"], reference, zone, rules=ENGLISH.times)
+    find_window(row["question"], reference, zone, rules=rules)
     return (time.perf_counter() - started) * 1000
 
 
@@ -112,12 +114,16 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--language", choices=sorted(LANGUAGES), default="en")
     parser.add_argument("--passes", type=int, default=3)
+    parser.add_argument(
+        "--quiet", action="store_true", help="print no rows, so that a table kept back stays unseen"
+    )
     chosen = parser.parse_args(arguments)
-    found = score(chosen.table)
+    found = score(chosen.table, chosen.language)
     rows = load(chosen.table, "dated.jsonl") + load(chosen.table, "dateless.jsonl")
-    times = milliseconds(rows, chosen.passes)
-    for line in (*found.misses, "", *found.alarms):
+    times = milliseconds(rows, chosen.passes, chosen.language)
+    for line in () if chosen.quiet else (*found.misses, "", *found.alarms):
         print(line)
     print(f"\nexact {found.exact:.1%} of {found.rows[0]}", end=", ")
     print(f"false alarms {found.false_alarms:.1%} of {found.rows[1]}", end=", ")
