@@ -1,4 +1,4 @@
-"""Phrases that look like a time and are none, told by what stands around them: habits, names, titles."""
+"""Phrases that look like a time and are none, for what stands around them: habits, names, titles."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _SENTENCE = re.compile(
 )
 _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 
-# Where a text is read for its time: what decides is said early, and words of time strung together by the page cost
+# Where a text is read for its time: what decides comes early, and words of time strung together by the page cost
 # more than their length (14,000 characters of "mon to mon to ...": 2 s).
 READ_CHARACTERS = 3_000
 
@@ -35,12 +35,12 @@ def find_window(text: str, reference: datetime, zone: tzinfo = UTC, *, rules: Ti
     """The time window a question asks about.
 
     Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
-    sentence asks of the future ("what will I do on Friday?"). Of several times the narrowest is taken, then one told
+    sentence asks of the future ("what will I do on Friday?"). Of several times the narrowest is taken, then one written
     in figures, then the first.
 
     Args:
         text: the question.
-        reference: when it is asked; naive times are read in `zone`.
+        reference: when the question is put; naive times are read in `zone`.
         zone: the time zone of days and hours.
         rules: of the language whose words are read.
 
@@ -68,7 +68,7 @@ def find_event_time(
 
     Args:
         text: the statement.
-        reference: when it was said; naive times are read in `zone`.
+        reference: when the statement was made; naive times are read in `zone`.
         zone: the time zone of days and hours.
         rules: of the language whose words are read.
 

@@ -38,7 +38,7 @@ def as_interval(span: Span, zone: tzinfo) -> Interval | None:
 
 
 def granule_of(span: Span) -> Granule:
-    """The granule of the unit a span was told in."""
+    """The granule of the unit that the words of a span gave."""
     return GRANULE_OF[span.unit]
 
 

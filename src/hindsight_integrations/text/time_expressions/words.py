@@ -138,7 +138,7 @@ class Words:
         announces: a clause that announces, whatever the rest of its sentence asks.
         verbal_last: in front of "last three days" without an article, makes "last" a verb.
         phrasal: a verb with the preposition it ends in, which opens no range then.
-        things_of_year: behind a year, what is told by its model year or counted.
+        things_of_year: behind a year, what has a model year or is counted.
         month_introducers: prepositions in front of months that are people too.
         person_after: behind a month's name, makes it a person's.
         no_year: behind a month, figures that are no year and make it impossible ("june 0000").
@@ -150,7 +150,7 @@ class Words:
         name_goes_on: behind a weekday or a season in capitals, minding capitals: makes it a part of a name.
         part_names: single words for a part of a day near today, to that day's distance in days, the part's first hour
             and the hour after its last.
-        centuries: names of centuries to their number, besides `day_numbers`.
+        centuries: names of centuries to their number, where they are no `day_numbers`.
         thousands: what parts thousands in figures.
         folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
         decoys: where a phrase is none.

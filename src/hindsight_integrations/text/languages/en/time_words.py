@@ -158,7 +158,7 @@ WORDS = Words(
     multiples={"fortnight": 2, "fortnights": 2},
     short_units=_SHORT_UNITS,
     numbers=_NUMBERS,
-    # How far "a couple" and "a few" reach when they are "ago" [notes/upstream 7.1]; "several" continues the series.
+    # How far "a couple" and "a few" reach when they are "ago" [customary]; "several" continues the series.
     vague={"couple": (1, 3), "few": (2, 5), "several": (3, 7)},
     amount="(?:a |the )?(?:couple|few|several)(?: of)?",
     ordinals=_ORDINALS,

@@ -206,7 +206,7 @@ def _months(moment: datetime, step: int) -> Iterator[datetime]:
 
 @needs("which", "day")
 def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
-    """Day of a month told relatively: "the 5th of last month"."""
+    """Day of a month relative to this one: "the 5th of last month"."""
     offset = scope.words.which[word(match["which"])]
     month = shift(containing(Unit.MONTH, scope.now).start, Unit.MONTH, offset)
     return day_span(month.year, month.month, day_number(match["day"], scope))

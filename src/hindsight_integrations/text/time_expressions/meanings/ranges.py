@@ -65,8 +65,8 @@ def until(match: re.Match[str], scope: Scope) -> Reading | None:
 
 def _is_phrasal(match: re.Match[str], scope: Scope) -> bool:
     """Whether the preposition is the verb's: "what we got up to last weekend", "who stopped by on Friday"."""
-    said = scope.text[max(0, match.start() - _LOOK_BACK) : match.end()]
-    return regex(scope.words.phrasal).search(said) is not None
+    context = scope.text[max(0, match.start() - _LOOK_BACK) : match.end()]
+    return regex(scope.words.phrasal).search(context) is not None
 
 
 @needs()

@@ -50,6 +50,6 @@ def season_before_last(match: re.Match[str], scope: Scope) -> Span:
 
 @needs("season", "year|y")
 def split_winter(match: re.Match[str], scope: Scope) -> Span:
-    """As in "Winter 2022/23": the year it begins in is said."""
+    """As in "Winter 2022/23": the year it begins in goes first."""
     year = match["year"] if "year" in match.re.groupindex else match["y"]
     return _yearly(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
