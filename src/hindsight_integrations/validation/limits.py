@@ -116,6 +116,8 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
     if isinstance(moment, str) and is_ambiguous(moment):
         order = "Set `date_order` in the configuration, or pass a datetime or an ISO 8601 string."
         raise InvalidRequest(field, f"{moment!r} leaves open which figure is the day", order)
+    if isinstance(moment, str):
+        raise InvalidRequest(field, f"{moment!r} cannot be read as a time", remedy)
     raise InvalidRequest(field, f"{moment!r} is not a time", remedy)
 
 
