@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hindsight_integrations.choices import Choice, choice
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.time import DateOrder
 
 
 class VectorBackend(StrEnum):
@@ -155,7 +156,9 @@ class HindsightConfig:
     Attributes:
         time_zone: IANA name in which naive timestamps are read (default UTC).
         languages: ISO 639-1 codes of the languages of texts and questions, the likeliest first. Times, names, withdrawals
-            and kinds of questions are read in these; an engine refuses a code it does not know when it opens.
+            and kinds of questions are read in these; an engine refuses a code it does not know when it opens. Of a language
+            without a folder in `text/languages` only dates written in full are read.
+        date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
     """
@@ -167,19 +170,22 @@ class HindsightConfig:
     time_zone: str = "UTC"
     model: str | None = None
     languages: tuple[str, ...] = ("en",)
+    date_order: DateOrder | None = None
 
     def __post_init__(self) -> None:
-        """Codes are put in small letters, each once; none at all is refused."""
+        """Codes are put in small letters, each once; none at all, and an unknown order of dates, is refused."""
         codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
         if not codes:
             raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
         object.__setattr__(self, "languages", codes)
+        if self.date_order is not None:
+            object.__setattr__(self, "date_order", choice(DateOrder, self.date_order, "date_order"))
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, LANGUAGES ("en,de"), TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
+        Names: MODEL, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
         EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
@@ -192,6 +198,9 @@ class HindsightConfig:
             model=values.get("HINDSIGHT_MODEL") or None,
             time_zone=values.get("HINDSIGHT_TIME_ZONE", base.time_zone),
             languages=tuple((values.get("HINDSIGHT_LANGUAGES") or "en").split(",")),
+            date_order=choice(DateOrder, order.lower(), "HINDSIGHT_DATE_ORDER")
+            if (order := values.get("HINDSIGHT_DATE_ORDER"))
+            else None,
             storage=replace(
                 base.storage,
                 vectors=_choice(values, "HINDSIGHT_VECTORS", base.storage.vectors),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.text.date_order import DateOrder
+from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.text.timestamps import parse_timestamp
 from hindsight_integrations.validation.limits import checked_moment
 

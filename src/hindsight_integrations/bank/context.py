@@ -14,6 +14,7 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.model.time import LocalDates
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -56,6 +57,11 @@ class Tools:
     in_flight: InFlight = field(default_factory=InFlight)
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)
+
+    @property
+    def dates(self) -> LocalDates:
+        """How the times callers write are read."""
+        return LocalDates(self.zone, self.config.date_order)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -125,6 +131,7 @@ class BankContext:
             clock=tools.clock,
             in_flight=tools.in_flight,
             languages=tools.languages,
+            date_order=tools.config.date_order,
         )
 
     def recall_tools(self) -> RecallTools:
@@ -136,7 +143,7 @@ class BankContext:
             tokens=tools.tokens,
             workers=tools.workers,
             config=tools.config.recall,
-            zone=tools.zone,
+            dates=tools.dates,
             time_parser=tools.time_parser,
             languages=tools.languages,
         )

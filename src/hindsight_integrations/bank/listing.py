@@ -18,7 +18,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.listing.records import aggregate, find_records
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
-from hindsight_integrations.validation.arguments import Window, checked_as_of, checked_types, checked_window
+from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
 
 LARGEST_PAGE = 10_000
@@ -61,11 +61,11 @@ class ListingVerbs(BankVerbs):
         Raises:
             InvalidRequest: an option is out of range, the entity unknown or its name ambiguous, or the cursor another's.
         """
-        read, zone = self._context.tools.workers.read, self._context.tools.zone
+        read, dates = self._context.tools.workers.read, self._context.tools.dates
         wanted = UnitFilter(
             types=tuple(sorted(set(checked_types(types)))),
-            window=checked_window(window, zone),
-            as_of=checked_as_of(as_of, zone),
+            window=checked_window(window, dates),
+            as_of=checked_instant(as_of, "as_of", dates),
             tags=checked_tags(tags),
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
             include_invalidated=bool(include_invalidated),
@@ -146,8 +146,8 @@ class ListingVerbs(BankVerbs):
             await self._context.current_view(),
             kind=kind,
             category=category,
-            window=checked_window(window, tools.zone),
-            as_of=checked_as_of(as_of, tools.zone),
+            window=checked_window(window, tools.dates),
+            as_of=checked_instant(as_of, "as_of", tools.dates),
         )
         return [item for item in found if unit is None or (item.record and item.record.unit == unit)]
 

@@ -26,14 +26,13 @@ from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
     Moment,
     Window,
-    checked_as_of,
+    checked_instant,
     checked_types,
     checked_window,
 )
 from hindsight_integrations.validation.limits import (
     MAX_QUERY,
     checked_count,
-    checked_moment,
     checked_tags,
     checked_text,
 )
@@ -106,16 +105,15 @@ class ReadingVerbs(BankVerbs):
         source_fact_tokens = checked_count(max_source_fact_tokens, "max_source_fact_tokens")
         request = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=as_utc(
-                checked_moment(query_timestamp, "query_timestamp") or tools.clock.now(), tools.zone
-            ),
+            query_timestamp=checked_instant(query_timestamp, "query_timestamp", tools.dates)
+            or as_utc(tools.clock.now()),
             max_tokens=checked_count(max_tokens, "max_tokens"),
             budget=choice(Budget, budget, "budget"),
             types=checked_types(types),
             tags=checked_tags(tags),
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
-            window=checked_window(window, tools.zone),
-            as_of=checked_as_of(as_of, tools.zone),
+            window=checked_window(window, tools.dates),
+            as_of=checked_instant(as_of, "as_of", tools.dates),
             include_invalidated=include_invalidated,
             k=None if k is None else checked_count(k, "k", most=MAX_UNITS),
             tag_groups=checked_tag_groups(tag_groups),

@@ -82,7 +82,7 @@ class WritingVerbs(BankVerbs):
         tools = self._context.tools
         item = RetainItem(content, thread, timestamp, context, tags, metadata, facts, entities, document_id)
         bank = self._context.name
-        request = retain_request(item, bank=bank, clock=tools.clock, zone=tools.zone, append=append)
+        request = retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
         await tools.workers.write(self._context.claim_embedder)
         return await retain(request, self._context.retain_tools())
 
@@ -152,7 +152,7 @@ class WritingVerbs(BankVerbs):
         tools = self._context.tools
         changes = UnitChanges(
             text=checked_text(text, "text") if text is not None else None,
-            occurred=occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.zone),
+            occurred=occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.dates),
             tags=checked_tags(tags) if tags is not None else None,
             metadata=checked_metadata(metadata) if metadata is not None else None,
         )
@@ -215,7 +215,7 @@ class WritingVerbs(BankVerbs):
                 "Pass exactly one of unit=, document=, entity=, window= and everything=True.",
             )
         tools = self._context.tools
-        erasure = Erasure(unit, document, entity, checked_window(window, tools.zone), everything)
+        erasure = Erasure(unit, document, entity, checked_window(window, tools.dates), everything)
         return await tools.workers.write(self._erase, erasure)
 
     @writes
@@ -237,7 +237,7 @@ class WritingVerbs(BankVerbs):
             raise InvalidRequest("items", f"{type(item).__name__} is not a RetainItem", "Wrap it in one.")
         bank, tools = self._context.name, self._context.tools
         try:
-            return retain_request(item, bank=bank, clock=tools.clock, zone=tools.zone)
+            return retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates)
         except HindsightError as error:
             return error
 

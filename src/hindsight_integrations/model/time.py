@@ -123,3 +123,24 @@ def _is_one(span: Interval, granule: Granule) -> bool:
 
 def _day(moment: datetime) -> str:
     return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
+
+
+class DateOrder(StrEnum):
+    """In which order the figures of a date are written."""
+
+    DMY = "dmy"
+    MDY = "mdy"
+    YMD = "ymd"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDates:
+    """How the times a caller writes are read.
+
+    Attributes:
+        zone: of times without one.
+        order: of dates in figures; None refuses those that several orders make a date of.
+    """
+
+    zone: tzinfo
+    order: DateOrder | None = None

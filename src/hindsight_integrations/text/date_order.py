@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from enum import StrEnum
+
+from hindsight_integrations.model.time import DateOrder
 
 FIGURES = re.compile(
     r"(?<![\w./-])(?P<a>[0-9]{1,4})\s?(?P<mark>[-/.])\s?(?P<b>[0-9]{1,2})\s?(?P=mark)\s?(?P<c>[0-9]{1,4})"
@@ -13,14 +14,6 @@ FIGURES = re.compile(
 )
 """Three figures with the same mark between them."""
 _CENTURY_TURN = 69  # "69" is 1969, "68" is 2068 [POSIX, strptime %y]
-
-
-class DateOrder(StrEnum):
-    """In which order the figures of a date are written."""
-
-    DMY = "dmy"
-    MDY = "mdy"
-    YMD = "ymd"
 
 
 def date_of_figures(figures: re.Match[str], order: DateOrder | None = None) -> date | None:

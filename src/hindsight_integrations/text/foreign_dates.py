@@ -14,8 +14,8 @@ from datetime import UTC, date, tzinfo
 from functools import cache
 from typing import Any
 
-from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.date_order import FIGURES, DateOrder, date_of_figures
+from hindsight_integrations.model.time import DateOrder, Granule
+from hindsight_integrations.text.date_order import FIGURES, date_of_figures
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, day_span, month_span
 from hindsight_integrations.text.time_expressions.finding import READ_CHARACTERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.date_order import FIGURES, DateOrder, date_of_figures
+from hindsight_integrations.model.time import DateOrder, Granule
+from hindsight_integrations.text.date_order import FIGURES, date_of_figures
 from hindsight_integrations.text.foreign_dates import date_in_words
 from hindsight_integrations.text.languages import LANGUAGES
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import TypeAlias
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.time import Interval, LocalDates, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.validation.limits import checked_moment
 
@@ -28,25 +28,30 @@ def checked_types(types: Iterable[FactType | str]) -> tuple[FactType, ...]:
     return tuple(choice(FactType, kind, "types") for kind in kinds)
 
 
-def checked_as_of(moment: datetime | str | None, zone: tzinfo) -> datetime | None:
-    """The moment of an `as_of` in UTC; naive ones are read in `zone`; None means now.
+def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime | None:
+    """A moment as the caller wrote it, in UTC; None stays None.
+
+    Args:
+        moment: a datetime, a timestamp or a Unix time in seconds.
+        field: its name, for the error.
+        dates: how it is read.
 
     Raises:
         InvalidRequest: it cannot be read.
     """
-    given = checked_moment(moment, "as_of")
-    return as_utc(given, zone) if given else None
+    given = checked_moment(moment, field, date_order=dates.order)
+    return as_utc(given, dates.zone) if given else None
 
 
-def checked_window(bounds: Window, zone: tzinfo) -> Interval | None:
-    """The caller's (start, end) as an interval; naive times are read in `zone`.
+def checked_window(bounds: Window, dates: LocalDates) -> Interval | None:
+    """The caller's (start, end) as an interval.
 
     Raises:
         InvalidRequest: a bound is missing or unreadable, or it ends before it starts.
     """
     if bounds is None:
         return None
-    start, end = (checked_moment(bound, "window") for bound in bounds)
+    start, end = (checked_instant(bound, "window", dates) for bound in bounds)
     if start is None or end is None:
         raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
-    return Interval(as_utc(start, zone), as_utc(end, zone))
+    return Interval(start, end)

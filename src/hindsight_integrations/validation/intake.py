@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import checked_metadata, checked_moment, checked_text
 
 SPEAKERS_BY_ROLE = {"human": "user", "ai": "assistant", "user": "user", "assistant": "assistant"}
@@ -91,7 +92,7 @@ def take_in(
     content: Content,
     *,
     now: datetime,
-    zone: tzinfo,
+    dates: LocalDates,
     thread: str,
     document_id: str | None = None,
     append: bool = False,
@@ -101,7 +102,7 @@ def take_in(
     Args:
         content: a text, a Document, or messages (Message, dict or LangChain message).
         now: time of texts and messages without one (aware UTC).
-        zone: in which naive times are read.
+        dates: how times are read.
         thread: the conversation; message ids are unique within it.
         document_id: id of a plain text, if the caller has one.
         append: the text is to be added to the document of that id.
@@ -112,11 +113,11 @@ def take_in(
     if isinstance(content, str):
         content = Document(content, id=document_id)
     if isinstance(content, Document):
-        return _take_document(content, now=now, zone=zone, append=append)
+        return _take_document(content, now=now, dates=dates, append=append)
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
-        return _take_messages(list(content), now=now, zone=zone, thread=thread)
+        return _take_messages(list(content), now=now, dates=dates, thread=thread)
     raise InvalidRequest(
         "content",
         f"{type(content).__name__} cannot be retained",
@@ -129,7 +130,7 @@ def document_thread(document_id: str) -> str:
     return f"document/{document_id}"
 
 
-def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: bool) -> DocumentIntake:
+def _take_document(document: Document, *, now: datetime, dates: LocalDates, append: bool) -> DocumentIntake:
     if append and document.id is None:
         raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
     text = checked_text(document.text, "text")
@@ -143,14 +144,14 @@ def _take_document(document: Document, *, now: datetime, zone: tzinfo, append: b
     return DocumentIntake(
         id=identity,
         text=text,
-        mentioned_at=as_utc(checked_moment(document.timestamp, "timestamp") or now, zone),
+        mentioned_at=checked_instant(document.timestamp, "timestamp", dates) or now,
         keys=(MessageKey(document_thread(identity), added, digest),),
         metadata=checked_metadata(document.metadata),
         append=append,
     )
 
 
-def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str) -> ConversationIntake:
+def _take_messages(items: list[Any], *, now: datetime, dates: LocalDates, thread: str) -> ConversationIntake:
     messages: dict[str, Message] = {}
     moments: dict[Place, datetime] = {}
     dropped: list[Dropped] = []
@@ -159,7 +160,7 @@ def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str
         if message is None or not clean_text(message.text):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
-        identity, moment, filled = _filled(message, position, now=now, zone=zone)
+        identity, moment, filled = _filled(message, position, now=now, dates=dates)
         known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
@@ -174,12 +175,14 @@ def _take_messages(items: list[Any], *, now: datetime, zone: tzinfo, thread: str
     return ConversationIntake(tuple(messages.values()), tuple(keys), moments, tuple(dropped))
 
 
-def _filled(message: Message, position: int, *, now: datetime, zone: tzinfo) -> tuple[str, datetime, Message]:
+def _filled(
+    message: Message, position: int, *, now: datetime, dates: LocalDates
+) -> tuple[str, datetime, Message]:
     """A message's id, its time, and the message with both of them."""
     text = checked_text(message.text, f"message {position}")
     speaker = clean_text(message.speaker) or "user"
-    given = checked_moment(message.timestamp, f"timestamp of message {position}")
-    stamp = as_utc(given, zone) if given else now
+    given = checked_moment(message.timestamp, f"timestamp of message {position}", date_order=dates.order)
+    stamp = as_utc(given, dates.zone) if given else now
     # Without an id, position, time and content make one: the same list retained again is the same messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = message.id or derived

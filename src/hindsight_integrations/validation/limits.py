@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.text import clean_text, is_storable
-from hindsight_integrations.text.date_order import DateOrder
+from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.text.timestamps import is_ambiguous, parse_timestamp
 
 MAX_TEXT = 1_000_000  # characters of one message or document

@@ -14,12 +14,12 @@ from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.ports.clock import Clock
+from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (
     checked_metadata,
-    checked_moment,
     checked_tags,
     checked_text,
 )
@@ -58,7 +58,7 @@ class RetainRequest:
 
 
 def retain_request(
-    item: RetainItem, *, bank: str, clock: Clock, zone: tzinfo, append: bool = False
+    item: RetainItem, *, bank: str, clock: Clock, dates: LocalDates, append: bool = False
 ) -> RetainRequest:
     """A retain, checked.
 
@@ -66,7 +66,7 @@ def retain_request(
         item: what the caller wants retained.
         bank: where.
         clock: gives the mention time of what has none.
-        zone: in which naive times are read.
+        dates: how times are read.
         append: the text is to be added to the document of that id.
 
     Raises:
@@ -76,14 +76,14 @@ def retain_request(
     return RetainRequest(
         intake=take_in(
             item.content,
-            now=as_utc(checked_moment(item.timestamp, "timestamp") or clock.now(), zone),
-            zone=zone,
+            now=checked_instant(item.timestamp, "timestamp", dates) or as_utc(clock.now()),
+            dates=dates,
             thread=thread,
             document_id=item.document_id,
             append=append,
         ),
         bank=bank,
-        zone=zone,
+        zone=dates.zone,
         thread=thread,
         context=clean_text(item.context),
         tags=checked_tags(item.tags),

@@ -6,7 +6,7 @@ from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.time_expressions import find_window
+from hindsight_integrations.text.times import asked_time
 
 _FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
 
@@ -16,23 +16,20 @@ def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> In
 
     Args:
         query: checked; its reference time is aware.
-        tools: with the languages, the zone and perhaps a parser.
+        tools: with the languages, how dates are read and perhaps a parser.
         notes: of the trace; a parser that fails is noted there.
     """
     if query.window:
         return query.window
-    for rules in (language.times for language in tools.languages if language.times):
-        found = find_window(query.text, query.query_timestamp, tools.zone, rules=rules)
-        if found:
-            return found.interval
-    return _parsed(query, tools, notes)
+    found = asked_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+    return found or _parsed(query, tools, notes)
 
 
 def _parsed(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
     if tools.time_parser is None:
         return None
     try:
-        return tools.time_parser(query.text, query.query_timestamp, tools.zone)
+        return tools.time_parser(query.text, query.query_timestamp, tools.dates.zone)
     except _FAILURES as error:
         notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
         return None

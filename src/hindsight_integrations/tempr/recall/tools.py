@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
 
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import RecallConfig
+from hindsight_integrations.model.time import LocalDates
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
@@ -25,6 +25,6 @@ class RecallTools:
     tokens: TokenCounter
     workers: Workers
     config: RecallConfig
-    zone: tzinfo
+    dates: LocalDates
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)

@@ -150,7 +150,7 @@ async def _extract_messages(
 
     def verbatim() -> Extraction:
         aliases = _known_names([message.text for message in fresh], tools)
-        extractor = VerbatimExtractor(tools.languages)
+        extractor = VerbatimExtractor(tools.languages, tools.date_order)
         facts = extractor.extract(fresh, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), guessed=True)
 
@@ -170,7 +170,7 @@ async def _extract_passages(
 
     def verbatim() -> Extraction:
         aliases = _known_names(pieces, tools)
-        extractor = VerbatimExtractor(tools.languages)
+        extractor = VerbatimExtractor(tools.languages, tools.date_order)
         facts = extractor.extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )

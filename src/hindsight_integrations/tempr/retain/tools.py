@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
@@ -28,3 +29,4 @@ class RetainTools:
     clock: Clock
     in_flight: InFlight = field(default_factory=InFlight)
     languages: Sequence[Language] = (ENGLISH,)
+    date_order: DateOrder | None = None

@@ -10,14 +10,14 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.time import Interval, as_utc
+from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
-from hindsight_integrations.text.time_expressions import find_event_time
+from hindsight_integrations.text.times import event_time
 from hindsight_integrations.text.withdrawal_cues import withdrawals
 
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
@@ -30,9 +30,11 @@ class VerbatimExtractor:
 
     Attributes:
         languages: the texts may be in; times are read in each in turn until one finds one.
+        date_order: of dates in figures in languages without a grammar.
     """
 
     languages: Sequence[Language] = (ENGLISH,)
+    date_order: DateOrder | None = None
 
     def extract(
         self, messages: Sequence[Message], *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
@@ -47,7 +49,10 @@ class VerbatimExtractor:
         speakers = {message.speaker for message in messages}
         texts = [message.text for message in messages]
         spotter = NameSpotter(texts, people=speakers, aliases=aliases, languages=self.languages)
-        return [_of_message(message, spotter, zone, self.languages) for message in messages]
+        return [
+            _of_message(message, spotter, LocalDates(zone, self.date_order), self.languages)
+            for message in messages
+        ]
 
     def extract_passages(
         self,
@@ -66,7 +71,10 @@ class VerbatimExtractor:
             aliases: names the bank already knows, found in any case.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
-        return [_of_passage(piece.strip(), timestamp, spotter, zone, self.languages) for piece in pieces]
+        return [
+            _of_passage(piece.strip(), timestamp, spotter, LocalDates(zone, self.date_order), self.languages)
+            for piece in pieces
+        ]
 
 
 def passages(text: str) -> list[str]:
@@ -86,9 +94,9 @@ def passages(text: str) -> list[str]:
 
 
 def _of_message(
-    message: Message, spotter: NameSpotter, zone: tzinfo, languages: Sequence[Language]
+    message: Message, spotter: NameSpotter, dates: LocalDates, languages: Sequence[Language]
 ) -> ExtractedFact:
-    start, end = _occurred(message.text, message.timestamp, zone, languages)
+    start, end = _occurred(message.text, message.timestamp, dates, languages)
     speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
     others = [
         name for name in spotter.names_in(message.text) if name.text.casefold() != message.speaker.casefold()
@@ -109,25 +117,22 @@ def _of_passage(
     passage: str,
     timestamp: datetime | None,
     spotter: NameSpotter,
-    zone: tzinfo,
+    dates: LocalDates,
     languages: Sequence[Language],
 ) -> ExtractedFact:
-    start, end = _occurred(passage, timestamp, zone, languages)
+    start, end = _occurred(passage, timestamp, dates, languages)
     return ExtractedFact(
         what=passage, occurred_start=start, occurred_end=end, entities=spotter.names_in(passage)
     )
 
 
 def _occurred(
-    text: str, timestamp: datetime | None, zone: tzinfo, languages: Sequence[Language]
+    text: str, timestamp: datetime | None, dates: LocalDates, languages: Sequence[Language]
 ) -> tuple[str | None, str | None]:
     if timestamp is None:
         return None, None
-    for rules in (language.times for language in languages if language.times):
-        window = find_event_time(text, timestamp, zone, rules=rules)
-        if window:
-            return iso_bounds(window.interval, zone)
-    return None, None
+    occurred = event_time(text, timestamp, dates, languages)
+    return iso_bounds(occurred, dates.zone) if occurred else (None, None)
 
 
 def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:

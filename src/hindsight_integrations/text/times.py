@@ -1,0 +1,54 @@
+"""The time a text speaks of, in whichever of several languages: our grammars in turn, then dates written in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from hindsight_integrations.model.time import Interval, LocalDates
+from hindsight_integrations.text.foreign_dates import find_written_date
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.time_expressions import find_event_time, find_window
+
+
+def asked_time(
+    question: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
+) -> Interval | None:
+    """The time window a question asks about; None if it names none.
+
+    Args:
+        question: its words.
+        reference: when it is asked (aware).
+        dates: the zone of days, and the order of dates in figures.
+        languages: it may be in, the likeliest first.
+    """
+    for rules in (language.times for language in languages if language.times):
+        window = find_window(question, reference, dates.zone, rules=rules)
+        if window:
+            return window.interval
+    return _written_in_full(question, dates, languages)
+
+
+def event_time(
+    statement: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
+) -> Interval | None:
+    """When what a statement tells of happened or will happen; None if it does not say.
+
+    Args:
+        statement: its words.
+        reference: when it was made (aware).
+        dates: the zone of days, and the order of dates in figures.
+        languages: it may be in, the likeliest first.
+    """
+    for rules in (language.times for language in languages if language.times):
+        window = find_event_time(statement, reference, dates.zone, rules=rules)
+        if window:
+            return window.interval
+    return _written_in_full(statement, dates, languages)
+
+
+def _written_in_full(text: str, dates: LocalDates, languages: Sequence[Language]) -> Interval | None:
+    """A date of a language without a grammar here, which `dateparser` reads."""
+    codes = [language.code for language in languages if language.times is None]
+    window = find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
+    return window.interval if window else None

@@ -1,0 +1,59 @@
+"""`languages` and `date_order` of the configuration, as retain and recall show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, Message
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+
+LIGHT = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+Opener = Callable[..., Hindsight]
+
+
+def settings(**changes: object) -> HindsightConfig:
+    return replace(LIGHT, **changes)  # type: ignore[arg-type] # names of settings, by keyword
+
+
+def test_an_exported_timestamp_is_read_in_the_configured_order(opener: Opener) -> None:
+    """A German and an American export of the same figures are different days."""
+    said = Message("The boat is repaired.", "Alice", "05.06.2023, 13:56", id="m1")
+    for order, day in (("dmy", 5), ("mdy", 6)):
+        bank = opener(":memory:", config=settings(date_order=order)).bank("boats")
+        bank.retain([said])
+        assert bank.units().units[0].mentioned_at.day == day
+
+
+def test_an_ambiguous_timestamp_is_refused_and_the_error_names_the_setting(opener: Opener) -> None:
+    """Nobody guesses whether 05/06 is May or June."""
+    bank = opener(":memory:", config=settings()).bank("boats")
+    with pytest.raises(InvalidRequest, match="date_order"):
+        bank.retain([Message("The boat is repaired.", "Alice", "05/06/2023, 13:56", id="m1")])
+    with pytest.raises(InvalidRequest, match="date_order"):
+        bank.recall("boat", window=("05/06/2023", "07/06/2023"))
+    bank.retain([Message("The boat is repaired.", "Alice", "31/12/2022 09:00", id="m1")])
+    assert bank.units().units[0].mentioned_at.day == 31
+
+
+def test_written_dates_of_a_language_without_a_folder_narrow_the_search(opener: Opener) -> None:
+    """A French user's question for a day finds that day, and retain dates what a message tells."""
+    bank = opener(":memory:", config=settings(languages=("fr",))).bank("bateaux")
+    bank.retain([Message("Le bateau est arrivé le 8 mai 2023.", "Alice", "2023-06-01T10:00", id="m1")])
+    (unit,) = bank.units().units
+    assert unit.occurred is not None
+    assert unit.occurred.start.isoformat() == "2023-05-08T00:00:00+00:00"
+    window = bank.recall("Qu'est-ce qui est arrivé le 8 mai 2023 ?").window
+    assert window is not None
+    assert window.start.isoformat() == "2023-05-08T00:00:00+00:00"
+    assert bank.recall("Où est le bateau depuis le temps ?").window is None
+
+
+def test_unknown_languages_and_orders_are_refused_when_the_engine_opens(opener: Opener) -> None:
+    """A misspelt setting is an error at the door, not a silent fallback."""
+    with pytest.raises(InvalidRequest, match="languages"):
+        opener(":memory:", config=settings(languages=("xx",)))
+    with pytest.raises(InvalidRequest, match="date_order"):
+        settings(date_order="day first")
