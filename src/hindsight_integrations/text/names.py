@@ -1,4 +1,4 @@
-"""Entity names: how they are normalised and when two of them may be one (paper eq. 2; decision 007). Pure."""
+"""Entity names: how they are normalised and when two of them may be one (paper eq. 2). Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USER_NAMES = frozenset({"user", "the user", "human", "me", "i", "myself"})
 AGENT_NAMES = frozenset({"assistant", "the assistant", "ai", "ai assistant", "agent", "the agent", "bot"})
 
 LONGEST_NAME = 4  # words of an entity name looked for in a text
-ONE_EDIT_LETTERS = 5  # shortest name in which one edit is forgiven [decision 007]
+ONE_EDIT_LETTERS = 5  # shortest name in which one edit is forgiven; set by hand
 
 _WORD = re.compile(r"[\w.&'\u2019-]+")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
@@ -36,7 +36,7 @@ def same_numbers(first: str, second: str) -> bool:
 
 
 def one_edit_apart(first: str, second: str) -> bool:
-    """One letter changed, added, dropped in five or more, with the same first letter (decision 007)."""
+    """One letter changed, added, dropped in five or more, with the same first letter."""
     short, long = sorted((first, second), key=len)
     if len(short) < ONE_EDIT_LETTERS or short[:1] != long[:1]:
         return False
