@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.foreign_dates import find_written_date, is_known_language
+from hindsight_integrations.text.foreign_dates import find_written_date
+from hindsight_integrations.text.languages import is_known_language
 
 DATED = [
     ("fr", "Qu'est-ce que j'ai fait le 8 mai 2023 ?", "2023-05-08", "2023-05-09"),
@@ -79,3 +80,10 @@ def test_days_are_those_of_the_zone() -> None:
 def test_which_languages_are_known(code: str, known: bool) -> None:
     """A language is known if it has a folder here, or if its dates can be read."""
     assert is_known_language(code) is known
+
+
+def test_an_unknown_language_reads_nothing() -> None:
+    """A language of the caller's own, which nobody knows, fails no recall."""
+    assert find_written_date("le 8 mai 2023", codes=("xx",)) is None
+    assert find_written_date("le 8 mai 2023", codes=("xx", "fr")) is not None
+    assert find_written_date("le 8 mai 2023", codes=()) is None

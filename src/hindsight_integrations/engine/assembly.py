@@ -32,7 +32,7 @@ from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.search.bank_view import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.text.known_languages import languages_of
+from hindsight_integrations.text.languages import languages_of
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

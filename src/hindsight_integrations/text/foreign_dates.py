@@ -16,7 +16,6 @@ from typing import Any
 
 from hindsight_integrations.model.time import DateOrder, Granule
 from hindsight_integrations.text.date_order import FIGURES, date_of_figures
-from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, day_span, month_span
 from hindsight_integrations.text.time_expressions.finding import READ_CHARACTERS
 from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
@@ -43,17 +42,15 @@ _MOST_TOKENS = 5  # "8 de maio de 2023"
 _MOST_YEARS = 8  # read in a text, so that a page of numbers costs no more than a question
 
 
-def is_known_language(code: str) -> bool:
-    """Whether dates are read in a language: it has a folder here, or `dateparser` knows it.
+@cache
+def is_foreign_language(code: str) -> bool:
+    """Whether `dateparser` reads the dates of a language.
 
     Args:
         code: ISO 639-1, two small letters.
     """
-    return code in LANGUAGES or (_CODE.fullmatch(code) is not None and _is_foreign(code))
-
-
-@cache
-def _is_foreign(code: str) -> bool:
+    if not _CODE.fullmatch(code):
+        return False
     try:
         date_in_words("2000", (code,))
     except ValueError:
@@ -98,13 +95,13 @@ def find_written_date(
     Args:
         text: a question or a message; its first 3,000 characters are read.
         zone: the time zone of days.
-        codes: of the languages tried, those without a folder of their own.
+        codes: of the languages tried, those without a folder of their own; unknown ones read nothing.
         date_order: of dates in figures; None reads those that only one order makes a date of.
 
     Returns:
         The window, or None. Arbitrary text never raises.
     """
-    read = text[:READ_CHARACTERS]
+    read, codes = text[:READ_CHARACTERS], [code for code in codes if is_foreign_language(code)]
     spans = [*_in_words(read, codes), *_in_figures(read, date_order)] if codes else []
     if not spans:
         return None

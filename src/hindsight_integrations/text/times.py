@@ -11,7 +11,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
 
 
-def asked_time(
+def question_time(
     question: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
 ) -> Interval | None:
     """The time window a question asks about; None if it names none.

@@ -18,7 +18,7 @@ from hindsight_integrations.tempr.recall.min_scores import passing, threshold_no
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import plan, selection, why_nothing
-from hindsight_integrations.tempr.recall.query_window import asked_window
+from hindsight_integrations.tempr.recall.query_window import query_window
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.tools import RecallTools
@@ -51,7 +51,7 @@ def _planned(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallCo
     with timed(trace, "embed query"):
         vector = tools.embedder.embed_query(query.text)
     with timed(trace, "plan"):
-        window = asked_window(query, tools, trace.notes)
+        window = query_window(query, tools, trace.notes)
         named = named_in(query.text, view, tools.languages)
         return RecallContext(
             plan(query, vector, tools.config, window=window, named=named), view, tools, trace

@@ -6,12 +6,12 @@ from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.times import asked_time
+from hindsight_integrations.text.times import question_time
 
 _FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
 
 
-def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
+def query_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
     """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
 
     Args:
@@ -21,7 +21,7 @@ def asked_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> In
     """
     if query.window:
         return query.window
-    found = asked_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+    found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
     return found or _parsed(query, tools, notes)
 
 

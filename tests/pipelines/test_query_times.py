@@ -92,6 +92,27 @@ def test_retain_reads_the_configured_languages() -> None:
             assert (occurred.start if occurred else None) == first
 
 
+def test_dates_of_a_language_without_a_grammar_are_read() -> None:
+    """French, which has no folder: a date in full narrows the question and dates the message; nothing else does."""
+    with opened(languages=("fr",)) as hindsight:
+        bank = hindsight.bank("ann")
+        bank.retain("Le dentiste m'a appel\u00e9 le 8 mai 2023.", timestamp=ASKED)
+        found = bank.recall("Qu'a fait le dentiste en mai 2023 ?", query_timestamp=ASKED)
+        assert found.window == Interval(datetime(2023, 5, 1, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC))
+        occurred = found.units[0].unit.occurred
+        assert occurred == Interval(datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 5, 9, tzinfo=UTC))
+        assert bank.recall("Qu'a fait le dentiste hier ?", query_timestamp=ASKED).window is None
+
+
+def test_a_grammar_goes_before_written_dates() -> None:
+    """With French behind Spanish, a question that the Spanish grammar reads is never left to the other reader."""
+    with opened(languages=("es", "fr")) as hindsight:
+        bank = hindsight.bank("ann")
+        bank.retain("Ana llam\u00f3 al dentista.")
+        window = bank.recall("\u00bfQu\u00e9 hizo Ana desde mayo de 2023?", query_timestamp=ASKED).window
+        assert window == Interval(datetime(2023, 5, 1, tzinfo=UTC), datetime(2024, 6, 13, tzinfo=UTC))
+
+
 def test_unknown_languages_are_refused() -> None:
     """A misspelt language fails when an engine opens with it, not at the first question."""
     with pytest.raises(
