@@ -19,7 +19,7 @@ JANUARY = datetime(2025, 1, 15, 10, tzinfo=UTC)  # a Wednesday
 MARCH = datetime(2025, 3, 2, 10, tzinfo=UTC)  # a Sunday
 
 # Phrase, first and last day of its window by the conventions of tests/unit/time_table/README.md. How often a new question
-# is read right is measured by the tables there; these rows say which phrase broke.
+# is read right is measured by the tables there; these rows say which phrase broke. Read twice (test_time_families.py).
 FROM_AUGUST = [
     ("last spring", "2026-03-01", "2026-05-31"),
     ("spring 2024", "2024-03-01", "2024-05-31"),
@@ -127,7 +127,6 @@ FROM_JANUARY = [
     ("until June 2024", "0001-01-01", "2024-06-30"),
     ("by 2020", "0001-01-01", "2020-12-31"),
     ("2-3 days ago", "2025-01-12", "2025-01-13"),
-    ("two or three weeks ago", "2024-12-25", "2025-01-01"),
     ("ten years ago", "2015-01-01", "2015-12-31"),
     ("next Friday", "2025-01-17", "2025-01-17"),
     ("this Friday", "2025-01-17", "2025-01-17"),
@@ -148,11 +147,9 @@ FROM_JANUARY = [
     ("spring 2023 to fall 2023", "2023-03-01", "2023-11-30"),
     ("November to February 2024", "2023-11-01", "2024-02-29"),
     ("from November 2023 to February 2024", "2023-11-01", "2024-02-29"),
-    ("between November and February", "2023-11-01", "2024-02-29"),
     ("third quarter of 2023", "2023-07-01", "2023-09-30"),
     ("first two weeks of June", "2024-06-01", "2024-06-14"),
     ("the last three days of May", "2024-05-29", "2024-05-31"),
-    ("19th century", "1800-01-01", "1899-12-31"),
     ("on the 5th", "2025-01-05", "2025-01-05"),
     ("the 5th of last month", "2024-12-05", "2024-12-05"),
     ("5th of last month", "2024-12-05", "2024-12-05"),
@@ -172,14 +169,12 @@ FROM_JANUARY = [
     ("in the last year", "2024-01-15", "2025-01-15"),
     ("throughout 2022", "2022-01-01", "2022-12-31"),
     ("What did Alice do last year in May?", "2024-05-01", "2024-05-31"),
-    ("I want the report by the end of May", "0001-01-01", "2024-05-31"),
     ("by Friday", "0001-01-01", "2025-01-10"),
     ("What trips did we take in the last 3 months?", "2024-10-15", "2025-01-15"),
     ("What happened between Monday and Wednesday?", "2025-01-13", "2025-01-15"),
     ("Where was Bob on Friday?", "2025-01-10", "2025-01-10"),
     ("What did we plan for next weekend?", "2025-01-25", "2025-01-26"),
     ("When did she buy the bike in early June?", "2024-06-01", "2024-06-10"),
-    ("What happened at the end of the week?", "2025-01-17", "2025-01-19"),
     ("Which books did I read over the summer?", "2024-06-01", "2024-08-31"),
     ("What did Tom say on 7 March?", "2024-03-07", "2024-03-07"),
     ("Photos from last summer", "2024-06-01", "2024-08-31"),
@@ -209,7 +204,6 @@ FROM_JANUARY = [
     ("in March of this year", "2025-03-01", "2025-03-31"),
     ("a fortnight ago", "2024-12-30", "2025-01-05"),
     ("two weekends ago", "2025-01-04", "2025-01-05"),
-    ("three nights ago", "2025-01-12", "2025-01-12"),
     ("since 1 May", "2024-05-01", "2025-01-15"),
     ("up to March 2024", "0001-01-01", "2024-03-31"),
     ("January 3rd to 5th", "2025-01-03", "2025-01-05"),
@@ -230,7 +224,6 @@ FROM_JANUARY = [
     ("Wed, 5 June 2024", "2024-06-05", "2024-06-05"),
     ("What did Maria do last weekend before April 10, 2023?", "2023-04-08", "2023-04-09"),
     ("the picture shared on December 1,2023", "2023-12-01", "2023-12-01"),
-    ("What did she finish last Friday on 23 January, 2022?", "2022-01-23", "2022-01-23"),
     ("shown on the Sunday before October 25, 2022", "2022-10-23", "2022-10-23"),
     ("the Monday after Easter 2024", "2024-04-01", "2024-04-01"),
 ]
