@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -25,6 +26,7 @@ CITED = {  # document in docs/sources.md -> how it is cited
     "reference": re.compile(r'\breference, "([^"]+)"'),
 }
 DECISIONS = re.compile(r"\bdecisions? ([0-9]{3}(?:(?:,| and| to) [0-9]{3})*)")
+NAMES_A_PAPER = re.compile(r'paper (?:sections?|eqs?\.)|earlier paper|recall docs, "|\breference, "')
 DOCUMENT = re.compile(r"\bdocs/[\w./-]+\.md")
 NOT_HERE = re.compile(
     r"design section|\bnotes/[a-z-]+(?:\.md| [0-9])|\bissue [0-9]|\.\./shared"
@@ -105,6 +107,34 @@ def test_every_formula_and_constant_listed_is_in_its_module(name: str, module: s
     for part in name.split("."):
         found = getattr(found, part)
     assert found is not None
+
+
+def sourced(path: Path) -> Iterator[str]:
+    """The public functions and the constants of a module whose docstring or comment names a paper or its docs."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            if NAMES_A_PAPER.search(ast.get_docstring(node) or ""):
+                yield node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            beside = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+            if name.isupper() and not name.startswith("_") and NAMES_A_PAPER.search(beside):
+                yield name
+
+
+def test_every_formula_and_constant_with_a_source_is_listed() -> None:
+    """What a comment says comes from a paper can be found from the paper's side too."""
+    source = ROOT / "src" / "hindsight_integrations"
+    found = {
+        (name, path.relative_to(source).with_suffix("").as_posix().replace("/", "."))
+        for path in source.rglob("*.py")
+        if "testing" not in path.parts
+        for name in sourced(path)
+    }
+    assert found
+    assert sorted(found - set(rows())) == []
 
 
 def test_every_file_named_in_the_architecture_is_there() -> None:
