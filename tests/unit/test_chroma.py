@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +22,7 @@ from chromadb.config import Settings
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
+from hindsight_integrations.backends.vector.chroma_gate import ChromaGate
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.vectors import unit_vectors
 
@@ -171,6 +176,72 @@ def test_clear_leaves_no_vectors_in_files(open_store: OpenStore, tmp_path: Path)
     [pickle] = segment_files(tmp_path, "index_metadata.pickle")
     index.clear()
     assert not pickle.parent.exists()
+
+
+def test_rebuilds_beside_searches_break_nothing(open_store: OpenStore, tmp_path: Path) -> None:
+    """While banks are cleared, replayed and removed, searches of another one all succeed and the database stays whole."""
+    store = open_store()
+    searched, rebuilt = store.open("abc"), store.open("xyz")
+    vectors = fill(searched, 50)
+    done = threading.Event()
+
+    def search() -> set[int]:
+        found = set()
+        while not done.is_set():
+            [hits] = searched.search(vectors[:1], 5)
+            found.add(len(hits))
+        return found
+
+    with ThreadPoolExecutor(3) as threads:
+        searches = [threads.submit(search) for _ in range(3)]
+        try:
+            for number in range(15):
+                rebuilt.clear()
+                fill(rebuilt, 50)
+                fill(store.open(f"brief{number}"))
+                store.open(f"brief{number}").discard()
+        finally:
+            done.set()
+    assert [found.result() for found in searches] == [{5}] * 3
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_work_on_files_waits_for_calls_and_goes_before_later_ones() -> None:
+    """Work begins when the calls under way have ended; a call that comes after it waits until it is done."""
+    gate, order = ChromaGate(), []
+    working, finish = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with gate.alone():
+            order.append("work begins")
+            working.set()
+            finish.wait(10)
+            order.append("work ends")
+
+    def call() -> None:
+        with gate.calling():
+            order.append("later call")
+
+    with ThreadPoolExecutor(2) as threads:
+        with gate.calling(), gate.calling():  # calls do not wait for each other
+            threads.submit(work)
+            assert not working.wait(0.2)
+            order.append("calls end")
+        assert working.wait(10)
+        later = threads.submit(call)
+        assert wait([later], 0.2).not_done
+        finish.set()
+    assert order == ["calls end", "work begins", "work ends", "later call"]
+
+
+def test_a_failed_call_or_piece_of_work_leaves_the_gate_open() -> None:
+    """An exception inside does not keep anybody out afterwards."""
+    gate = ChromaGate()
+    for way in (gate.calling, gate.alone) * 2:
+        with pytest.raises(ValueError, match="inside"), way():
+            raise ValueError("inside")
 
 
 def test_watermark_of_a_deleted_collection_reads_zero(open_store: OpenStore, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from hindsight_integrations.backends.vector.chroma_files import (
     segment_folders,
     vacuum,
 )
+from hindsight_integrations.backends.vector.chroma_gate import ChromaGate
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
 
@@ -127,7 +129,7 @@ class ChromaVectorIndex:
         """Store vectors under ids; an id already there is replaced, the last of a double one stays."""
         rows = {str(name): row for row, name in enumerate(ids.tolist())}
         names, picked = list(rows), vectors[list(rows.values())]
-        with self._converting():
+        with self._calling():
             for start in range(0, len(names), self._client.max_batch):
                 batch = slice(start, start + self._client.max_batch)
                 self._collection.upsert(ids=names[batch], embeddings=picked[batch])
@@ -135,7 +137,7 @@ class ChromaVectorIndex:
     def remove(self, ids: IntArray) -> None:
         """Forget ids; unknown ids are ignored."""
         names = [str(name) for name in np.unique(ids).tolist()]
-        with self._converting():
+        with self._calling():
             for start in range(0, len(names), self._client.max_batch):
                 self._collection.delete(ids=names[start : start + self._client.max_batch])
 
@@ -155,14 +157,14 @@ class ChromaVectorIndex:
 
     def count(self) -> int:
         """How many vectors it holds."""
-        with self._converting():
+        with self._calling():
             return self._collection.count()
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
         """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]; one call to Chroma."""
         if limit <= 0 or len(vectors) == 0:
             return [no_hits() for _ in range(len(vectors))]
-        with self._converting():
+        with self._calling():
             found = self._collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
         distances = found["distances"] or []
         return [_hits(names, row, limit) for names, row in zip(found["ids"], distances, strict=True)]
@@ -194,6 +196,12 @@ class ChromaVectorIndex:
     def close(self) -> None:
         """Nothing to release here: the client belongs to `ChromaVectors`, and Chroma cannot unload one collection."""
 
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        """A call to Chroma: its failures converted, and its files left alone meanwhile."""
+        with self._converting(), self._client.gate.calling():
+            yield
+
     def _converting(self) -> _Converting:
         if self._damage:
             raise IndexOutOfStep("vector", self._bank, self._damage)
@@ -213,6 +221,11 @@ class _Client:
     `chromadb.PersistentClient` and `EphemeralClient` share systems through a table of the whole process: every
     in-memory client is the same store, and two with different settings refuse each other, so that an engine in
     memory would break a user's own `EphemeralClient()`. A system made here is in nobody's table.
+
+    Attributes:
+        gate: every use of the API goes through it; work on Chroma's files happens alone.
+        stopped: whether `stop` was called.
+        max_batch: the most vectors that Chroma takes in one call.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -227,6 +240,7 @@ class _Client:
             is_persistent=folder is not None,
             persist_directory="" if folder is None else str(folder),
         )
+        self.gate = ChromaGate()
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
@@ -242,35 +256,40 @@ class _Client:
         """The collection of this name, made if need be."""
         from chromadb.api.models.Collection import Collection
 
-        made = self._api.create_collection(
-            name, configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH}}, get_or_create=True
-        )
+        with self.gate.calling():
+            made = self._api.create_collection(
+                name, configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH}}, get_or_create=True
+            )
         return Collection(client=self._api, model=made, embedding_function=None)
 
     def damage(self, collection: Collection) -> str | None:
         """What is wrong with the files of a collection nobody has used yet, or None."""
-        return next(filter(None, map(damage, self._segments(collection))), None)
+        with self.gate.alone():
+            return next(filter(None, map(damage, self._segments(collection))), None)
 
     def drop(self, name: str, collection: Collection) -> None:
         """Delete a collection, gone or broken as it may be, and the files it leaves."""
         from chromadb.errors import NotFoundError
 
-        segments = self._segments(collection)
-        with suppress(NotFoundError):
-            self._api.delete_collection(name)
-        erase(segments)
+        with self.gate.alone():
+            segments = self._segments(collection)
+            with suppress(NotFoundError):
+                self._api.delete_collection(name)
+            erase(segments)
 
     def blank(self, collection: Collection) -> bool:
         """Blank the unused parts of a collection's files; False while it has none."""
-        segments = self._segments(collection)
-        for segment in segments:
-            blank_unused(segment)
+        with self.gate.alone():
+            segments = self._segments(collection)
+            for segment in segments:
+                blank_unused(segment)
         return bool(segments)
 
     def vacuum(self) -> None:
         """Overwrite what was deleted from Chroma's own database."""
         if self._folder:
-            vacuum(self._folder)
+            with self.gate.alone():
+                vacuum(self._folder)
 
     def _segments(self, collection: Collection) -> list[Path]:
         return segment_folders(self._folder, str(collection.id)) if self._folder else []
