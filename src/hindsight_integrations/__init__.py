@@ -162,8 +162,10 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    return lazy_attribute(__name__, _HOME_OF, name)
+if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+
+    def __getattr__(name: str) -> object:
+        return lazy_attribute(__name__, _HOME_OF, name)
 
 
 def __dir__() -> list[str]:

@@ -70,8 +70,8 @@ class OnChannelFailure(StrEnum):
 class StorageConfig:
     """Which backends hold the projections."""
 
-    vectors: VectorBackend = VectorBackend.CHROMA
-    keywords: KeywordBackend = KeywordBackend.AUTO
+    vectors: VectorBackend | str = VectorBackend.CHROMA
+    keywords: KeywordBackend | str = KeywordBackend.AUTO
     reader_threads: int = 4
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class ModelConfig:
     embedder_path: Path | None = None
     reranker_path: Path | None = None
     offline: bool = False
-    embedder: EmbedderBackend = EmbedderBackend.ONNX
+    embedder: EmbedderBackend | str = EmbedderBackend.ONNX
 
     def __post_init__(self) -> None:
         """A plain string becomes the choice it names; an unknown one is refused."""
@@ -103,9 +103,9 @@ class RetainConfig:
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
     """
 
-    extraction: ExtractionMode = ExtractionMode.AUTO
+    extraction: ExtractionMode | str = ExtractionMode.AUTO
     guidelines: str = ""
-    on_model_failure: OnModelFailure = OnModelFailure.RAISE
+    on_model_failure: OnModelFailure | str = OnModelFailure.RAISE
     chunk_characters: int = 3000
     concurrent_extractions: int = 4
 
@@ -141,7 +141,7 @@ class RecallConfig:
     rerank_deadline_ms: float = 1000.0
     neighbours: bool = True
     boosts: bool = False
-    on_channel_failure: OnChannelFailure = OnChannelFailure.RAISE
+    on_channel_failure: OnChannelFailure | str = OnChannelFailure.RAISE
 
     def __post_init__(self) -> None:
         """A plain string becomes the choice it names; an unknown one is refused."""
@@ -203,19 +203,21 @@ class HindsightConfig:
             else None,
             storage=replace(
                 base.storage,
-                vectors=_choice(values, "HINDSIGHT_VECTORS", base.storage.vectors),
-                keywords=_choice(values, "HINDSIGHT_KEYWORDS", base.storage.keywords),
+                vectors=_choice(values, "HINDSIGHT_VECTORS", VectorBackend, base.storage.vectors),
+                keywords=_choice(values, "HINDSIGHT_KEYWORDS", KeywordBackend, base.storage.keywords),
             ),
             retain=replace(
                 base.retain,
-                extraction=_choice(values, "HINDSIGHT_EXTRACTION", base.retain.extraction),
-                on_model_failure=_choice(values, "HINDSIGHT_ON_MODEL_FAILURE", base.retain.on_model_failure),
+                extraction=_choice(values, "HINDSIGHT_EXTRACTION", ExtractionMode, base.retain.extraction),
+                on_model_failure=_choice(
+                    values, "HINDSIGHT_ON_MODEL_FAILURE", OnModelFailure, base.retain.on_model_failure
+                ),
             ),
             models=ModelConfig(
                 embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),
                 reranker_path=_path(values, "HINDSIGHT_RERANKER_PATH"),
                 offline=values.get("HINDSIGHT_OFFLINE", "").lower() in {"1", "true", "yes"},
-                embedder=_choice(values, "HINDSIGHT_EMBEDDER", base.models.embedder),
+                embedder=_choice(values, "HINDSIGHT_EMBEDDER", EmbedderBackend, base.models.embedder),
             ),
         )
 
@@ -224,6 +226,5 @@ def _path(values: Mapping[str, str], name: str) -> Path | None:
     return Path(values[name]) if values.get(name) else None
 
 
-def _choice(values: Mapping[str, str], name: str, default: Choice) -> Choice:
-    given = values.get(name)
-    return choice(type(default), given.lower(), name) if given else default
+def _choice(values: Mapping[str, str], name: str, kind: type[Choice], default: str) -> Choice:
+    return choice(kind, (values.get(name) or default).lower(), name)

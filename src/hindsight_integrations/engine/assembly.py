@@ -16,6 +16,7 @@ from hindsight_integrations.config import (
     HindsightConfig,
     KeywordBackend,
     ModelConfig,
+    OnModelFailure,
     VectorBackend,
 )
 from hindsight_integrations.engine.engine import Engine
@@ -129,9 +130,9 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).
     folder = None if read_only or data == MEMORY else Path(data)
-    kind = VectorBackend.EXACT if read_only else config.storage.vectors
+    kind = VectorBackend.EXACT if read_only else VectorBackend(config.storage.vectors)
     open_vectors, close_vectors = _vectors(folder, kind)
-    keywords = _keywords(folder, config.storage.keywords)
+    keywords = _keywords(folder, KeywordBackend(config.storage.keywords))
 
     def open_indexes(bank: BankHeader) -> Indexes:
         vectors, scorer = open_vectors(bank)
@@ -206,7 +207,7 @@ def _language_model(model: BaseChatModel | LanguageModel | str | None) -> Langua
 
 
 def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
-    mode = config.retain.extraction
+    mode = ExtractionMode(config.retain.extraction)
     if model is None and mode not in (ExtractionMode.AUTO, ExtractionMode.VERBATIM):
         raise InvalidRequest(
             "extraction", f"{mode} extraction needs a model", "Pass model=, or use verbatim extraction."
@@ -219,7 +220,7 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
         chunk_characters=settings.chunk_characters,
         concurrent=settings.concurrent_extractions,
         instructions=Instructions(mode, settings.guidelines),
-        on_failure=settings.on_model_failure,
+        on_failure=OnModelFailure(settings.on_model_failure),
     )
 
 
@@ -235,7 +236,7 @@ def _embedder(embeddings: Embeddings | Embedder | None, config: HindsightConfig)
 
 def _local_embedder(models: ModelConfig) -> Embedder:
     folder, offline = models.embedder_path, models.offline
-    match models.embedder:
+    match EmbedderBackend(models.embedder):
         case EmbedderBackend.ONNX:
             from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 

@@ -23,8 +23,10 @@ _HOME_OF = {
 }
 
 
-def __getattr__(name: str) -> object:
-    return adapter_attribute(__name__, _HOME_OF, name, vendor="langgraph", extra="langgraph")
+if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+
+    def __getattr__(name: str) -> object:
+        return adapter_attribute(__name__, _HOME_OF, name, vendor="langgraph", extra="langgraph")
 
 
 def __dir__() -> list[str]:

@@ -17,10 +17,17 @@ __all__ = ["HindsightRetriever"]
 _HOME_OF = {"HindsightRetriever": "retriever"}
 
 
-def __getattr__(name: str) -> object:
-    return adapter_attribute(
-        __name__, _HOME_OF, name, vendor="llama_index", extra="llamaindex", distribution="llama-index-core"
-    )
+if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
+
+    def __getattr__(name: str) -> object:
+        return adapter_attribute(
+            __name__,
+            _HOME_OF,
+            name,
+            vendor="llama_index",
+            extra="llamaindex",
+            distribution="llama-index-core",
+        )
 
 
 def __dir__() -> list[str]:

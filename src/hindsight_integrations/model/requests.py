@@ -6,11 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field
 
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
+
+GivenTime: TypeAlias = Annotated[datetime | str | float, Field(union_mode="left_to_right")]
+"""A time as a caller may write it: a datetime, an ISO 8601 string or Unix seconds; pydantic reads stored ones as datetimes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class Message:
 
     text: str
     speaker: str = "user"
-    timestamp: datetime | None = None
+    timestamp: GivenTime | None = None
     id: str | None = None
 
     @property
@@ -48,7 +53,7 @@ class Document:
 
     text: str
     id: str | None = None
-    timestamp: datetime | None = None
+    timestamp: GivenTime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -70,7 +75,7 @@ class RetainItem:
 
     content: str | Document | Sequence[Any]
     thread: str = ""
-    timestamp: datetime | str | float | None = None
+    timestamp: GivenTime | None = None
     context: str = ""
     tags: Iterable[str] = ()
     metadata: Mapping[str, object] | None = None

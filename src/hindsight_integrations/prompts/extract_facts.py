@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.requests import Message
@@ -69,5 +70,6 @@ def _system(instructions: Instructions) -> str:
 
 
 def _line(message: Message) -> str:
-    stamp = f"{message.timestamp:%A, %B %d, %Y %H:%M}" if message.timestamp else "no date"
+    when = message.timestamp
+    stamp = f"{when:%A, %B %d, %Y %H:%M}" if isinstance(when, datetime) else "no date"
     return f"[{message.id}] ({stamp}) {message.speaker}: {message.text}"

@@ -96,7 +96,8 @@ def passages(text: str) -> list[str]:
 def _of_message(
     message: Message, spotter: NameSpotter, dates: LocalDates, languages: Sequence[Language]
 ) -> ExtractedFact:
-    start, end = _occurred(message.text, message.timestamp, dates, languages)
+    written = message.timestamp if isinstance(message.timestamp, datetime) else None
+    start, end = _occurred(message.text, written, dates, languages)
     speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
     others = [
         name for name in spotter.names_in(message.text) if name.text.casefold() != message.speaker.casefold()
