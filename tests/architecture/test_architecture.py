@@ -52,6 +52,17 @@ ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now"}
 
 LONGEST_FUNCTION, P90_FUNCTION, LONGEST_MODULE = 50, 25, 400  # lines, docstrings of functions aside
 
+# SQL, lists of words, and words for people: nothing of it is sent to a language model.
+NOT_FOR_MODELS = (
+    "text/",
+    "testing/",
+    "errors.py",
+    "backends/ledger/",
+    "backends/keyword/",
+    "backends/local_models/",
+)
+PROMPT_WORDS = 20  # in the texts of one statement; no statement that needs none has more than 16
+
 
 def functions() -> Iterator[tuple[str, int]]:
     for path in MODULES:
@@ -105,7 +116,7 @@ def test_public_names_resolve() -> None:
     for name in hindsight_integrations.__all__:
         assert getattr(hindsight_integrations, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = hindsight_integrations.nonsense  # type: ignore[attr-defined]
+        _ = hindsight_integrations.nonsense  # type: ignore[attr-defined] # raises, and is no name to a type checker either
 
 
 def faces(sync: type, asynchronous: type) -> Iterator[tuple[str, type, type]]:
@@ -204,11 +215,74 @@ def test_only_configuration_reads_the_environment() -> None:
     assert readers <= {"config.py", "backends/keyword/java.py", "backends/tokens/tiktoken.py"}
 
 
+def words(node: ast.AST) -> int:
+    """How many words the texts of a statement have together, statements within it aside."""
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    inner = (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))
+    return (len(text.split()) if " " in text else 0) + sum(map(words, inner))
+
+
+def instructing(source: str) -> list[int]:
+    """Lines of a module that hold more text than a program needs: errors that are raised and docstrings aside."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, ast.Raise)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        and words(node) > PROMPT_WORDS
+    ]
+
+
+def built_prompts(source: str) -> list[int]:
+    """Lines of a module that make a prompt or a message of one."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    made = r"(\w+\.)*(Prompt|PromptMessage|SystemMessage)(\[.*\])?"
+    return [call.lineno for call in calls if re.fullmatch(made, ast.unparse(call.func))]
+
+
+def test_prompts_are_built_in_one_place() -> None:
+    """Whoever wants to know what a model is sent reads prompts/, and nothing else."""
+    outside = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in ("prompts", "testing")]
+    built = {path.relative_to(SOURCE).as_posix(): built_prompts(path.read_text("utf-8")) for path in outside}
+    assert {name: lines for name, lines in built.items() if lines} == {}
+
+
 def test_prompt_text_lives_in_templates() -> None:
-    """Outside prompts/ no string addresses a model."""
-    for path in MODULES:
-        if path.is_relative_to(SOURCE / "prompts"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                assert not re.match(r"(You are|Your task)", node.value), f"{path.name}:{node.lineno}"
+    """No module holds text enough to instruct a model, the modules of prompts/ included: theirs is in templates."""
+    homes = {path: path.relative_to(SOURCE).as_posix() for path in MODULES}
+    found = {
+        home: instructing(path.read_text("utf-8"))
+        for path, home in homes.items()
+        if not home.startswith(NOT_FOR_MODELS)
+    }
+    assert {home: lines for home, lines in found.items() if lines} == {}
+
+
+INSTRUCTION = "Answer from the memories below alone. " * 4
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"SYSTEM = {INSTRUCTION!r}",
+        f"def ask(query):\n    return {INSTRUCTION!r} + query",
+        f"def ask(query):\n    return f'{INSTRUCTION}{{query}}'",
+        f"def ask(query, system={INSTRUCTION!r}): ...",
+        f"PARTS = {INSTRUCTION.split('. ')}",
+        f"class Asking:\n    if True:\n        system = '\\n'.join({INSTRUCTION.split('. ')})",
+    ],
+)
+def test_prompt_text_is_noticed_however_it_is_written(source: str) -> None:
+    """The check above sees a constant, a sum, an f-string, a default and a list of lines, and no docstring or error."""
+    assert instructing(source)
+    assert not instructing(f"def ask():\n    {INSTRUCTION!r}\n    raise ValueError({INSTRUCTION!r})")
+
+
+@pytest.mark.parametrize(
+    "call", ["PromptMessage(role, text)", "ports.Prompt(name, [])", "Prompt[Answer](name, [])"]
+)
+def test_a_prompt_is_noticed_however_it_is_built(call: str) -> None:
+    """The check above sees a name, an attribute and a class with its type, and nothing that is merely called alike."""
+    assert built_prompts(call)
+    assert not built_prompts("answer_prompt(query); PromptFailed()")
