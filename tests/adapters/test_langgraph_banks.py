@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -15,6 +16,9 @@ from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
 
 TOLD = {"messages": [HumanMessage("I own a kayak.")]}
+
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class State(MessagesState):
@@ -27,7 +31,7 @@ class Context:
     bank: str | None = None
 
 
-def both(memory: Any, context: Any, **options: Any) -> CompiledStateGraph:
+def both(memory: Any, context: Any, **options: Any) -> Graph:
     """recall -> retain, with a schema of the run's context; options go to both nodes."""
     graph = StateGraph(State, context_schema=context)
     recall, retain = create_recall_node(memory, **options), create_retain_node(memory, **options)
@@ -77,7 +81,7 @@ def test_a_run_without_a_bank_fails_early_and_says_what_to_set(
     light: Hindsight, given: dict[str, Any]
 ) -> None:
     """No user id, or one that is no name, is an error in both nodes; nothing lands in a default bank."""
-    config = {"configurable": {"thread_id": "t", **given}}
+    config: RunnableConfig = {"configurable": {"thread_id": "t", **given}}
     for create in (create_recall_node, create_retain_node):
         with pytest.raises(InvalidRequest, match=r"user_id|non-empty str"):
             create(light).invoke(TOLD, config)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -18,18 +18,19 @@ from langgraph.types import Command, RetryPolicy, interrupt
 from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.langgraph import create_retain_node
 
-CONFIG = {"configurable": {"thread_id": "t1"}}
+CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 TURN = {"messages": [HumanMessage("My kayak is red.", id="m1")]}
 SECOND = {"messages": [HumanMessage("My tent is green.", id="m2")]}
 
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 Run = Callable[..., Any]
 
 
-def invoke(graph: CompiledStateGraph, given: Any, config: Any) -> Any:
+def invoke(graph: Graph, given: Any, config: Any) -> Any:
     return graph.invoke(given, config)
 
 
-def ainvoke(graph: CompiledStateGraph, given: Any, config: Any) -> Any:
+def ainvoke(graph: Graph, given: Any, config: Any) -> Any:
     return asyncio.run(graph.ainvoke(given, config))
 
 
@@ -63,7 +64,7 @@ class Once:
         return update
 
 
-def chat(retain: Any, *then: Any, retry: RetryPolicy | None = None, **compiled: Any) -> CompiledStateGraph:
+def chat(retain: Any, *then: Any, retry: RetryPolicy | None = None, **compiled: Any) -> Graph:
     graph = StateGraph(MessagesState)
     graph.add_node("answer", answer)
     graph.add_node("retain", retain, retry_policy=retry)
@@ -75,7 +76,7 @@ def chat(retain: Any, *then: Any, retry: RetryPolicy | None = None, **compiled: 
     return graph.compile(checkpointer=InMemorySaver(), **compiled)
 
 
-def before_retain(graph: CompiledStateGraph) -> Any:
+def before_retain(graph: Graph) -> Any:
     """The checkpoint just before the (first) retain of the conversation."""
     return [state.config for state in graph.get_state_history(CONFIG) if state.next == ("retain",)][-1]
 

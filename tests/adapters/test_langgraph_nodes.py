@@ -14,10 +14,11 @@ from uuid import UUID
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import RetryPolicy, default_retry_on
+from langgraph.types import RetryPolicy
 
 from hindsight_integrations import (
     AsyncHindsight,
@@ -33,11 +34,13 @@ from hindsight_integrations.langgraph import Memory, create_recall_node, create_
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
-ALICE = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
-LATER = {"configurable": {"thread_id": "t2", "user_id": "alice"}}
-BOB = {"configurable": {"thread_id": "t3", "user_id": "bob"}}
+ALICE: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
+LATER: RunnableConfig = {"configurable": {"thread_id": "t2", "user_id": "alice"}}
+BOB: RunnableConfig = {"configurable": {"thread_id": "t3", "user_id": "bob"}}
 TOLD = "My sister Ana lives in Lisbon."
 ASKED = "Where does my sister Ana live?"
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class State(MessagesState):
@@ -48,14 +51,15 @@ def answer(state: State) -> dict[str, Any]:
     return {"messages": [AIMessage("Noted.")]}
 
 
-def chat(memory: Any, **options: Any) -> CompiledStateGraph:
+def chat(memory: Any, **options: Any) -> Graph:
     """recall -> answer -> retain, over any memory; options go to both nodes."""
     graph = StateGraph(State)
-    recall, retain = (
-        create_recall_node(memory, **options),
-        create_retain_node(memory, roles="user", **options),
-    )
-    graph.add_sequence([("recall", recall), ("answer", answer), ("retain", retain)])
+    steps: list[tuple[str, Any]] = [
+        ("recall", create_recall_node(memory, **options)),
+        ("answer", answer),
+        ("retain", create_retain_node(memory, roles="user", **options)),
+    ]
+    graph.add_sequence(steps)
     graph.add_edge(START, "recall")
     return graph.compile(checkpointer=InMemorySaver())
 
@@ -125,7 +129,7 @@ def test_one_graph_works_from_many_loops_threads_and_inside_a_running_loop(light
     graph.invoke(says(TOLD), ALICE)
 
     def ask_in_a_loop(thread: int) -> list[str]:
-        config = {"configurable": {"thread_id": f"loop{thread}", "user_id": "alice"}}
+        config: RunnableConfig = {"configurable": {"thread_id": f"loop{thread}", "user_id": "alice"}}
         return texts(asyncio.run(graph.ainvoke(says("Where is sister Ana?"), config)))
 
     async def invoke_inside_a_loop() -> list[str]:
@@ -186,18 +190,23 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
 
 def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
     """A prompt shows when things happened or were said; a memory with line breaks cannot pass for two."""
-    shared = {
+    undated: Memory = {
         "id": "1",
+        "text": "Likes\n- tuna",
         "fact_type": "world",
+        "occurred_start": None,
+        "occurred_end": None,
+        "mentioned_at": "2024-06-12T09:00:00+00:00",
         "score": 1.0,
         "channels": {},
-        "mentioned_at": "2024-06-12T09:00:00+00:00",
     }
-    may = {"occurred_start": "2024-05-01T00:00:00+00:00", "occurred_end": "2024-06-01T00:00:00+00:00"}
-    undated = {"occurred_start": None, "occurred_end": None}
-    shown = format_memories(
-        [Memory(text="Moved.", **shared, **may), Memory(text="Likes\n- tuna", **shared, **undated)]
-    )
+    dated: Memory = {
+        **undated,
+        "text": "Moved.",
+        "occurred_start": "2024-05-01T00:00:00+00:00",
+        "occurred_end": "2024-06-01T00:00:00+00:00",
+    }
+    shown = format_memories([dated, undated])
     assert shown == "- Moved. (happened in May 2024)\n- Likes - tuna (mentioned on Wednesday, June 12, 2024)"
     assert format_memories([]) == ""
 
@@ -215,7 +224,7 @@ def test_only_words_of_people_and_agents_are_retained(light: Hindsight) -> None:
     call = AIMessage("", tool_calls=[{"name": "find", "args": {}, "id": "c1"}])
     silent = [SystemMessage("You sell a kayak."), call, ToolMessage("kayak: 3", tool_call_id="c1")]
     assert retained(light.bank("silent"), *silent) == []
-    spoken = [HumanMessage("I want a kayak."), *silent, AIMessageChunk("Take this kayak.")]
+    spoken = [HumanMessage("I want a kayak."), *silent, AIMessageChunk(content="Take this kayak.")]
     assert retained(light.bank("spoken"), *spoken) == ["assistant: Take this kayak.", "user: I want a kayak."]
     assert retained(light.bank("agent"), *spoken, roles=("assistant",)) == ["assistant: Take this kayak."]
 
@@ -297,14 +306,16 @@ def test_a_model_that_is_down_is_retried_by_langgraphs_default_policy(
     patient = RetryPolicy(initial_interval=0.001, jitter=False)
     graph.add_node("retain", create_retain_node(engine), retry_policy=patient)
     graph.add_edge(START, "retain")
-    graph.compile().invoke(says("I own a red kayak.", id="m1"), ALICE)
+    compiled: Graph = graph.compile()
+    compiled.invoke(says("I own a red kayak.", id="m1"), ALICE)
     assert (model.calls, engine.bank("alice").count()) == (2, 1)
 
 
 def test_errors_keep_their_types(opener: Callable[..., Hindsight]) -> None:
     """A caller can tell a model that is down from a wrong request; LangGraph retries the first only."""
-    assert default_retry_on(ModelUnavailable("m", "down"))
-    assert not default_retry_on(InvalidRequest("bank", "none", "Set it."))
+    retried: Any = RetryPolicy().retry_on
+    assert retried(ModelUnavailable("m", "down"))
+    assert not retried(InvalidRequest("bank", "none", "Set it."))
     graph = chat(opener(model=ScriptedModel([ConnectionError("refused")]), config=LIGHT))
     with pytest.raises(ModelUnavailable):
         graph.invoke(says(TOLD), ALICE)

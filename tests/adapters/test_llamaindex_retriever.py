@@ -87,7 +87,8 @@ def test_one_retriever_serves_many_loops_threads_and_a_running_loop(bank: Memory
     expected = seen(retriever.retrieve("kayak"))
 
     async def retrieve_inside_a_loop() -> list[NodeWithScore]:
-        return retriever.retrieve("kayak")
+        nodes: list[NodeWithScore] = retriever.retrieve("kayak")
+        return nodes
 
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: asyncio.run(retriever.aretrieve("kayak")), range(4)))

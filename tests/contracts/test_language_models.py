@@ -18,7 +18,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from openai import BadRequestError
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel, openai_model
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
@@ -110,7 +110,9 @@ def serving() -> Iterator[Serving]:
 
 
 def chat(server: OpenAIServer, *, timeout: float = 20.0) -> ChatOpenAI:
-    return ChatOpenAI(model="gpt-test", base_url=server.url, api_key="k", max_retries=0, timeout=timeout)
+    return ChatOpenAI(
+        model="gpt-test", base_url=server.url, api_key=SecretStr("k"), max_retries=0, timeout=timeout
+    )
 
 
 class Facts(BaseModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dict_memory_graph import DictMemoryGraph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +10,6 @@ from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
 from hindsight_integrations.testing.graph_rows import edges, fill, int_array, link_triples, mentions, pairs
 from hindsight_integrations.testing.memory_graph_contract import MemoryGraphContract
-from oracles.memory_graph import DictMemoryGraph
 
 
 class TestRustworkxMemoryGraph(MemoryGraphContract):
@@ -31,12 +31,13 @@ LINKS = st.tuples(IDS, IDS, st.sampled_from(sorted(LINK_CODES.values())), WEIGHT
 ADDITION = st.tuples(
     st.lists(IDS, max_size=3), st.lists(LINKS, max_size=8), st.lists(st.tuples(IDS, IDS), max_size=8)
 )
+Addition = tuple[list[int], list[tuple[int, int, int, float]], list[tuple[int, int]]]
 STEPS = st.lists(st.one_of(ADDITION, st.lists(IDS, max_size=3)), max_size=6)
 
 
 @settings(max_examples=150, deadline=None)
 @given(steps=STEPS)
-def test_both_graphs_tell_the_same_story(steps: list[tuple | list[int]]) -> None:
+def test_both_graphs_tell_the_same_story(steps: list[Addition | list[int]]) -> None:
     """Swapping one graph for the other changes no answer, whatever was added and removed before."""
     compact, plain = RustworkxMemoryGraph(), DictMemoryGraph()
     everything = int_array(range(10))

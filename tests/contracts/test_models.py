@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import OpenAIEmbeddings
+from pydantic import SecretStr
 
 from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
 from hindsight_integrations.backends.local_models.onnx import (
@@ -203,7 +204,7 @@ class TestLangChainEmbedder(EmbedderContract):
         """A retry policy written against this package's errors works with any hosted embedder."""
         with OpenAIServer([reply]) as server:
             embeddings = OpenAIEmbeddings(
-                base_url=server.url, api_key="k", max_retries=0, check_embedding_ctx_length=False
+                base_url=server.url, api_key=SecretStr("k"), max_retries=0, check_embedding_ctx_length=False
             )
             with pytest.raises(expected, match="text-embedding"):
                 LangChainEmbedder(embeddings).embed_query("hello")

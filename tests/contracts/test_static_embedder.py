@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from hindsight_integrations import HindsightConfig
+from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, StaticEmbedder
 from hindsight_integrations.backends.local_models import weights
 from hindsight_integrations.backends.local_models.safetensors import Tensor, read_safetensors
@@ -47,8 +47,8 @@ def safetensors(tensors: Mapping[str, Tensor]) -> bytes:
 
 def word_model(folder: Path, tensors: Mapping[str, Tensor], words: list[str] = WORDS) -> Path:
     """A model whose tokens are whole words."""
-    tokenizer = Tokenizer(models.WordLevel({word: row for row, word in enumerate(words)}, unk_token=UNKNOWN))  # type: ignore[arg-type]
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()  # type: ignore[assignment]
+    tokenizer = Tokenizer(models.WordLevel({word: row for row, word in enumerate(words)}, unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return saved(folder, tokenizer, tensors)
 
 
@@ -63,9 +63,9 @@ def letter_model(folder: Path) -> Path:
     """A model whose tokens are letters, so that every plain text has a vector of its own."""
     pieces = [UNKNOWN, *string.ascii_lowercase, *(f"##{letter}" for letter in string.ascii_lowercase)]
     vocabulary = {piece: row for row, piece in enumerate(pieces)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=100))  # type: ignore[arg-type]
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)  # type: ignore[assignment]
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # type: ignore[assignment]
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=UNKNOWN, max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     rows = np.random.default_rng(7).normal(size=(len(pieces), 24)).astype(np.float32)
     return saved(folder, tokenizer, {"embeddings": rows})
 
@@ -123,7 +123,7 @@ class TestStaticEmbedder(EmbedderContract):
         assert (first.name, second.name) == ("one", "two")
         assert first.weights != second.weights
 
-    def test_a_bank_runs_on_it(self, tmp_path: Path, opener: Callable[..., object]) -> None:
+    def test_a_bank_runs_on_it(self, tmp_path: Path, opener: Callable[..., Hindsight]) -> None:
         """One setting makes it the embedder of every bank."""
         config = HindsightConfig(
             storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
@@ -131,7 +131,7 @@ class TestStaticEmbedder(EmbedderContract):
                 embedder=EmbedderBackend.STATIC, embedder_path=letter_model(tmp_path / "letters")
             ),
         )
-        bank = opener(config=config, embeddings=None).bank("alice")  # type: ignore[attr-defined]
+        bank = opener(config=config, embeddings=None).bank("alice")
         bank.retain("Alice adopted a puppy.")
         bank.retain("The budget meeting moved.")
         assert "puppy" in bank.recall("Alice adopted a puppy").units[0].unit.text

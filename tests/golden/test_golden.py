@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,7 +67,7 @@ def answer() -> str:
     return rendered(answer_prompt("When was the support group?", [RecalledUnit(unit, 1.0)], profile))
 
 
-CASES = {
+CASES: dict[str, Callable[[], str]] = {
     "extract_facts.txt": extraction,
     "extract_facts_concise.txt": lambda: extraction(ExtractionMode.CONCISE),
     "extract_facts_custom.txt": lambda: extraction(ExtractionMode.CUSTOM, "Note every price, in euros."),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from hindsight_integrations import (
     Document,
@@ -77,7 +78,7 @@ QUEUE = settings(on_model_failure="queue")
 
 
 @pytest.fixture
-def opened(opener: Any) -> Opened:
+def opened(opener: Callable[..., Hindsight]) -> Opened:
     """Opens an engine on exact numpy and FTS5 whose model replays a script."""
 
     def open_engine(script: Any, config: HindsightConfig = QUEUE, path: str | Path = ":memory:") -> Hindsight:
@@ -104,7 +105,9 @@ def serving() -> Iterator[Callable[[Sequence[ServerReply]], ChatOpenAI]]:
         server = OpenAIServer(replies)
         servers.append(server)
         server.__enter__()
-        return ChatOpenAI(model="gpt-test", base_url=server.url, api_key="k", max_retries=0, timeout=0.3)
+        return ChatOpenAI(
+            model="gpt-test", base_url=server.url, api_key=SecretStr("k"), max_retries=0, timeout=0.3
+        )
 
     yield serve
     for server in servers:
@@ -116,7 +119,7 @@ TROUBLES = [Status(429), Status(503), Hang()]
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_by_default_a_model_in_trouble_leaves_nothing_written(
-    opener: Any, serving: Any, trouble: ServerReply
+    opener: Callable[..., Hindsight], serving: Any, trouble: ServerReply
 ) -> None:
     """Rate limit, outage and timeout are ModelUnavailable; neither messages nor tasks are kept, and a retry works."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=settings())
@@ -128,7 +131,9 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
-def test_queued_a_model_in_trouble_costs_no_message(opener: Any, serving: Any, trouble: ServerReply) -> None:
+def test_queued_a_model_in_trouble_costs_no_message(
+    opener: Callable[..., Hindsight], serving: Any, trouble: ServerReply
+) -> None:
     """With on_model_failure="queue" the retain succeeds, says what waits, and settle extracts it later, once."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=QUEUE)
     bank = engine.bank("alice")
@@ -384,7 +389,7 @@ def test_an_edited_message_is_not_extracted_in_its_old_wording(opened: Opened) -
     assert [unit.text for unit in units(engine)] == ["Alice bought a blue canoe."]
 
 
-def test_without_a_model_passages_wait_on(opener: Any, tmp_path: Path) -> None:
+def test_without_a_model_passages_wait_on(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """An engine opened without a model leaves queued passages alone, uses up no attempt, and settles what it can."""
     engine = opener(tmp_path, model=ScriptedModel([DOWN]), config=QUEUE)
     engine.bank("alice").retain(TALK)
@@ -407,7 +412,7 @@ def test_nothing_runs_after_close(opened: Opened) -> None:
             verb()
 
 
-def test_modes_and_guidelines_reach_the_model(opener: Any) -> None:
+def test_modes_and_guidelines_reach_the_model(opener: Callable[..., Hindsight]) -> None:
     """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
     prompts = {}
     for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):

@@ -71,7 +71,7 @@ def test_bulk_and_single_retains_make_the_same_memories(light: Hindsight) -> Non
 
 def test_causes_stay_with_their_own_item(light: Hindsight) -> None:
     """Causal claims of one item never point into another item of the same batch."""
-    flood = [
+    flood: list[dict[str, Any]] = [
         {"what": "A storm came.", "sources": ["m"]},
         {
             "what": "The shed flooded.",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hindsight_integrations import Channel, Hindsight
 
-FACTS = [
+FACTS: list[dict[str, Any]] = [
     {"what": "The orchard fair was called off.", "sources": ["m1"]},
     {
         "what": "A burst water main flooded the lower meadow.",

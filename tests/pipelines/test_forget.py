@@ -188,7 +188,7 @@ def test_a_bank_can_be_removed_wholly(opened: Any, tmp_path: Path) -> None:
     "selectors",
     [{}, {"unit": "u", "document": "d"}, {"unit": "nobody"}, {"document": "none"}, {"entity": "nobody"}],
 )
-def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: dict[str, str]) -> None:
+def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: dict[str, Any]) -> None:
     """A misspelt id is not silently taken for erased."""
     bank = light.bank("alice")
     bank.retain(OTHERS)

@@ -19,7 +19,7 @@ FEAST = Interval(datetime(2023, 11, 12, tzinfo=UTC), datetime(2023, 11, 13, tzin
 
 def opened(parser: TimeParser | None = None, languages: tuple[str, ...] = ("en",)) -> Hindsight:
     settings = HindsightConfig(
-        storage=StorageConfig(vectors="exact", keywords="fts5"),  # type: ignore[arg-type] # plain strings are allowed
+        storage=StorageConfig(vectors="exact", keywords="fts5"),
         languages=languages,
     )
     return Hindsight.open(

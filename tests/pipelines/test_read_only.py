@@ -33,7 +33,7 @@ from hindsight_integrations.config import (
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LIGHT = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
-QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))  # type: ignore[arg-type] # as users write it
+QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
 PEOPLE = [{"text": name, "type": "PERSON"} for name in ("Ann Lee", "Bob Chen")]
 
 

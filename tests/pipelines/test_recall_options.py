@@ -98,7 +98,7 @@ def test_tag_groups_apply_before_limits(real: Hindsight) -> None:
         tags=["common"],
     )
     bank.retain("a short note on a kayak and other matters entirely", tags=["rare", "common"])
-    groups = [{"tags": ["common"]}, {"not": {"not": {"tags": ["rare"]}}}]
+    groups: list[dict[str, Any]] = [{"tags": ["common"]}, {"not": {"not": {"tags": ["rare"]}}}]
     found = bank.recall("kayak trip", tag_groups=groups, budget=Budget.LOW)
     assert texts(found) == ["a short note on a kayak and other matters entirely"]
 

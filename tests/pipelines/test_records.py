@@ -43,7 +43,7 @@ ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
 @pytest.fixture
 def bank(light: Hindsight) -> Any:
     bank = light.bank("spender")
-    facts = [
+    facts: list[dict[str, Any]] = [
         {"what": what, "occurred_start": day, "record": record, "sources": [f"m{n}"]}
         for n, (what, day, record) in enumerate(ROWS)
     ]

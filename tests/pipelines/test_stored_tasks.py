@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -78,13 +79,18 @@ DOCUMENT: dict[str, Any] = {
 
 
 @pytest.fixture
-def engine(opener: Any) -> Hindsight:
+def engine(opener: Callable[..., Hindsight]) -> Hindsight:
     """An engine whose model is down for one retain, and then extracts the kayak."""
     return opener(":memory:", model=ScriptedModel([DOWN, {"facts": [KAYAK]}]), config=CONFIG)
 
 
 def retain_talk(engine: Hindsight) -> None:
-    about = {"context": "a chat", "tags": ["boats"], "metadata": {"source": "app"}, "entities": ["Boat Club"]}
+    about: dict[str, Any] = {
+        "context": "a chat",
+        "tags": ["boats"],
+        "metadata": {"source": "app"},
+        "entities": ["Boat Club"],
+    }
     engine.bank("alice").retain(TALK, thread="t1", **about)
 
 
@@ -102,7 +108,9 @@ def test_a_document_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> No
     assert json.loads(task.payload) == DOCUMENT
 
 
-def test_a_task_of_an_earlier_version_is_done(opener: Any, engine: Hindsight, tmp_path: Path) -> None:
+def test_a_task_of_an_earlier_version_is_done(
+    opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path
+) -> None:
     """What an earlier version kept is extracted as this version's own task would be."""
     retain_talk(engine)
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from hindsight_integrations import HindsightConfig
+from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.backends.embedding.static import POTION_BASE_8M, POTION_THRESHOLDS, StaticEmbedder
 from hindsight_integrations.backends.local_models.calibration import calibrate, held_pairs, tells_apart
 from hindsight_integrations.backends.local_models.weights import WeightsSource, resolve_weights
@@ -66,11 +66,11 @@ def test_the_shipped_thresholds_are_what_it_measures(potion: StaticEmbedder) -> 
         assert getattr(found, name) == pytest.approx(getattr(POTION_THRESHOLDS, name), abs=0.005)
 
 
-def test_retain_and_recall(tmp_path: Path, opener: Callable[..., object]) -> None:
+def test_retain_and_recall(tmp_path: Path, opener: Callable[..., Hindsight]) -> None:
     """One setting makes a bank run on it."""
     models = ModelConfig(embedder=EmbedderBackend.STATIC, offline=True)
     config = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5), models=models)
-    bank = opener(tmp_path, config=config, embeddings=None).bank("alice")  # type: ignore[attr-defined]
+    bank = opener(tmp_path, config=config, embeddings=None).bank("alice")
     for fact in ("Clara is a nurse at the hospital.", "The roof was repaired in May.", "Tom likes westerns."):
         bank.retain(fact)
     assert "nurse" in bank.recall("Which job has she in medicine?").units[0].unit.text

@@ -91,8 +91,8 @@ def test_what_happened_dates_a_unit_before_what_was_said() -> None:
 
 def test_docs_temporal_proximity() -> None:
     """Recall docs, a window of 60 days: 1 at its centre, 0 at its edge and beyond, 0.5 without a date."""
-    spans = around(0.0, 15.0, -15.0, 30.0, 90.0)
-    signal = temporal_signal(*(np.append(ends, UNDATED) for ends in spans), SIXTY_DAYS)
+    starts, ends = (np.append(side, UNDATED) for side in around(0.0, 15.0, -15.0, 30.0, 90.0))
+    signal = temporal_signal(starts, ends, SIXTY_DAYS)
     assert signal.tolist() == pytest.approx([1.0, 0.5, 0.5, 0.0, 0.0, 0.5])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -85,8 +86,8 @@ def test_a_stricter_threshold_stays_stricter(
 ) -> None:
     """The map keeps order, so a link is never easier to make than a candidate is to find."""
     low, high = sorted((first, second))
-    scale = {"paraphrase": paraphrase, "unrelated": unrelated}
-    assert equivalent_cosine(low, **scale) <= equivalent_cosine(high, **scale)
+    on_scale = partial(equivalent_cosine, paraphrase=paraphrase, unrelated=unrelated)
+    assert on_scale(low) <= on_scale(high)
 
 
 def test_bge_of_the_notes() -> None:
@@ -177,4 +178,4 @@ def test_a_scale_is_the_medians() -> None:
     cosines = np.full((5, 5), 0.1, np.float32)
     np.fill_diagonal(cosines, [0.9, 0.9, 0.9, 0.9, 0.0])
     scale = measured_scale(cosines)
-    assert (scale.related, scale.unrelated) == (pytest.approx(0.9), pytest.approx(0.1))
+    assert (scale.related, scale.unrelated) == pytest.approx((0.9, 0.1))

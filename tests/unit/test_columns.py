@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
     empty_columns,
@@ -29,7 +29,10 @@ DAY = datetime(2024, 1, 2, tzinfo=UTC)
 
 def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = ()) -> UnitColumns:
     size = len(ids)
-    full = lambda value: np.full(size, value, np.int64)  # noqa: E731 - seven columns of one value each
+
+    def full(value: int) -> IntArray:
+        return np.full(size, value, np.int64)
+
     return UnitColumns(
         ids=np.array(ids, np.int64),
         types=full(kind),
@@ -80,7 +83,10 @@ def test_validity_is_half_open() -> None:
 
 def test_gaps_follow_the_rows_they_belong_to() -> None:
     """A row changed anew brings all its gaps, a removed row takes its own along, the others keep theirs."""
-    gaps = lambda *spans: np.array(spans, np.int64).reshape(-1, 3)  # noqa: E731
+
+    def gaps(*spans: tuple[int, int, int]) -> IntArray:
+        return np.array(spans, np.int64).reshape(-1, 3)
+
     first = updated(empty_columns(), replace(rows(1, 2, 5), gaps=gaps((1, 3, 4), (2, 3, 4), (5, 3, 4))), NONE)
     second = updated(first, replace(rows(2), gaps=gaps((2, 3, 4), (2, 6, 8))), np.array([5], np.int64))
     assert sorted(second.gaps.tolist()) == [[1, 3, 4], [2, 3, 4], [2, 6, 8]]

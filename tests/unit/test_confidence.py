@@ -127,4 +127,4 @@ def test_the_names_in_a_question_are_distinguished_from_its_words() -> None:
     names = names_in_question(
         "What did Caroline's friend Zoe see in Sweden?", frozenset({"caroline"}), [ENGLISH]
     )
-    assert (names.speaker, names.others) == ({"caroline"}, {"zoe", "sweden"})
+    assert (names.speaker, names.others) == (frozenset({"caroline"}), frozenset({"zoe", "sweden"}))

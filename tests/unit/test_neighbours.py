@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import Columns, empty_columns, updated
 from hindsight_integrations.tempr.recall.neighbours import (
@@ -26,7 +26,10 @@ MINUTE = 60_000_000  # microseconds
 def conversation(*messages: tuple[str, str, int]) -> Columns:
     """Units 1, 2, ... of (thread, speaker, minute); no speaker makes a unit that is no turn."""
     size = len(messages)
-    column = lambda value: np.full(size, value, np.int64)  # noqa: E731 - columns of one value each
+
+    def column(value: int) -> IntArray:
+        return np.full(size, value, np.int64)
+
     mentioned = np.array([minute * MINUTE for *_, minute in messages], np.int64)
     numbers = (column(0), column(UNDATED), column(UNDATED), mentioned, column(NEVER), column(1))
     turns = [(thread, speaker) if speaker else ("", "") for thread, speaker, _ in messages]

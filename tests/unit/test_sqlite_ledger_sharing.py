@@ -144,7 +144,7 @@ def test_engines_in_memory_do_not_see_each_other() -> None:
 
 def half_commits_seen(ledger: SqliteLedger, done: threading.Event) -> list[tuple[int, ...]]:
     """Read until `done`, then once more; the sizes of every read that was no whole number of five-unit commits."""
-    halves = []
+    halves: list[tuple[int, ...]] = []
     while True:
         last = done.is_set()
         units, _, mentions = changes(ledger, BANK, 0).graph

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations import InvalidRequest, TagAnd, TagLeaf, TagNot, TagOr, TagsMatch
 from hindsight_integrations.model.requests import TagGroup
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
     Columns,
@@ -30,10 +30,13 @@ OWN = {"untagged": "", "one of two": "a", "both": "ab", "both and more": "abc", 
 def units(*tags: str) -> Columns:
     """A snapshot of units, one per string; each letter is a tag."""
     size = len(tags)
-    column = lambda value: np.full(size, value, np.int64)  # noqa: E731 - columns of one value each
+
+    def column(value: int) -> IntArray:
+        return np.full(size, value, np.int64)
+
     ids = np.arange(1, size + 1, dtype=np.int64)
     numbers = (column(0), column(UNDATED), column(UNDATED), column(0), column(NEVER), column(1))
-    rows = UnitColumns(ids, *numbers, tags=[*tags], turns=[("", "")] * size)
+    rows = UnitColumns(ids, *numbers, tags=[tuple(own) for own in tags], turns=[("", "")] * size)
     return updated(empty_columns(), rows, np.empty(0, np.int64))
 
 

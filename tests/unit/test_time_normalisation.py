@@ -36,8 +36,10 @@ SPANS = [
 ]
 
 
-def _utc(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)
+def _utc(
+    year: int, month: int = 1, day: int = 1, hour: int = 0, minute: int = 0, second: int = 0, micro: int = 0
+) -> datetime:
+    return datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("text", "parts", "granule"), MOMENTS)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_integrations.backends.local_models import weights
 from hindsight_integrations.backends.local_models.onnx import BGE_SMALL, MS_MARCO_MINILM_L12
 from hindsight_integrations.backends.local_models.weights import (
     HubWeights,
@@ -175,7 +174,7 @@ def test_a_file_is_hashed_once_until_it_changes(tmp_path: Path, monkeypatch: pyt
         calls.append(arguments)
         return digest(*arguments)  # type: ignore[arg-type] # passed through
 
-    monkeypatch.setattr(weights.hashlib, "file_digest", counted)
+    monkeypatch.setattr(hashlib, "file_digest", counted)
     path = tmp_path / "weights"
     path.write_bytes(b"one")
     assert file_sha256(path) == file_sha256(path) == sha256(b"one")

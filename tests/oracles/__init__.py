@@ -1,1 +1,0 @@
-"""Plain implementations that tests compare the real ones with."""
