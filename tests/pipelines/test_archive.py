@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def filled(engine: Hindsight) -> MemoryBank:
     return bank
 
 
-def answers(bank: MemoryBank) -> Any:
+def answers(bank: MemoryBank) -> list[list[Any]]:
     return [
         [(item.unit, item.entities, dict(item.channels)) for item in bank.recall(question).units]
         for question in QUESTIONS
@@ -44,7 +45,7 @@ def archived(bank: MemoryBank) -> str:
     return out.getvalue()
 
 
-def test_a_bank_comes_back_the_same(opener: Any, tmp_path: Path) -> None:
+def test_a_bank_comes_back_the_same(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Exported and imported elsewhere, a bank gives the same memories with the same ids, scores, names and history."""
     first = filled(opener(tmp_path / "one"))
     assert first.archive.export(tmp_path / "alice.jsonl") == first.count() == 4
@@ -59,7 +60,7 @@ def test_a_bank_comes_back_the_same(opener: Any, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_an_imported_bank_survives_reopening(opener: Any, tmp_path: Path) -> None:
+def test_an_imported_bank_survives_reopening(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Indexes of an imported bank are the ledger's, after a restart too."""
     text = archived(filled(opener()))
     with opener(tmp_path / "two") as engine:
@@ -131,7 +132,7 @@ def test_a_bad_archive_leaves_the_bank_empty(light: Hindsight) -> None:
     assert bank.archive.load(io.StringIO(good)) == 4
 
 
-def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Any) -> None:
+def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Callable[..., Hindsight]) -> None:
     """An archive made with another embedder would answer nonsense, so it is not taken."""
     text = archived(filled(light))
     bank = opener(embeddings=HashEmbedder(64)).bank("alice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def days_listed(bank: MemoryBank, unit_id: str, days: int) -> list[int]:
 
 @pytest.mark.parametrize("reopened", [False, True], ids=["running", "reopened"])
 def test_between_closing_and_restoring_a_memory_was_not_there(
-    opener: Any, clock: FrozenClock, tmp_path: Path, reopened: bool
+    opener: Callable[..., Hindsight], clock: FrozenClock, tmp_path: Path, reopened: bool
 ) -> None:
     """Closed on days 2 and 6 and restored on days 4 and 7, it is listed and recalled on the other days only, also by an
     engine that reads the log anew."""

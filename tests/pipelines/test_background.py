@@ -21,6 +21,7 @@ from hindsight_integrations import (
     Hindsight,
     HindsightConfig,
     InvalidRequest,
+    MemoryBank,
     Message,
     ModelUnavailable,
 )
@@ -119,7 +120,9 @@ TROUBLES = [Status(429), Status(503), Hang()]
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_by_default_a_model_in_trouble_leaves_nothing_written(
-    opener: Callable[..., Hindsight], serving: Any, trouble: ServerReply
+    opener: Callable[..., Hindsight],
+    serving: Callable[[Sequence[ServerReply]], ChatOpenAI],
+    trouble: ServerReply,
 ) -> None:
     """Rate limit, outage and timeout are ModelUnavailable; neither messages nor tasks are kept, and a retry works."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=settings())
@@ -132,7 +135,9 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_queued_a_model_in_trouble_costs_no_message(
-    opener: Callable[..., Hindsight], serving: Any, trouble: ServerReply
+    opener: Callable[..., Hindsight],
+    serving: Callable[[Sequence[ServerReply]], ChatOpenAI],
+    trouble: ServerReply,
 ) -> None:
     """With on_model_failure="queue" the retain succeeds, says what waits, and settle extracts it later, once."""
     engine = opener(model=serving([trouble, {"facts": [KAYAK]}]), config=QUEUE)
@@ -355,7 +360,7 @@ def test_a_task_that_kills_its_process_each_time_is_given_up(
 
 def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: FrozenClock) -> None:
     """A slow holder whose lease ran out and the one who took over leave one copy; the loser's commit is refused."""
-    bank: Any = None
+    bank: MemoryBank
 
     def reply(messages: Any) -> Any:
         calls.append(messages)

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,9 @@ class ShortEmbedder(HashEmbedder):
 @pytest.mark.parametrize(
     ("embedder", "message"), [(NanEmbedder(), "NaN"), (ShortEmbedder(), r"vectors of shape \(1, 7\)")]
 )
-def test_vectors_that_are_none_are_refused(opener: Any, embedder: HashEmbedder, message: str) -> None:
+def test_vectors_that_are_none_are_refused(
+    opener: Callable[..., Hindsight], embedder: HashEmbedder, message: str
+) -> None:
     """NaN or vectors of another length raise MalformedOutput and store nothing."""
     bank = opener(embeddings=embedder).bank("alice")
     with pytest.raises(MalformedOutput, match=message):
@@ -167,7 +169,7 @@ def test_names_that_cannot_be_banks(light: Hindsight, name: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "team/alice", "ä漢字 🙂", "x" * 512, "CON", "."])
-def test_any_other_name_is_a_bank(opener: Any, tmp_path: Path, name: str) -> None:
+def test_any_other_name_is_a_bank(opener: Callable[..., Hindsight], tmp_path: Path, name: str) -> None:
     """Slashes, dots, any script and 512 characters are fine, and nothing is written outside the directory."""
     home = tmp_path / "home"
     opener(home).bank(name).retain("Alice likes plums.")
@@ -182,7 +184,7 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
     assert light.banks() == ["alice"]
 
 
-def test_a_locked_directory_names_the_owner(opener: Any, tmp_path: Path) -> None:
+def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""
     opener(tmp_path).bank("alice").retain("Alice likes plums.")
     with pytest.raises(LedgerBusy, match=f"process {os.getpid()}"):
@@ -193,7 +195,7 @@ def test_a_locked_directory_names_the_owner(opener: Any, tmp_path: Path) -> None
         reader.bank("alice").retain("Alice likes figs.")
 
 
-def test_a_reader_sees_what_the_writer_adds(opener: Any, tmp_path: Path) -> None:
+def test_a_reader_sees_what_the_writer_adds(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A read-only engine beside a writer finds memories retained after it was opened."""
     writer = opener(tmp_path).bank("alice")
     writer.retain("Alice likes plums.")
@@ -203,14 +205,14 @@ def test_a_reader_sees_what_the_writer_adds(opener: Any, tmp_path: Path) -> None
     assert reader.recall("figs").units[0].unit.text == "Bob likes figs."
 
 
-def test_a_file_instead_of_a_directory(opener: Any, tmp_path: Path) -> None:
+def test_a_file_instead_of_a_directory(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Opening a file is a clear storage error."""
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageError, match="file"):
         opener(tmp_path / "file")
 
 
-def test_a_newer_schema_is_refused(opener: Any, tmp_path: Path) -> None:
+def test_a_newer_schema_is_refused(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A ledger written by a later version is not touched."""
     opener(tmp_path).close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
@@ -219,7 +221,9 @@ def test_a_newer_schema_is_refused(opener: Any, tmp_path: Path) -> None:
         opener(tmp_path)
 
 
-def test_another_embedder_is_refused_until_reindexed(opener: Any, tmp_path: Path) -> None:
+def test_another_embedder_is_refused_until_reindexed(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
     """A bank remembers its embedder; reindex embeds everything anew with the present one."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice likes plums.")
@@ -289,7 +293,9 @@ def ordinary_user() -> Any:
 
 
 @pytest.mark.parametrize("below", ["", "new/folder"])
-def test_a_directory_that_cannot_be_written(ordinary_user: None, opener: Any, below: str) -> None:
+def test_a_directory_that_cannot_be_written(
+    ordinary_user: None, opener: Callable[..., Hindsight], below: str
+) -> None:
     """An unwritable directory, or one that cannot be made, is a clear error that names it."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
@@ -298,7 +304,7 @@ def test_a_directory_that_cannot_be_written(ordinary_user: None, opener: Any, be
         Path(folder).chmod(0o755)
 
 
-def test_a_directory_that_became_unwritable_is_left_as_it_was(opener: Any) -> None:
+def test_a_directory_that_became_unwritable_is_left_as_it_was(opener: Callable[..., Hindsight]) -> None:
     """A memory whose files may only be read can still be opened read-only and recalled."""
     with tempfile.TemporaryDirectory() as folder:
         with opener(folder) as engine:

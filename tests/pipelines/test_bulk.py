@@ -6,6 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ class Choosy(HashEmbedder):
         return vectors
 
 
-def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Any) -> None:
+def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Callable[..., Hindsight]) -> None:
     """A batch that fails as a whole is taken apart, so that only the item at fault is left out."""
     bank = opener(embeddings=Choosy()).bank("notes")
     result = bank.retain_many([*notes(3), RetainItem("This is poison.")])

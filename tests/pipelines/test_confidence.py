@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def test_the_wrong_person_gets_less_confidence(bank: MemoryBank) -> None:
     assert right.confidence > wrong.confidence
 
 
-def test_with_a_reranker_the_order_is_the_same(opener: Any) -> None:
+def test_with_a_reranker_the_order_is_the_same(opener: Callable[..., Hindsight]) -> None:
     """The reranker has constants of its own, and what it reads decides."""
     judge = FixedReranker(lambda query, text: 8.0 if "greyhound" in query and "greyhound" in text else -9.0)
     bank = opener(reranker=judge).bank("talk")

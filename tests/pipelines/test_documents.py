@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from hindsight_integrations import Document, Hindsight, HindsightConfig, InvalidRequest
+from hindsight_integrations import Document, Hindsight, HindsightConfig, InvalidRequest, MemoryBank
 from hindsight_integrations.config import RetainConfig
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -19,8 +20,10 @@ ROPE = "The rope is forty metres long and was bought in Lisbon."
 ANCHOR = "The anchor weighs nine kilos and came from the old harbour.\n\n"
 MAY, JUNE = datetime(2024, 5, 1, tzinfo=UTC), datetime(2024, 6, 1, tzinfo=UTC)
 
+Read = tuple[MemoryBank, ScriptedModel]
 
-def texts(bank: Any, **options: Any) -> list[str]:
+
+def texts(bank: MemoryBank, **options: Any) -> list[str]:
     found = bank.recall("kayak paddle rope anchor shed wood Lisbon harbour", **options)
     return sorted(item.unit.text for item in found.units)
 
@@ -38,14 +41,14 @@ def reader(messages: list[Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def read(opener: Any) -> Any:
+def read(opener: Callable[..., Hindsight]) -> Read:
     """A bank whose model reads passages of at most sixty characters, and that model."""
     model = ScriptedModel(reader)
     config = HindsightConfig(retain=RetainConfig(chunk_characters=60))
     return opener(model=model, config=config).bank("boats"), model
 
 
-def test_only_changed_passages_are_read_again(read: Any) -> None:
+def test_only_changed_passages_are_read_again(read: Read) -> None:
     """A document with one passage replaced costs one model call, and the other memories stay the same rows."""
     bank, model = read
     first = bank.retain(Document(KAYAK + PADDLE + ROPE, id="d", timestamp=MAY))
@@ -56,7 +59,7 @@ def test_only_changed_passages_are_read_again(read: Any) -> None:
     assert texts(bank) == ["There is a anchor.", "There is a kayak.", "There is a rope."]
 
 
-def test_a_new_first_paragraph_does_not_shift_the_rest(read: Any) -> None:
+def test_a_new_first_paragraph_does_not_shift_the_rest(read: Read) -> None:
     """A paragraph put on top is the only one read; borders below it do not move."""
     bank, model = read
     bank.retain(Document(KAYAK + PADDLE + ROPE, id="d"))
@@ -104,7 +107,7 @@ def test_a_document_changed_back_is_what_it_was(light: Hindsight) -> None:
     assert texts(bank) == sorted([KAYAK.strip(), PADDLE.strip()])
 
 
-def test_moved_passages_are_not_read_again(read: Any) -> None:
+def test_moved_passages_are_not_read_again(read: Read) -> None:
     """The same paragraphs in another order cost nothing and stay valid."""
     bank, model = read
     bank.retain(Document(KAYAK + PADDLE + ROPE, id="d"))
@@ -113,7 +116,7 @@ def test_moved_passages_are_not_read_again(read: Any) -> None:
     assert (len(model.prompts), len(texts(bank))) == (calls, 3)
 
 
-def test_appended_text_alone_is_read(read: Any) -> None:
+def test_appended_text_alone_is_read(read: Read) -> None:
     """A growing transcript costs what was added, and adding the same again costs nothing."""
     bank, model = read
     bank.retain(KAYAK + PADDLE, document_id="log", append=True)
@@ -142,7 +145,7 @@ def test_facts_given_with_a_changed_document_replace_the_old_ones(light: Hindsig
     assert texts(bank) == ["The kayak is blue."]
 
 
-def test_two_threads_with_one_document_ask_the_model_once(read: Any) -> None:
+def test_two_threads_with_one_document_ask_the_model_once(read: Read) -> None:
     """Eight threads retaining the same document leave one copy, extracted once."""
     bank, model = read
     with ThreadPoolExecutor(8) as pool:
@@ -171,7 +174,9 @@ def test_facts_told_together_keep_their_order(light: Hindsight) -> None:
     assert moments == sorted(set(moments))
 
 
-def test_a_failed_second_version_leaves_the_first(opener: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_second_version_leaves_the_first(
+    opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When embedding the new passages fails, the document is what it was, and the next try succeeds."""
     embedder = HashEmbedder()
     bank = opener(embeddings=embedder).bank("boats")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -33,7 +37,7 @@ def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
     assert "0 problems" in run("stress.py", "--seconds", "6").splitlines()[-1]
 
 
-def test_two_engines_in_memory_see_nothing_of_each_other(opener: Any) -> None:
+def test_two_engines_in_memory_see_nothing_of_each_other(opener: Callable[..., Hindsight]) -> None:
     """The same bank name in two ":memory:" engines is two banks, and closing one leaves the other."""
     first, second = opener(), opener()
     first.bank("alice").retain("Alice likes plums.")
@@ -44,14 +48,16 @@ def test_two_engines_in_memory_see_nothing_of_each_other(opener: Any) -> None:
     ]
 
 
-def test_memory_only_engines_write_nothing(opener: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_memory_only_engines_write_nothing(
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """ ":memory:" keeps nothing on disk, not even in the working directory."""
     monkeypatch.chdir(tmp_path)
     opener().bank("alice").retain("Alice likes plums.")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_indexes_are_rebuilt_on_open(opener: Any, tmp_path: Path) -> None:
+def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Deleting every index folder loses nothing: they are made again from the ledger."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice Chen likes plums.")
@@ -63,7 +69,7 @@ def test_missing_indexes_are_rebuilt_on_open(opener: Any, tmp_path: Path) -> Non
         assert second.doctor().failures == {}
 
 
-def test_an_unreadable_chroma_store_is_replaced(opener: Any, tmp_path: Path) -> None:
+def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A Chroma database that cannot be opened at all is dropped and rebuilt for every bank."""
     with opener(tmp_path) as first:
         for name in ("alice", "bob"):
@@ -75,7 +81,7 @@ def test_an_unreadable_chroma_store_is_replaced(opener: Any, tmp_path: Path) -> 
             assert (found.unit.text, "semantic" in found.channels) == (f"{name} likes plums.", True)
 
 
-def test_an_index_of_another_ledger_is_not_believed(opener: Any, tmp_path: Path) -> None:
+def test_an_index_of_another_ledger_is_not_believed(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Restoring an older ledger beside newer indexes rebuilds them instead of answering with units that are gone."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice likes plums.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ TALK = [
 ]
 
 
-def test_a_corrected_memory_is_found_by_what_it_says_now(opener: Any, tmp_path: Path) -> None:
+def test_a_corrected_memory_is_found_by_what_it_says_now(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
     """New text is found by meaning, words and time, the old by none of them, after a restart too."""
     engine = opener(tmp_path)
     bank = engine.bank("alice")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-from hindsight_integrations import Hindsight, Message
+from hindsight_integrations import Hindsight, MemoryBank, Message
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TEN, ELEVEN = datetime(2024, 5, 3, 10, tzinfo=UTC), datetime(2024, 5, 3, 11, tzinfo=UTC)
@@ -16,7 +17,7 @@ def message(text: str, at: datetime = TEN, *, key: str = "m1") -> Message:
     return Message(text, "Alice", at, key)
 
 
-def valid(bank: Any, **options: Any) -> list[str]:
+def valid(bank: MemoryBank, **options: Any) -> list[str]:
     found = bank.recall("Alice rents a flat in Porto or Lisbon with a cat or dog", **options)
     return sorted(item.unit.text for item in found.units)
 
@@ -72,7 +73,7 @@ def test_other_messages_and_threads_stay(light: Hindsight) -> None:
     ]
 
 
-def test_what_a_neighbouring_message_added_is_told_again(opener: Any) -> None:
+def test_what_a_neighbouring_message_added_is_told_again(opener: Callable[..., Hindsight]) -> None:
     """A fact told over two messages goes with the edit of one; the other is read again, so its part is not lost."""
     cat = {"what": "Alice rents a flat in Porto and has a cat.", "sources": ["m1", "m2"]}
     model = ScriptedModel(
@@ -93,7 +94,7 @@ def test_what_a_neighbouring_message_added_is_told_again(opener: Any) -> None:
     assert valid(bank) == ["Alice has a cat.", "Alice rents a flat in Lisbon."]
 
 
-def test_unedited_messages_are_not_told_twice(opener: Any) -> None:
+def test_unedited_messages_are_not_told_twice(opener: Callable[..., Hindsight]) -> None:
     """A model that repeats an unchanged message as it reads the edited one adds nothing for it."""
     replies = [
         {
@@ -113,7 +114,7 @@ def test_unedited_messages_are_not_told_twice(opener: Any) -> None:
     assert ("[m1]" in passage, "[m2]" in passage) == (True, False)
 
 
-def test_an_edit_that_says_nothing_worth_keeping_closes_the_old(opener: Any) -> None:
+def test_an_edit_that_says_nothing_worth_keeping_closes_the_old(opener: Callable[..., Hindsight]) -> None:
     """When the new wording yields no fact, the old one is still no longer true."""
     model = ScriptedModel(
         [{"facts": [{"what": "Alice rents a flat in Porto.", "sources": ["m1"]}]}, {"facts": []}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,7 +107,7 @@ def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
         bank.entities.alias("Robert Miller", "Bob")
 
 
-def test_changes_survive_reopening(opener: Any, tmp_path: Any) -> None:
+def test_changes_survive_reopening(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """The audit log and what was changed are in the ledger."""
     with opener(tmp_path) as engine:
         said(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def test_nothing_is_recorded_unless_asked_for(light: Hindsight) -> None:
     assert all(stage.milliseconds >= 0 for stage in plain.trace.stages)
 
 
-def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Any) -> None:
+def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Callable[..., Hindsight]) -> None:
     """logit + ln(recency) + ln(temporal) gives the score of every unit the reranker read."""
     boosted = HindsightConfig(recall=RecallConfig(boosts=True))
     bank = fill(opener(reranker=FixedReranker(), config=boosted).bank("street"), timestamp="2023-11-01")
@@ -73,7 +74,7 @@ def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Any) -> None:
         assert 0.9 <= read.recency < 1.0
 
 
-def test_without_boosts_a_score_is_its_logit(opener: Any) -> None:
+def test_without_boosts_a_score_is_its_logit(opener: Callable[..., Hindsight]) -> None:
     """By default the reranker's order stands, and every boost in the trace is 1 (decision 053)."""
     bank = fill(opener(reranker=FixedReranker()).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
@@ -102,7 +103,7 @@ def test_what_did_not_fit_says_what_was_left(light: Hindsight) -> None:
     assert beyond.trace.units[1].reason == "k=1 was reached"
 
 
-def test_what_a_threshold_dropped_says_which(opener: Any) -> None:
+def test_what_a_threshold_dropped_says_which(opener: Callable[..., Hindsight]) -> None:
     """Below the channels', the reranker's or the final threshold: each unit names its score and the threshold."""
     judge = FixedReranker(lambda _, passage: 3.0 if "tandem" in passage else -5.0)
     bank = fill(opener(reranker=judge).bank("street"))
@@ -121,7 +122,7 @@ def test_what_a_threshold_dropped_says_which(opener: Any) -> None:
     assert final.units == ()
 
 
-def test_units_the_reranker_did_not_reach_say_so(opener: Any) -> None:
+def test_units_the_reranker_did_not_reach_say_so(opener: Callable[..., Hindsight]) -> None:
     """Past the deadline a unit has no logit, and if it was dropped its reason mentions that it was never read."""
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
     bank = opener(reranker=FixedReranker(), config=config).bank("many")
@@ -177,7 +178,7 @@ def test_a_memory_erased_meanwhile_is_traced_without_its_text(
     assert ROWS["a"] not in found.explain()
 
 
-def test_explain_shows_question_window_stages_memories_and_drops(opener: Any) -> None:
+def test_explain_shows_question_window_stages_memories_and_drops(opener: Callable[..., Hindsight]) -> None:
     """The words a person reads: what was asked, the window found, times, ranks and scores, and why others are missing."""
     bank = fill(opener(reranker=FixedReranker()).bank("street"), timestamp="2024-05-02", tags=["t"])
     query = "Which bicycle was it on 2 May 2024?"

@@ -69,8 +69,11 @@ def texts(bank: MemoryBank, query: str, **options: Any) -> list[str]:
     return [item.unit.text for item in bank.recall(query, include_invalidated=True, **options).units]
 
 
+Opened = Callable[[], tuple[Hindsight, Recording]]
+
+
 @pytest.fixture(params=[LIGHT, MIXED, REAL], ids=["exact+fts5", "chroma+fts5", "chroma+lucene"])
-def opened(request: Any, opener: Any, tmp_path: Path) -> Callable[[], tuple[Hindsight, Recording]]:
+def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp_path: Path) -> Opened:
     def open_engine() -> tuple[Hindsight, Recording]:
         embedder = Recording()
         config = HindsightConfig(storage=request.param)
@@ -79,7 +82,7 @@ def opened(request: Any, opener: Any, tmp_path: Path) -> Callable[[], tuple[Hind
     return open_engine
 
 
-def test_no_file_and_no_channel_keeps_what_was_forgotten(opened: Any, tmp_path: Path) -> None:
+def test_no_file_and_no_channel_keeps_what_was_forgotten(opened: Opened, tmp_path: Path) -> None:
     """After `forget` neither the rare word, nor the name only it used, nor its vector is in any file or answer."""
     data = tmp_path / "data"
     engine, embedder = opened()
@@ -151,7 +154,7 @@ def test_a_window_goes_with_what_was_said_in_it(light: Hindsight) -> None:
     assert bank.forget(window=("1990-01-01", "1990-01-02")).unit_ids == ()
 
 
-def test_everything_goes_and_the_bank_can_be_used_again(opened: Any, tmp_path: Path) -> None:
+def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path: Path) -> None:
     """An emptied bank keeps its profile, holds nothing, and takes in the same conversation anew."""
     engine, _ = opened()
     bank = engine.bank("alice")
@@ -168,7 +171,7 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Any, tmp_path: P
     assert "m1" in bank.recall("red kayak Harbor Sports").units[0].unit.sources
 
 
-def test_a_bank_can_be_removed_wholly(opened: Any, tmp_path: Path) -> None:
+def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
     """A forgotten bank is gone by name and by content, and another bank does not notice."""
     engine, _ = opened()
     for name in ("alice", "carol"):
@@ -197,7 +200,9 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
     assert bank.count() == len(OTHERS)
 
 
-def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(opener: Any, tmp_path: Path) -> None:
+def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
     """Killed after the ledger forgot but before indexes and files did, the next open cleans up by itself."""
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
     from hindsight_integrations.model.erasure import Erasure
@@ -216,7 +221,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(opener: Any, tmp_path:
     assert files_with(data, TOKEN.encode()) == files_with(data, embedder.seen[0]) == set()
 
 
-def test_large_collections_are_cleaned_too(opener: Any, tmp_path: Path) -> None:
+def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""
     embedder = Recording()
     engine = opener(tmp_path, embeddings=embedder, config=HindsightConfig(storage=MIXED))
@@ -231,7 +236,7 @@ def test_large_collections_are_cleaned_too(opener: Any, tmp_path: Path) -> None:
 
 
 def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
-    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another process reads the old state its files cannot be emptied; the next forget or open does it."""
     import sqlite3

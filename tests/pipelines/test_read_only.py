@@ -105,7 +105,7 @@ def verbs(face: type) -> Iterator[str]:
 
 
 @pytest.fixture
-def folder(opener: Any, tmp_path: Path) -> Path:
+def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
     """A closed memory: a bank with a fact, two people, an alias and a passage that waits, and an empty bank."""
     with opener(tmp_path, config=QUEUE, model=ScriptedModel([ModelUnavailable("test", "down")])) as engine:
         bank = engine.bank("alice")
@@ -135,7 +135,9 @@ def test_every_verb_is_here() -> None:
 
 
 @pytest.mark.parametrize("verb", CALLS)
-def test_what_writes_is_refused_by_name_and_the_rest_answers(opener: Any, folder: Path, verb: str) -> None:
+def test_what_writes_is_refused_by_name_and_the_rest_answers(
+    opener: Callable[..., Hindsight], folder: Path, verb: str
+) -> None:
     """A verb that changes the ledger of a writing engine is refused by a read-only one, which names it."""
     reader = subject(opener(folder, config=QUEUE, read_only=True))
     refusal = None
@@ -152,7 +154,7 @@ def test_what_writes_is_refused_by_name_and_the_rest_answers(opener: Any, folder
         assert refusal or version(watch) == before
 
 
-def test_a_read_only_engine_forgets_no_bank(opener: Any, folder: Path) -> None:
+def test_a_read_only_engine_forgets_no_bank(opener: Callable[..., Hindsight], folder: Path) -> None:
     """The engine's own verb that writes is refused in the same words."""
     reader = opener(folder, config=QUEUE, read_only=True)
     with pytest.raises(InvalidRequest, match="forget_bank: the engine was opened read-only"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from hindsight_integrations import (
     HindsightConfig,
     IndexOutOfStep,
     Interval,
+    MemoryBank,
+    RecallResult,
     TagsMatch,
 )
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
-from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
+from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 
 
 def facts(*rows: tuple[str, str | None, str]) -> list[dict[str, Any]]:
@@ -36,7 +39,7 @@ def facts(*rows: tuple[str, str | None, str]) -> list[dict[str, Any]]:
     ]
 
 
-def fill(bank: Any, rows: list[dict[str, Any]], **options: Any) -> None:
+def fill(bank: MemoryBank, rows: list[dict[str, Any]], **options: Any) -> None:
     messages = [{"role": "user", "content": row["what"], "id": row["sources"][0]} for row in rows]
     bank.retain(messages, facts=rows, **options)
 
@@ -56,21 +59,21 @@ GARDEN = facts(
 
 
 @pytest.fixture
-def garden(real: Hindsight) -> Any:
+def garden(real: Hindsight) -> MemoryBank:
     bank = real.bank("garden")
     fill(bank, GARDEN)
     return bank
 
 
-def texts(result: Any) -> list[str]:
+def texts(result: RecallResult) -> list[str]:
     return [item.unit.text for item in result.units]
 
 
-def channels_of(result: Any, start: str) -> set[Channel]:
+def channels_of(result: RecallResult, start: str) -> set[Channel]:
     return next(set(item.channels) for item in result.units if item.unit.text.startswith(start))
 
 
-def test_each_channel_finds_what_the_others_cannot(garden: Any) -> None:
+def test_each_channel_finds_what_the_others_cannot(garden: MemoryBank) -> None:
     """Meaning and words find the bicycle fact, time finds April's festival, the graph walks from Bob to his orchard."""
     assert {Channel.SEMANTIC, Channel.KEYWORD} <= channels_of(
         garden.recall("who repairs bicycles?"), "Alice Chen repairs"
@@ -96,7 +99,7 @@ def test_multi_hop_reaches_units_two_entities_away(real: Hindsight) -> None:
     assert Channel.GRAPH in channels_of(found, "Team Falcon ships")
 
 
-def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: Any) -> None:
+def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: MemoryBank) -> None:
     """For every budget the texts fit, tokens used never fall as it grows, and the best unit that differs is a gain."""
     results = [
         garden.recall("bicycles orchard festival tea", max_tokens=budget)
@@ -107,24 +110,24 @@ def test_the_budget_is_never_exceeded_and_more_never_brings_less(garden: Any) ->
     assert [r.tokens for r in results] == sorted(r.tokens for r in results)
 
 
-def test_k_is_a_hard_limit(garden: Any) -> None:
+def test_k_is_a_hard_limit(garden: MemoryBank) -> None:
     """k=1 gives the best memory alone, k=3 three."""
     every = texts(garden.recall("bicycles festival"))
     assert [texts(garden.recall("bicycles festival", k=k)) for k in (1, 3)] == [every[:1], every[:3]]
 
 
-def test_results_are_the_same_every_time(garden: Any) -> None:
+def test_results_are_the_same_every_time(garden: MemoryBank) -> None:
     """The order is total: ten recalls of one question are one list."""
     assert len({tuple(texts(garden.recall("what happened in spring?"))) for _ in range(10)}) == 1
 
 
-def test_the_graph_is_walked_from_a_named_entity(garden: Any) -> None:
+def test_the_graph_is_walked_from_a_named_entity(garden: MemoryBank) -> None:
     """Spreading activation brings Bob's other facts."""
     found = garden.recall("Who asked for a tandem, Bob Okafor?")
     assert any(Channel.GRAPH in item.channels for item in found.units)
 
 
-def test_a_question_without_names_or_causes_does_not_walk(garden: Any) -> None:
+def test_a_question_without_names_or_causes_does_not_walk(garden: MemoryBank) -> None:
     """Spreading from whatever was similar costs recall, so the graph keeps silent and the trace says so."""
     found = garden.recall("when does the library close?")
     assert all(Channel.GRAPH not in item.channels for item in found.units)
@@ -159,7 +162,7 @@ def test_tags_select_as_the_truth_table_says(
     assert {text.split()[1] for text in texts(bank.recall("memory", tags=tags, tags_match=match))} == expected
 
 
-def test_filters_apply_before_limits(opener: Any) -> None:
+def test_filters_apply_before_limits(opener: Callable[..., Hindsight]) -> None:
     """One tagged memory among 400 better matches is found: filtering happens inside the channels."""
     bank = opener().bank("many")
     rows = facts(*[(f"kayak kayak trip {n}", None, "") for n in range(400)])
@@ -182,7 +185,7 @@ def test_types_choose_networks(light: Hindsight) -> None:
     assert texts(bank.recall("tea", types=["bank"])) == ["assistant: I suggested green tea."]
 
 
-def test_a_given_window_is_used_instead_of_the_text(garden: Any) -> None:
+def test_a_given_window_is_used_instead_of_the_text(garden: MemoryBank) -> None:
     """A caller's window ranks what happened in it, whatever the question says."""
     found = garden.recall("what happened?", window=("2022-05-30", "2022-06-03"))
     assert found.units[0].unit.text.startswith("A new bridge")
@@ -199,7 +202,7 @@ def test_as_of_serves_what_was_known_then(light: Hindsight) -> None:
 EVERYTHING = "bicycles tandem orchard library festival tea choir bridge pottery pool"
 
 
-def test_a_reranker_decides_the_order(opener: Any) -> None:
+def test_a_reranker_decides_the_order(opener: Callable[..., Hindsight]) -> None:
     """What the reranker puts first comes first; its small boosts do not overturn a clear judgement."""
     bank = opener(reranker=FixedReranker(lambda _, passage: 50.0 * ("pottery" in passage))).bank("garden")
     fill(bank, GARDEN)
@@ -208,7 +211,7 @@ def test_a_reranker_decides_the_order(opener: Any) -> None:
     assert found.units[0].unit.text.startswith("Carla Diaz teaches pottery")
 
 
-def test_the_rerank_deadline_stops_between_batches(opener: Any) -> None:
+def test_the_rerank_deadline_stops_between_batches(opener: Callable[..., Hindsight]) -> None:
     """Past the deadline the candidates not yet read follow in fused order, and the trace says how many were read."""
     read: list[int] = []
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
@@ -224,7 +227,7 @@ def test_the_rerank_deadline_stops_between_batches(opener: Any) -> None:
 
 
 def test_a_broken_index_heals_or_says_so(
-    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A keyword index that cannot be healed raises IndexOutOfStep by default, and is left out where asked for."""
     from hindsight_integrations.backends.keyword.store_pool import BankKeywords
@@ -249,7 +252,7 @@ def test_a_broken_index_heals_or_says_so(
 
 
 def test_a_projection_that_fails_after_the_commit_is_healed(
-    opener: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Retain succeeds when an index fails behind it, and the next recall finds the memory by that index again."""
     from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
@@ -275,7 +278,7 @@ def test_banks_never_answer_for_each_other(real: Hindsight) -> None:
     assert texts(real.bank("bob").recall("secret plum tree")) == ["bob's secret is under the plum tree"]
 
 
-def test_reflect_without_a_model_quotes_and_says_so(garden: Any) -> None:
+def test_reflect_without_a_model_quotes_and_says_so(garden: MemoryBank) -> None:
     """The extractive answer is recalled memory, labelled, with the units it stands on."""
     answer = garden.reflect("who repairs bicycles?")
     assert answer.extractive
@@ -283,7 +286,7 @@ def test_reflect_without_a_model_quotes_and_says_so(garden: Any) -> None:
     assert answer.text.splitlines() == [item.unit.text for item in answer.units]
 
 
-def test_reflect_with_a_model_names_the_units_it_stands_on(clock: Any) -> None:
+def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -> None:
     """The model's answer comes with the recalled units it cited; ids it made up are ignored."""
     from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -304,7 +307,7 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: Any) -> None:
     assert target.text in str(model.prompts[-1])
 
 
-def test_a_rebuild_never_gives_half_an_answer(opener: Any, tmp_path: Path) -> None:
+def test_a_rebuild_never_gives_half_an_answer(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """While memories are erased and indexes replayed, every recall still finds what was not erased by meaning."""
     bank = opener(tmp_path).bank("garden")
     fill(bank, GARDEN)
@@ -329,7 +332,9 @@ def test_a_rebuild_never_gives_half_an_answer(opener: Any, tmp_path: Path) -> No
     assert missed == []
 
 
-def test_a_memory_erased_while_recall_reads_is_left_out(opener: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_erased_while_recall_reads_is_left_out(
+    opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With a reranker too, a unit that is gone from the ledger when it is read is missing, and nothing fails."""
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 

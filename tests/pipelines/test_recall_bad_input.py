@@ -182,7 +182,7 @@ def complete(found: RecallResult) -> bool:
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short])
 @pytest.mark.parametrize("index", ["chroma", "lucene"])
 def test_an_index_broken_while_closed_is_healed(
-    opener: Any, tmp_path: Path, index: str, damage: Callable[[Path], None]
+    opener: Callable[..., Hindsight], tmp_path: Path, index: str, damage: Callable[[Path], None]
 ) -> None:
     """Files that no longer make an index are replaced on opening: the answer is whole at once."""
     with opener(tmp_path) as first:
@@ -196,7 +196,7 @@ def test_an_index_broken_while_closed_is_healed(
 
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
-    opener: Any, tmp_path: Path, damage: Callable[[Path], None]
+    opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     """Each recall after the damage is whole or raises a storage error; nothing retained meanwhile is lost after reopening."""
     with opener(tmp_path) as engine:
@@ -207,7 +207,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
 
 @pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answer(
-    opener: Any, tmp_path: Path, damage: Callable[[Path], None]
+    opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     """The same for Lucene, which reads its files through memory and would not notice by itself."""
     with opener(tmp_path) as engine:

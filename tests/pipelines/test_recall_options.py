@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -141,7 +142,7 @@ def test_channel_thresholds_cut_that_channels_list(bank: MemoryBank) -> None:
     assert strict.units == ()
 
 
-def test_reranker_and_final_thresholds_drop_memories(opener: Any) -> None:
+def test_reranker_and_final_thresholds_drop_memories(opener: Callable[..., Hindsight]) -> None:
     """What the reranker finds too unlikely goes, whatever found it; `final` compares the score that is returned."""
     judge = FixedReranker(lambda _, passage: 4.0 if "tandem" in passage else -4.0)
     bank = opener(reranker=judge).bank("street")
@@ -157,7 +158,7 @@ def test_reranker_and_final_thresholds_drop_memories(opener: Any) -> None:
     assert "min_scores: final dropped 2 of 3" in best.trace.notes
 
 
-def test_memories_the_reranker_did_not_read_are_not_held_to_it(opener: Any) -> None:
+def test_memories_the_reranker_did_not_read_are_not_held_to_it(opener: Callable[..., Hindsight]) -> None:
     """Past the deadline nothing was scored, so the reranker's threshold lets the rest through and says so."""
     config = HindsightConfig(recall=RecallConfig(rerank_deadline_ms=0.0))
     bank = opener(reranker=FixedReranker(lambda *_: -9.0), config=config).bank("many")

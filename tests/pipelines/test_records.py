@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations import Aggregation, FactType, Hindsight, InvalidRequest, MemoryUnit
+from hindsight_integrations import Aggregation, FactType, Hindsight, InvalidRequest, MemoryBank, MemoryUnit
 from hindsight_integrations.model.units import Record
 from hindsight_integrations.tempr.listing.records import aggregate
 
@@ -41,7 +41,7 @@ ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def bank(light: Hindsight) -> Any:
+def bank(light: Hindsight) -> MemoryBank:
     bank = light.bank("spender")
     facts: list[dict[str, Any]] = [
         {"what": what, "occurred_start": day, "record": record, "sources": [f"m{n}"]}
@@ -52,7 +52,7 @@ def bank(light: Hindsight) -> Any:
     return bank
 
 
-def test_records_are_listed_in_order_of_time(bank: Any) -> None:
+def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
     """Every record of a kind comes back, oldest first, whatever the case; undated ones where they were mentioned."""
     assert [u.text for u in bank.records(kind="Expense")] == [
         what for what, _, r in ROWS if r["kind"] == "expense"
@@ -74,14 +74,14 @@ def test_records_are_listed_in_order_of_time(bank: Any) -> None:
         ("mean", Decimal("3.71") / 3),
     ],
 )
-def test_coffee_adds_up_exactly(bank: Any, how: str, value: Any) -> None:
+def test_coffee_adds_up_exactly(bank: MemoryBank, how: str, value: Any) -> None:
     """0.1 + 0.2 + 3.41 is 3.71 and not 3.7100000000000004, and the memories that entered come along."""
     found = bank.aggregate(how, kind="expense", category="coffee")
     assert found.value == Decimal(value)
     assert len(found.units) == (1 if how == "last" else 3)
 
 
-def test_unlike_units_are_not_added(bank: Any) -> None:
+def test_unlike_units_are_not_added(bank: MemoryBank) -> None:
     """Dollars and euros together are refused with both named; one of them alone adds up."""
     with pytest.raises(InvalidRequest, match="EUR, USD"):
         bank.aggregate("sum", kind="expense")
@@ -89,7 +89,7 @@ def test_unlike_units_are_not_added(bank: Any) -> None:
     assert (found.value, found.unit) == (Decimal("13.55"), "USD")
 
 
-def test_text_is_counted_and_shown_but_not_added(bank: Any) -> None:
+def test_text_is_counted_and_shown_but_not_added(bank: MemoryBank) -> None:
     """A preference counts and can be the last one; in a sum it is left out, visibly."""
     assert bank.aggregate("count", kind="preference").value == 1
     assert bank.aggregate("last", kind="preference").value == "Alien"
@@ -97,7 +97,7 @@ def test_text_is_counted_and_shown_but_not_added(bank: Any) -> None:
     assert (found.value, [u.text for u in found.left_out]) == (Decimal(0), ["a film I like"])
 
 
-def test_nothing_found_is_an_answer(bank: Any) -> None:
+def test_nothing_found_is_an_answer(bank: MemoryBank) -> None:
     """Over no records the sum and count are 0, the others None; an unknown aggregation is named."""
     assert [bank.aggregate(how, kind="steps").value for how in Aggregation] == [
         Decimal(0),
@@ -111,7 +111,7 @@ def test_nothing_found_is_an_answer(bank: Any) -> None:
         bank.aggregate("median", kind="expense")
 
 
-def test_as_of_counts_what_was_known_then(bank: Any) -> None:
+def test_as_of_counts_what_was_known_then(bank: MemoryBank) -> None:
     """Before anything was said there is nothing to add."""
     assert bank.aggregate("count", kind="expense", as_of="2025-06-07").value == 0
 
@@ -134,7 +134,9 @@ def test_aggregates_agree_with_each_other(values: list[Decimal]) -> None:
     assert abs(float(mean) * len(values) - float(total)) < 1e-6  # type: ignore[arg-type] # asserted above
 
 
-def test_a_record_erased_while_it_is_read_is_left_out(bank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_erased_while_it_is_read_is_left_out(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A memory forgotten between finding its record and reading it is missing from list and sum, and nothing fails."""
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import Hits, no_hits
@@ -113,7 +113,9 @@ def test_no_unit_gets_more_than_its_share(pairs: list[Pair], degrees: dict[int, 
         assert taken == offered[:room]
 
 
-def test_a_fact_everybody_repeats_stays_within_its_degree(light: Any, monkeypatch: Any) -> None:
+def test_a_fact_everybody_repeats_stays_within_its_degree(
+    light: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Thirty near-copies retained one after the other leave no unit with more semantic links than allowed."""
     monkeypatch.setattr(linking, "SEMANTIC_DEGREE", 7)
     bank = light.bank("b")
