@@ -170,7 +170,7 @@ class HindsightConfig:
     time_zone: str = "UTC"
     model: str | None = None
     languages: tuple[str, ...] = ("en",)
-    date_order: DateOrder | None = None
+    date_order: DateOrder | str | None = None
 
     def __post_init__(self) -> None:
         """Codes are put in small letters, each once; none at all, and an unknown order of dates, is refused."""

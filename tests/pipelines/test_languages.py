@@ -11,7 +11,7 @@ from hindsight_integrations.text.languages import LANGUAGES
 
 
 def opened(*languages: str) -> Hindsight:
-    storage = StorageConfig(vectors="exact", keywords="fts5")  # type: ignore[arg-type] # plain strings are allowed
+    storage = StorageConfig(vectors="exact", keywords="fts5")
     config = HindsightConfig(storage=storage, languages=languages)
     return Hindsight.open(":memory:", reranker=None, config=config)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import TimeWindow, find_event_time, find_window
 
 AUGUST = datetime(2026, 8, 12, 10, tzinfo=UTC)  # a Wednesday
@@ -344,19 +344,19 @@ def days(window: TimeWindow | None) -> tuple[str, str] | None:
 @pytest.mark.parametrize(("phrase", "first", "last"), FROM_AUGUST)
 def test_phrases_that_other_parsers_get_wrong(phrase: str, first: str, last: str) -> None:
     """Every phrase gets the window a person would expect."""
-    assert days(find_window(phrase, AUGUST, rules=ENGLISH.times)) == (first, last)
+    assert days(find_window(phrase, AUGUST, rules=TIME_RULES)) == (first, last)
 
 
 @pytest.mark.parametrize(("phrase", "first", "last"), FROM_JANUARY)
 def test_phrases_count_from_the_reference(phrase: str, first: str, last: str) -> None:
     """A time expression means the days a calendar shows, seen from the moment of the question."""
-    assert days(find_window(phrase, JANUARY, rules=ENGLISH.times)) == (first, last)
+    assert days(find_window(phrase, JANUARY, rules=TIME_RULES)) == (first, last)
 
 
 @pytest.mark.parametrize(("phrase", "start", "end"), HOURS)
 def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
     """Asking about last night does not search the whole of yesterday."""
-    window = find_window(phrase, JANUARY, rules=ENGLISH.times)
+    window = find_window(phrase, JANUARY, rules=TIME_RULES)
     assert window is not None
     assert (window.interval.start, window.interval.end) == (
         datetime.fromisoformat(start).replace(tzinfo=UTC),
@@ -367,25 +367,25 @@ def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
 @pytest.mark.parametrize("text", DATELESS)
 def test_names_numbers_and_impossible_dates_are_no_time(text: str) -> None:
     """A question without a date is not narrowed to some window by a name or a number in it."""
-    assert find_window(text, JANUARY, rules=ENGLISH.times) is None
+    assert find_window(text, JANUARY, rules=TIME_RULES) is None
 
 
 @pytest.mark.parametrize(("text", "first", "last"), STATEMENTS)
 def test_statements_date_their_event(text: str, first: str, last: str) -> None:
     """What is announced lies ahead, what is told lies behind, and the first time named counts."""
-    assert days(find_event_time(text, MARCH, rules=ENGLISH.times)) == (first, last)
+    assert days(find_event_time(text, MARCH, rules=TIME_RULES)) == (first, last)
 
 
 @pytest.mark.parametrize("text", UNDATED_STATEMENTS)
 def test_statements_without_an_event_time(text: str) -> None:
     """A habit, a greeting, a duration or an open end gives a memory no false date."""
-    assert find_event_time(text, MARCH, rules=ENGLISH.times) is None
+    assert find_event_time(text, MARCH, rules=TIME_RULES) is None
 
 
 def test_a_number_beside_a_date_does_not_hide_it() -> None:
     """A port number in the question does not stop the date from being found."""
     friday = datetime(2026, 8, 7, 9, tzinfo=UTC)
-    assert days(find_window("port 9077 and also last Tuesday", friday, rules=ENGLISH.times)) == (
+    assert days(find_window("port 9077 and also last Tuesday", friday, rules=TIME_RULES)) == (
         "2026-08-04",
         "2026-08-04",
     )
@@ -394,13 +394,13 @@ def test_a_number_beside_a_date_does_not_hide_it() -> None:
 def test_the_narrowest_of_several_times_wins() -> None:
     """A day in the question is more use to a search than the year beside it."""
     text = "What did she say on 7 March 2023 about her plans for 2024?"
-    assert days(find_window(text, JANUARY, rules=ENGLISH.times)) == ("2023-03-07", "2023-03-07")
+    assert days(find_window(text, JANUARY, rules=TIME_RULES)) == ("2023-03-07", "2023-03-07")
 
 
 def test_window_tells_phrase_place_and_granule() -> None:
     """The words a window was read from can be shown to the user, or cut out of the question."""
     text = "What did Nora plant in early May, near the shed?"
-    window = find_window(text, JANUARY, rules=ENGLISH.times)
+    window = find_window(text, JANUARY, rules=TIME_RULES)
     assert window is not None
     assert text[slice(*window.span)] == window.phrase == "in early May"
     assert window.granule is Granule.DAY
@@ -409,7 +409,7 @@ def test_window_tells_phrase_place_and_granule() -> None:
 def test_days_are_those_of_the_zone() -> None:
     """Yesterday in New York begins at New York's midnight, not at Greenwich's."""
     window = find_window(
-        "yesterday", datetime(2025, 1, 15, 2, tzinfo=UTC), ZoneInfo("America/New_York"), rules=ENGLISH.times
+        "yesterday", datetime(2025, 1, 15, 2, tzinfo=UTC), ZoneInfo("America/New_York"), rules=TIME_RULES
     )
     assert window is not None
     assert window.interval.start == datetime(2025, 1, 13, 5, tzinfo=UTC)
@@ -418,11 +418,11 @@ def test_days_are_those_of_the_zone() -> None:
 
 def test_typographic_quotes_and_dashes_read_like_plain_ones() -> None:
     """Text pasted from a word processor means the same."""
-    assert days(find_window("New Year\u2019s Eve 2023", JANUARY, rules=ENGLISH.times)) == (
+    assert days(find_window("New Year\u2019s Eve 2023", JANUARY, rules=TIME_RULES)) == (
         "2023-12-31",
         "2023-12-31",
     )
-    assert days(find_window("March\u2013May 2024", JANUARY, rules=ENGLISH.times)) == (
+    assert days(find_window("March\u2013May 2024", JANUARY, rules=TIME_RULES)) == (
         "2024-03-01",
         "2024-05-31",
     )

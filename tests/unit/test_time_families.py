@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
@@ -485,7 +485,7 @@ DATELESS = [
 @pytest.mark.parametrize(("text", "first", "last"), DATED)
 def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> None:
     """However a time is worded, the search covers the days a reader means."""
-    window = find_window(text, JUNE, rules=ENGLISH.times)
+    window = find_window(text, JUNE, rules=TIME_RULES)
     assert window is not None
     end = window.interval.end - timedelta(microseconds=1)
     assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
@@ -494,4 +494,4 @@ def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> Non
 @pytest.mark.parametrize("text", DATELESS)
 def test_a_question_without_a_time_gets_none(text: str) -> None:
     """A name, title, number, habit or thing is no time."""
-    assert find_window(text, JUNE, rules=ENGLISH.times) is None
+    assert find_window(text, JUNE, rules=TIME_RULES) is None

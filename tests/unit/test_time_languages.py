@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
 
 JUNE = datetime(2024, 6, 12, 10, 15, tzinfo=UTC)  # a Wednesday
-GERMAN = LANGUAGES["de"].times
 
 ROWS = [
     ("Was habe ich gestern gemacht?", "2024-06-11", "2024-06-11"),
@@ -60,7 +59,7 @@ NO_TIMES = [
 @pytest.mark.parametrize(("text", "first", "last"), ROWS)
 def test_german_questions(text: str, first: str, last: str) -> None:
     """A German question is narrowed to the days it names."""
-    window = find_window(text, JUNE, rules=GERMAN)
+    window = find_window(text, JUNE, rules=TIME_RULES)
     assert window is not None
     end = window.interval.end - timedelta(microseconds=1)
     assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
@@ -69,18 +68,18 @@ def test_german_questions(text: str, first: str, last: str) -> None:
 @pytest.mark.parametrize("text", NO_TIMES)
 def test_german_questions_without_a_time(text: str) -> None:
     """Habits, names, quantities and impossible dates are no time in German either."""
-    assert find_window(text, JUNE, rules=GERMAN) is None
+    assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
 def test_a_part_of_the_day_is_hours() -> None:
     """Yesterday evening is from 17 to 24 o'clock."""
-    window = find_window("Was aß ich gestern Abend?", JUNE, rules=GERMAN)
+    window = find_window("Was aß ich gestern Abend?", JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start == datetime(2024, 6, 11, 17, tzinfo=UTC)
 
 
 def test_statements_date_their_event_in_german() -> None:
     """What was retained in German lies where its words say."""
-    window = find_event_time("Gestern habe ich Tomaten gepflanzt.", JUNE, rules=GERMAN)
+    window = find_event_time("Gestern habe ich Tomaten gepflanzt.", JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start == datetime(2024, 6, 11, tzinfo=UTC)

@@ -103,7 +103,9 @@ def test_a_meaning_of_ones_own_declares_its_groups() -> None:
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_is_loaded_whole(code: str) -> None:
     """Our own languages pass, and say which they are."""
-    assert LANGUAGES[code].times.code == code
+    times = LANGUAGES[code].times
+    assert times is not None
+    assert times.code == code
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -111,20 +113,22 @@ def test_every_language_is_loaded_whole(code: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_words_of_a_language_in_any_order_never_fail(code: str, data: st.DataObject) -> None:
     """Whatever is strung together, a question is read or not; it never fails inside recall."""
-    words = LANGUAGES[code].times.words
+    times = LANGUAGES[code].times
+    assert times is not None
+    words = times.words
     tables = (
         words.months, words.weekdays, words.units, words.numbers, words.ordinals, words.day_numbers, words.seasons,
         words.portions, words.day_parts, words.which, words.near, words.pieces, words.holidays, words.part_names,
         words.tail_years, words.before, words.behind, words.earlier, words.decades,
     )  # fmt: skip
     names = [name for table in tables for name in table]
-    rules = [re.sub(r"\(\?[^)]*\)|[^\w ']", " ", rule.pattern) for rule in LANGUAGES[code].times.rules]
+    rules = [re.sub(r"\(\?[^)]*\)|[^\w ']", " ", rule.pattern) for rule in times.rules]
     figures = st.sampled_from(
         ["1", "2.", "31", "2023", "99", "0", "3/5", "8.5.", "2023-02-30", "'90s", "20/21", "Q3"]
     )
     parts = data.draw(st.lists(st.sampled_from(names) | st.sampled_from(rules) | figures, max_size=7))
-    find_window(" ".join(parts), datetime(2024, 2, 29, 12, tzinfo=UTC), rules=LANGUAGES[code].times)
-    find_event_time("".join(parts), datetime(2024, 2, 29, 12, tzinfo=UTC), rules=LANGUAGES[code].times)
+    find_window(" ".join(parts), datetime(2024, 2, 29, 12, tzinfo=UTC), rules=times)
+    find_event_time("".join(parts), datetime(2024, 2, 29, 12, tzinfo=UTC), rules=times)
 
 
 def test_a_table_is_spelled_as_texts_are_read() -> None:

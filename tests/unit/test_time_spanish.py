@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
 
-RULES = LANGUAGES["es"].times
 JUNE = datetime(2024, 6, 12, 10, tzinfo=UTC)  # a Wednesday
 
 # Question, first and last day; each was checked by hand against the conventions of the tables.
@@ -362,7 +361,7 @@ def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: s
     """With its accents or without them."""
     folded = text.translate(str.maketrans("áéíóúñ¿", "aeioun "))
     for spelling in (text, folded) if "ré" not in text and "emos" not in text else (text,):
-        window = find_window(spelling, JUNE, rules=RULES)
+        window = find_window(spelling, JUNE, rules=TIME_RULES)
         assert window is not None
         end = window.interval.end - timedelta(microseconds=1)
         assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
@@ -371,7 +370,7 @@ def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: s
 @pytest.mark.parametrize("text", DATELESS)
 def test_a_spanish_question_without_a_time_gets_no_window(text: str) -> None:
     """Habits, names, titles, quantities, durations and impossible dates are no time."""
-    assert find_window(text, JUNE, rules=RULES) is None
+    assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
 @pytest.mark.parametrize(
@@ -386,6 +385,6 @@ def test_a_spanish_question_without_a_time_gets_no_window(text: str) -> None:
 )
 def test_spanish_statements_date_their_event(text: str, day: str) -> None:
     """What was retained lies where its words say: behind, or ahead where they announce."""
-    window = find_event_time(text, JUNE, rules=RULES)
+    window = find_event_time(text, JUNE, rules=TIME_RULES)
     assert window is not None
     assert window.interval.start.date().isoformat() == day

@@ -63,6 +63,7 @@ def test_reading_a_question_is_quick(benchmark: ModuleType, code: str, table: Pa
 def test_a_page_of_nothing_but_times_is_read_in_a_moment(code: str, words: str) -> None:
     """Hostile text cannot hold up a recall or a retain: only the beginning is read."""
     rules = LANGUAGES[code].times
+    assert rules is not None
     find_window("", datetime(2024, 6, 12, tzinfo=UTC), rules=rules)  # compiles
     started = time.perf_counter()
     find_window(words * 100_000, datetime(2024, 6, 12, tzinfo=UTC), rules=rules)

@@ -14,7 +14,7 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
-from hindsight_integrations.model.time import LocalDates
+from hindsight_integrations.model.time import DateOrder, LocalDates
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -61,7 +61,8 @@ class Tools:
     @property
     def dates(self) -> LocalDates:
         """How the times callers write are read."""
-        return LocalDates(self.zone, self.config.date_order)
+        order = self.config.date_order
+        return LocalDates(self.zone, None if order is None else DateOrder(order))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -131,7 +132,7 @@ class BankContext:
             clock=tools.clock,
             in_flight=tools.in_flight,
             languages=tools.languages,
-            date_order=tools.config.date_order,
+            date_order=tools.dates.order,
         )
 
     def recall_tools(self) -> RecallTools:
