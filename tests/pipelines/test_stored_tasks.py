@@ -123,7 +123,9 @@ def test_a_task_of_an_earlier_version_is_done(
         with ledger.transaction("alice") as transaction:
             revision = transaction.feed.revision
             transaction.commit(WriteSet("alice", revision, tasks=(old,), completed_tasks=(lease.id,)))
-    older = opener(tmp_path, model=ScriptedModel([{"facts": [KAYAK]}]), config=CONFIG)
+    model = ScriptedModel([{"facts": [KAYAK]}])
+    older = opener(tmp_path, model=model, config=CONFIG)
     assert older.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1
+    assert "(Friday, May 03, 2024 09:00) Alice: Yesterday" in str(model.prompts[0][-1].content)
     found = [e.bank("alice").recall("kayak").units[0].unit for e in (engine, older)]
     assert found[0] == found[1]
