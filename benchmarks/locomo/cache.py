@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hindsight_integrations.model.writes import EmbedderIdentity
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker

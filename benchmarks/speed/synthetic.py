@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 
 DIMENSION = 384  # as bge-small

@@ -21,7 +21,7 @@ from hindsight_integrations.backends.local_models.calibration import (
     measured_scale,
 )
 from hindsight_integrations.backends.local_models.onnx import BGE_SMALL_INT8_THRESHOLDS, OnnxEmbedder
-from hindsight_integrations.model.writes import Thresholds
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 
 

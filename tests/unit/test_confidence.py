@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.tempr.recall.answer_signals import (
     NEUTRAL_SHARE,
     NEUTRAL_WORDS,

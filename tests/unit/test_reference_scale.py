@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations.model.writes import REFERENCE, Thresholds
+from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 from hindsight_integrations.search.reference_scale import passage_cosine, question_cosine
 
 BGE = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.units import Record
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.tempr.retain.retraction.candidates import can_see, precedes
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match

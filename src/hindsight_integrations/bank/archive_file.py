@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO
 
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 FORMAT, VERSION = "hindsight-archive", 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hindsight_integrations.model.writes import EmbedderIdentity
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.ports.arrays import Matrix, Vector
 
 

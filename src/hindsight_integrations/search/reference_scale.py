@@ -7,7 +7,7 @@ passages of one content are to each other: the channel floor is a cosine of a qu
 
 from __future__ import annotations
 
-from hindsight_integrations.model.writes import REFERENCE, Thresholds
+from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 
 
 def question_cosine(cosine: float, thresholds: Thresholds) -> float:

@@ -8,16 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import (
-    EmbedderIdentity,
-    EntityWrite,
-    MentionWrite,
-    Thresholds,
-    UnitWrite,
-    WriteSet,
-)
+from hindsight_integrations.model.writes import EntityWrite, MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import Vector
 
 BANK = "bank"

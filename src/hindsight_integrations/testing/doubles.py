@@ -11,7 +11,7 @@ from hashlib import blake2b
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 
 _WORD = re.compile(r"\w+")

@@ -11,7 +11,7 @@ import numpy as np
 from hindsight_integrations.backends.local_models.calibration import calibrate
 from hindsight_integrations.backends.vendor_errors import converting, described
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from hindsight_integrations.backends.local_models.weights import (
     resolve_weights,
 )
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from hindsight_integrations.model.writes import REFERENCE, Thresholds
+from hindsight_integrations.model.embedder import REFERENCE, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 
 logger = logging.getLogger(__name__)

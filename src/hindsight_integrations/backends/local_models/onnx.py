@@ -26,7 +26,7 @@ from hindsight_integrations.backends.local_models.weights import (
     resolve_weights,
 )
 from hindsight_integrations.errors import MissingDependency
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, IntArray, Matrix, Vector
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from hindsight_integrations.backends.local_models.model_folders import (
 from hindsight_integrations.backends.local_models.weights import PinnedFile
 from hindsight_integrations.backends.vendor_errors import converting
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, Matrix, Vector
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.entities import EntityChange
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
-from hindsight_integrations.model.writes import EmbedderIdentity
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger.values import ArchiveRow, EntitySplit, UnitEdit
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.writes import ChunkWrite, EmbedderIdentity
+from hindsight_integrations.model.writes import ChunkWrite
 from hindsight_integrations.ports.arrays import IntArray, no_gaps
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"

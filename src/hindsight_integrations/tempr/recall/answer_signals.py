@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.text.language import Language

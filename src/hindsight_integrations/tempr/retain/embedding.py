@@ -9,8 +9,8 @@ from datetime import datetime
 import numpy as np
 
 from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.time import Interval, readable_time
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter

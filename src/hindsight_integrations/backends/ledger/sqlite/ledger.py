@@ -33,8 +33,9 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
 from hindsight_integrations.errors import InvalidRequest, LedgerReadOnly
+from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.writes import EmbedderIdentity, WriteSet
+from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger import BankHeader, Receipt
 

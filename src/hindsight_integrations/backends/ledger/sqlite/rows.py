@@ -11,11 +11,12 @@ from sqlite3 import Connection
 from typing import Any, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import BankNotFound
+from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import FactType, MemoryUnit, Record, ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import EmbedderIdentity, Thresholds, UnitWrite
+from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
 
 T = TypeVar("T")

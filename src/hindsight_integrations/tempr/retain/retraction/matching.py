@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.writes import Thresholds
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.similarity import (
     COVERED,
