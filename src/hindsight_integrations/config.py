@@ -66,6 +66,12 @@ class OnChannelFailure(StrEnum):
     DEGRADE = "degrade"
 
 
+def _as_choices(settings: object, **kinds: type[StrEnum]) -> None:
+    """Plain strings in these fields become the choices they name; unknown ones are refused."""
+    for name, kind in kinds.items():
+        object.__setattr__(settings, name, choice(kind, getattr(settings, name), name))
+
+
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
     """Which backends hold the projections."""
@@ -75,9 +81,7 @@ class StorageConfig:
     reader_threads: int = 4
 
     def __post_init__(self) -> None:
-        """Plain strings become the choices they name; unknown ones are refused."""
-        object.__setattr__(self, "vectors", choice(VectorBackend, self.vectors, "vectors"))
-        object.__setattr__(self, "keywords", choice(KeywordBackend, self.keywords, "keywords"))
+        _as_choices(self, vectors=VectorBackend, keywords=KeywordBackend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,7 @@ class ModelConfig:
     embedder: EmbedderBackend | str = EmbedderBackend.ONNX
 
     def __post_init__(self) -> None:
-        """A plain string becomes the choice it names; an unknown one is refused."""
-        object.__setattr__(self, "embedder", choice(EmbedderBackend, self.embedder, "embedder"))
+        _as_choices(self, embedder=EmbedderBackend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,8 @@ class RetainConfig:
     concurrent_extractions: int = 4
 
     def __post_init__(self) -> None:
-        """Plain strings become the choices they name; unknown ones, and guidelines nobody would read, are refused."""
-        object.__setattr__(self, "extraction", choice(ExtractionMode, self.extraction, "extraction"))
-        failing = choice(OnModelFailure, self.on_model_failure, "on_model_failure")
-        object.__setattr__(self, "on_model_failure", failing)
+        """Refuses guidelines that no extraction would read, too."""
+        _as_choices(self, extraction=ExtractionMode, on_model_failure=OnModelFailure)
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
                 "guidelines",
@@ -144,9 +145,7 @@ class RecallConfig:
     on_channel_failure: OnChannelFailure | str = OnChannelFailure.RAISE
 
     def __post_init__(self) -> None:
-        """A plain string becomes the choice it names; an unknown one is refused."""
-        failing = choice(OnChannelFailure, self.on_channel_failure, "on_channel_failure")
-        object.__setattr__(self, "on_channel_failure", failing)
+        _as_choices(self, on_channel_failure=OnChannelFailure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ class HindsightConfig:
             raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
         object.__setattr__(self, "languages", codes)
         if self.date_order is not None:
-            object.__setattr__(self, "date_order", choice(DateOrder, self.date_order, "date_order"))
+            _as_choices(self, date_order=DateOrder)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
