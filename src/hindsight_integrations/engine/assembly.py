@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hindsight_integrations.bank import Tools
@@ -19,11 +18,10 @@ from hindsight_integrations.config import (
     OnModelFailure,
     VectorBackend,
 )
-from hindsight_integrations.engine.engine import Engine
+from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.ports.clock import Clock, SystemClock
 from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.ports.reranker import Reranker
@@ -38,6 +36,9 @@ from hindsight_integrations.text.languages import languages_of
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
+
+    from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+    from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 
 MEMORY: Literal[":memory:"] = ":memory:"
 DEFAULT: Literal["default"] = "default"
@@ -92,9 +93,9 @@ class AsyncHindsight(Engine):
         chosen = _language_model(model or settings.model)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
-        store = _store(path, settings, read_only)
+        ledger, storage = _store(path, settings, read_only)
         tools = Tools(
-            ledger=store.ledger,
+            ledger=ledger,
             embedder=embedder,
             reranker=_reranker(reranker, settings),
             model=chosen,
@@ -108,20 +109,10 @@ class AsyncHindsight(Engine):
             time_parser=time_parser,
             languages=languages,
         )
-        return cls(tools, open_indexes=store.open_indexes, backends=store.names, close_all=store.close)
+        return cls(tools, storage)
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
-    """The storage backends of one engine."""
-
-    ledger: Ledger
-    open_indexes: Callable[[BankHeader], Indexes]
-    names: dict[str, str]
-    close: Callable[[], None]
-
-
-def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store:
+def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[Ledger, Storage]:
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
@@ -144,7 +135,7 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> _Store
         ledger.close()
 
     names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
-    return _Store(ledger, open_indexes, names, close)
+    return ledger, Storage(open_indexes, names, close)
 
 
 def _vectors(
@@ -166,17 +157,7 @@ def _vectors(
     return (lambda bank: (chroma.open(bank.key, bank=bank.name), ExactVectorIndex(bank.name))), chroma.close
 
 
-class _Keywords(Protocol):
-    """The keyword indexes of an engine, one a bank."""
-
-    index_name: str
-
-    def open(self, bank_key: str) -> KeywordIndex: ...
-
-    def close(self) -> None: ...
-
-
-def _keywords(folder: Path | None, kind: KeywordBackend) -> _Keywords:
+def _keywords(folder: Path | None, kind: KeywordBackend) -> LuceneKeywords | Fts5Keywords:
     """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
     from hindsight_integrations.backends.keyword.java import java_available
 

@@ -20,6 +20,21 @@ _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """What an engine keeps its banks in, beside the ledger.
+
+    Attributes:
+        open_indexes: opens the indexes of one bank.
+        names: role to what serves it.
+        close: closes every storage backend, the ledger included.
+    """
+
+    open_indexes: Callable[[BankHeader], Indexes]
+    names: dict[str, str]
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """What an engine runs on and how its open banks are, for people.
 
@@ -40,20 +55,8 @@ class Engine:
     Safe to share between threads and event loops. After `close`, and in a forked child, it refuses to work.
     """
 
-    def __init__(
-        self,
-        tools: Tools,
-        *,
-        open_indexes: Callable[[BankHeader], Indexes],
-        backends: dict[str, str],
-        close_all: Callable[[], None],
-    ) -> None:
-        self._tools, self._open_indexes, self._backends, self._close_all = (
-            tools,
-            open_indexes,
-            backends,
-            close_all,
-        )
+    def __init__(self, tools: Tools, storage: Storage) -> None:
+        self._tools, self._storage = tools, storage
         self._projections: dict[str, BankProjection] = {}
         self._closing = threading.Lock()
         self._closed = False
@@ -132,7 +135,7 @@ class Engine:
             self._tools.workers.close()
             for projection in self._projections.values():
                 projection.close()
-            self._close_all()
+            self._storage.close()
 
     def _abandon(self) -> None:
         """In a forked child: files, threads and the JVM belong to the parent; only refuse to work."""
@@ -142,13 +145,11 @@ class Engine:
     def _open(self, name: str, create: bool) -> BankProjection:
         ledger = self._tools.ledger
         header = ledger.create_bank(name) if create else ledger.bank(name)
-        known = self._projections.get(name)
-        return known or self._projections.setdefault(name, self._opened(header))
-
-    def _opened(self, header: BankHeader) -> BankProjection:
-        projection = BankProjection(header.name, self._tools.ledger, self._open_indexes(header))
-        projection.open()
-        return projection
+        if name not in self._projections:
+            projection = BankProjection(name, ledger, self._storage.open_indexes(header))
+            projection.open()
+            self._projections[name] = projection
+        return self._projections[name]
 
     def _examine(self) -> Health:
         ledger = self._tools.ledger
@@ -156,7 +157,7 @@ class Engine:
         broken = {name: p.view().failures for name, p in list(self._projections.items())}
         return Health(
             backends={
-                **self._backends,
+                **self._storage.names,
                 "embedder": str(self._tools.embedder.identity),
                 "reranker": self._tools.reranker.name if self._tools.reranker else "none",
                 "model": self._tools.model.name if self._tools.model else "none",
