@@ -66,7 +66,8 @@ def read_archive(file: Iterable[str], *, bank: str, embedder: EmbedderIdentity) 
     for count, line in enumerate(lines):
         value = _parsed(line)
         if isinstance(value, dict):
-            _check_seal(value, count, seal.hexdigest(), next(lines, None))
+            if (value.get("rows"), value.get("sha256"), next(lines, None)) != (count, seal.hexdigest(), None):
+                raise _damaged("its lines do not match its seal")
             return
         row = _row(value)
         if row.kind == BANK:
@@ -102,11 +103,6 @@ def _row(value: Json) -> ArchiveRow:
         if isinstance(kind, str) and isinstance(fields, dict):
             return ArchiveRow(kind, {**ADDED_SINCE.get(kind, {}), **fields})
     raise _damaged("a line is not [kind, fields]")
-
-
-def _check_seal(seal: dict[str, Json], count: int, digest: str, after: str | None) -> None:
-    if seal.get("rows") != count or seal.get("sha256") != digest or after is not None:
-        raise _damaged("its lines do not match its seal")
 
 
 def _check_embedder(row: ArchiveRow, bank: str, embedder: EmbedderIdentity) -> None:

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.links import LinkType
-from hindsight_integrations.model.time import MICROSECOND, Interval
+from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
+from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import embedding_text
 from hindsight_integrations.tempr.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"
-
-
-@dataclass(frozen=True, slots=True)
-class UnitChanges:
-    """What is to be changed of a memory; None leaves it."""
-
-    text: str | None
-    occurred: Interval | None
-    tags: tuple[str, ...] | None
-    metadata: Mapping[str, str] | None
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the fields that change."""
-        names = ("text", "occurred", "tags", "metadata")
-        return tuple(name for name in names if getattr(self, name) is not None)
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
@@ -50,8 +35,13 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
     raise InvalidRequest("unit_id", f"{unit_id!r} is not in bank {bank.name!r}", "Check the id.")
 
 
-def corrected(bank: BankContext, unit_id: str, changes: UnitChanges) -> MemoryUnit:
+def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
     """The memory as it is after a correction, which is committed and indexed.
+
+    Args:
+        bank: the memory's.
+        unit_id: which memory.
+        changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
 
     Raises:
         InvalidRequest: the bank holds none of that id.
@@ -59,12 +49,11 @@ def corrected(bank: BankContext, unit_id: str, changes: UnitChanges) -> MemoryUn
         ModelError: the text could not be embedded; the memory is unchanged.
     """
     bank.check_embedder()
-    changed = {name: getattr(changes, name) for name in changes.fields}
-    unit = replace(stored_unit(bank, unit_id), **changed)
-    if changes.text is not None:
+    unit = replace(stored_unit(bank, unit_id), **changes)
+    if "text" in changes:
         unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
-    edit = UnitEdit(unit, None, None, changes.fields)
-    if changed.keys() & {"text", "occurred"}:
+    edit = UnitEdit(unit, None, None, tuple(changes))
+    if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)
     bank.tools.ledger.edit_unit(bank.name, edit, bank.tools.clock.now())
     bank.projection.catch_up()
@@ -88,26 +77,17 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         InvalidRequest: the bank has no such memory.
     """
     with bank.tools.ledger.transaction(bank.name) as transaction:
-        event = _restoring_event(bank, unit_id, transaction)
-        if event is None:
+        log = transaction.validity(bank.name, unit_id)
+        if unit_id not in transaction.row_ids(bank.name, [unit_id]):
+            raise InvalidRequest(
+                "unit_id", f"there is no memory {unit_id!r}", "Use an id that recall returned."
+            )
+        kinds = [event.kind for event in log if event.kind is not ValidityKind.AMENDED]
+        if kinds[-1:] != [ValidityKind.CLOSED]:
             return False
+        # A clock behind the conversation must not put the restoring before the closing.
+        effective_at = max(bank.tools.clock.now(), log[-1].effective_at + MICROSECOND)
+        event = ValidityEvent(unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND)
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
     bank.projection.catch_up()
     return True
-
-
-def _restoring_event(bank: BankContext, unit_id: str, ledger: LedgerReader) -> ValidityEvent | None:
-    log = ledger.validity(bank.name, unit_id)
-    if unit_id not in ledger.row_ids(bank.name, [unit_id]):
-        raise InvalidRequest("unit_id", f"there is no memory {unit_id!r}", "Use an id that recall returned.")
-    if not _is_closed(log):
-        return None
-    # A clock behind the conversation must not put the restoring before the closing.
-    effective_at = max(bank.tools.clock.now(), log[-1].effective_at + MICROSECOND)
-    return ValidityEvent(unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND)
-
-
-def _is_closed(log: Sequence[ValidityEvent]) -> bool:
-    """Whether a validity log ends with a closing, amendments aside."""
-    kinds = [event.kind for event in log if event.kind is not ValidityKind.AMENDED]
-    return bool(kinds) and kinds[-1] is ValidityKind.CLOSED

@@ -9,7 +9,7 @@ from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import entity_named
-from hindsight_integrations.bank.unit_changes import UnitChanges, corrected, restored
+from hindsight_integrations.bank.unit_changes import corrected, restored
 from hindsight_integrations.errors import HindsightError, InvalidRequest
 from hindsight_integrations.model.bulk import BulkResult
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -150,13 +150,14 @@ class WritingVerbs(BankVerbs):
             ModelError: the text could not be embedded; the memory is unchanged.
         """
         tools = self._context.tools
-        changes = UnitChanges(
-            text=checked_text(text, "text") if text is not None else None,
-            occurred=occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.dates),
-            tags=checked_tags(tags) if tags is not None else None,
-            metadata=checked_metadata(metadata) if metadata is not None else None,
-        )
-        if not changes.fields:
+        values = {
+            "text": None if text is None else checked_text(text, "text"),
+            "occurred": occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.dates),
+            "tags": None if tags is None else checked_tags(tags),
+            "metadata": None if metadata is None else checked_metadata(metadata),
+        }
+        changes = {name: value for name, value in values.items() if value is not None}
+        if not changes:
             raise InvalidRequest(
                 "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
             )
