@@ -57,11 +57,6 @@ def format_memories(memories: Iterable[Memory]) -> str:
 
 def _line(memory: Memory) -> str:
     text = " ".join(memory["text"].split())  # on one line, so that no memory can pass for two
-    return f"- {text} ({readable_time(_occurred(memory), datetime.fromisoformat(memory['mentioned_at']))})"
-
-
-def _occurred(memory: Memory) -> Interval | None:
-    start, end = memory["occurred_start"], memory["occurred_end"]
-    if start is None or end is None:
-        return None
-    return Interval(datetime.fromisoformat(start), datetime.fromisoformat(end))
+    start, end, read = memory["occurred_start"], memory["occurred_end"], datetime.fromisoformat
+    occurred = None if start is None or end is None else Interval(read(start), read(end))
+    return f"- {text} ({readable_time(occurred, read(memory['mentioned_at']))})"

@@ -107,10 +107,7 @@ def create_recall_node(
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
     options |= {"tags": tuple(tags), "tag_groups": tag_groups, "min_scores": min_scores}
     options |= {} if types is None else {"types": tuple(types)}
-    return _recall_node(where, options, output_key, messages_key)
 
-
-def _recall_node(where: BankFinder, options: dict[str, Any], output_key: str, messages_key: str) -> Node:
     def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         target, query = where.open(state, config), last_question(state, messages_key)
         found = target.recall(query.text, query_timestamp=query.timestamp, **options) if query else None

@@ -13,7 +13,6 @@ from hindsight_integrations import AsyncMemoryBank, Budget, FactType, InvalidReq
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.model.time import readable_time
-from hindsight_integrations.model.units import MemoryUnit
 
 SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
 
@@ -89,13 +88,16 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
 def as_node(recalled: RecalledUnit) -> NodeWithScore:
     """A memory as a node. An LLM sees its text and date; an embedding model its text alone."""
     unit, metadata = recalled.unit, _metadata(recalled)
+    document = unit.document_id
     node = TextNode(
         id_=unit.id,
         text=recalled.text,
         metadata=metadata,
         excluded_llm_metadata_keys=[key for key in metadata if key != SHOWN_TO_MODEL],
         excluded_embed_metadata_keys=list(metadata),
-        relationships=_source(unit),
+        relationships={}
+        if document is None
+        else {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)},
     )
     return NodeWithScore(node=node, score=float(recalled.score))
 
@@ -118,9 +120,3 @@ def _metadata(recalled: RecalledUnit) -> dict[str, Any]:
         "sources": list(unit.sources),
         "document_id": unit.document_id,
     }
-
-
-def _source(unit: MemoryUnit) -> dict[NodeRelationship, RelatedNodeInfo]:
-    if unit.document_id is None:
-        return {}
-    return {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=unit.document_id)}

@@ -66,13 +66,16 @@ def summary(query: RecallQuery | None, units: int, tokens: int, confidence: floa
 
 def timings(stages: Sequence[Stage]) -> str:
     """Every stage, its milliseconds and its detail."""
-    rows = [(stage.name, f"{stage.milliseconds:.1f} ms", _details(stage)) for stage in stages]
+    rows = [
+        (
+            stage.name,
+            f"{stage.milliseconds:.1f} ms",
+            ", ".join(f"{name} {value}" for name, value in stage.detail.items()),
+        )
+        for stage in stages
+    ]
     total = sum(stage.milliseconds for stage in stages)
     return "\n".join([f"stages  {total:.1f} ms together; channels run at the same time", *_table(rows)])
-
-
-def _details(stage: Stage) -> str:
-    return ", ".join(f"{name} {value}" for name, value in stage.detail.items())
 
 
 def notices(notes: Iterable[str]) -> str:

@@ -17,10 +17,6 @@ from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.units import FactType
 
 
-def _empty_if_none(value: object) -> object:
-    return "" if value is None else value
-
-
 def _list_if_none(value: object) -> object:
     return [] if value is None else value
 
@@ -49,7 +45,7 @@ def _number_if_numeric(value: object) -> object:
     return number if number.is_finite() else value
 
 
-Text = Annotated[str, BeforeValidator(_empty_if_none)]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
 class _Schema(BaseModel):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, field_validator
 from pydantic_core import CoreSchema, core_schema
@@ -56,12 +56,10 @@ class AnsweredFact:
         return core_schema.no_info_wrap_validator_function(
             read_fact,
             handler.generate_schema(ExtractedFact),
-            serialization=core_schema.plain_serializer_function_ser_schema(_written),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda answered: answered.fact.model_dump(mode="json") if answered.fact else None
+            ),
         )
-
-
-def _written(answered: AnsweredFact) -> dict[str, Any] | None:
-    return answered.fact.model_dump(mode="json") if answered.fact else None
 
 
 def read_fact(value: object, strict: core_schema.ValidatorFunctionWrapHandler) -> AnsweredFact:

@@ -67,10 +67,6 @@ def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGro
     return checked
 
 
-def _checked_match(match: TagsMatch | str | None) -> TagsMatch:
-    return choice(TagsMatch, match, "match") if match else TagsMatch.ANY_STRICT
-
-
 def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         raise InvalidRequest("tags", f"{tags!r} is not a list of tags", "Pass a list of strings.")
@@ -83,7 +79,10 @@ def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
 
 
 class _Leaf(BaseModel):
-    match: Annotated[TagsMatch, PlainValidator(_checked_match)] = TagsMatch.ANY_STRICT
+    match: Annotated[
+        TagsMatch,
+        PlainValidator(lambda given: choice(TagsMatch, given, "match") if given else TagsMatch.ANY_STRICT),
+    ] = TagsMatch.ANY_STRICT
     tags: Annotated[tuple[str, ...], PlainValidator(_checked_leaf_tags)]
 
 
@@ -143,7 +142,7 @@ def _depth_and_leaves(group: TagGroup) -> tuple[int, int]:
 
 
 def _refusal(problem: ErrorDetails) -> InvalidRequest:
-    """What pydantic found first, as the house says it: where, what is wrong there, and the forms there are."""
+    """What pydantic found first: where, what is wrong there, and the forms there are."""
     where, given = _place(problem["loc"]), problem["input"]
     context: Any = problem.get("ctx", {})
     if isinstance(cause := context.get("error"), InvalidRequest):
