@@ -30,12 +30,10 @@ if TYPE_CHECKING:
         SchemaMismatch,
         StorageError,
     )
-    from hindsight_integrations.model.bulk import BulkResult
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
-    from hindsight_integrations.model.pages import UnitPage
     from hindsight_integrations.model.profile import BankProfile, Disposition
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Aggregate, Aggregation
@@ -51,7 +49,13 @@ if TYPE_CHECKING:
         TagOr,
         TagsMatch,
     )
-    from hindsight_integrations.model.results import RecallResult, Reflection, RetainResult
+    from hindsight_integrations.model.results import (
+        BulkResult,
+        RecallResult,
+        Reflection,
+        RetainResult,
+        UnitPage,
+    )
     from hindsight_integrations.model.time import Interval
     from hindsight_integrations.model.trace import Channel
     from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -82,10 +86,8 @@ _HOMES = {
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
-    "model.pages": ("UnitPage",),
     "model.profile": ("BankProfile", "Disposition"),
     "model.records": ("Aggregate", "Aggregation"),
-    "model.bulk": ("BulkResult",),
     "model.requests": (
         "Budget",
         "Document",
@@ -99,7 +101,7 @@ _HOMES = {
         "TagsMatch",
     ),
     "model.recalled": ("RecalledUnit",),
-    "model.results": ("RecallResult", "Reflection", "RetainResult"),
+    "model.results": ("BulkResult", "RecallResult", "Reflection", "RetainResult", "UnitPage"),
     "model.time": ("Interval",),
     "model.trace": ("Channel",),
     "model.units": ("FactType", "MemoryUnit"),

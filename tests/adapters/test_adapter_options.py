@@ -28,7 +28,7 @@ def bank(light: Hindsight) -> MemoryBank:
     return bank
 
 
-def asked(bank: MemoryBank, **options: Any) -> list[str]:
+def texts_recalled(bank: MemoryBank, **options: Any) -> list[str]:
     """Texts as the node puts them into a graph's state."""
     state = {"messages": [{"role": "user", "content": "my kayak"}]}
     return [memory["text"] for memory in create_recall_node(bank, **options).invoke(state)["memories"]]
@@ -36,10 +36,10 @@ def asked(bank: MemoryBank, **options: Any) -> list[str]:
 
 def test_the_recall_node_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> None:
     """A graph's state gets only the memories whose tags meet the conditions and whose scores suffice."""
-    assert asked(bank, **OPTIONS) == ["My kayak is red."]
-    assert asked(bank, min_scores={"semantic": 1.0, "keyword": 1e6}) == []
+    assert texts_recalled(bank, **OPTIONS) == ["My kayak is red."]
+    assert texts_recalled(bank, min_scores={"semantic": 1.0, "keyword": 1e6}) == []
     with pytest.raises(InvalidRequest, match="tag_groups"):
-        asked(bank, tag_groups=[{}])
+        texts_recalled(bank, tag_groups=[{}])
 
 
 def test_the_retriever_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> None:

@@ -136,10 +136,10 @@ def test_cached_vectors_are_the_embedders_own(helpers: dict[str, ModuleType], tm
     from hindsight_integrations.testing.doubles import HashEmbedder
 
     class Counting(HashEmbedder):
-        asked: list[str] = []  # noqa: RUF012 - a plain log of this test
+        embedded: list[str] = []  # noqa: RUF012 - a plain log of this test
 
         def embed_documents(self, texts: Any) -> Any:
-            self.asked.extend(texts)
+            self.embedded.extend(texts)
             return super().embed_documents(texts)
 
     cache = helpers["cache"].DiskCache(tmp_path / "vectors.sqlite")
@@ -148,7 +148,7 @@ def test_cached_vectors_are_the_embedders_own(helpers: dict[str, ModuleType], tm
         vectors = helpers["cache"].CachedEmbedder(Counting(), cache).embed_documents(texts)
         assert (vectors == HashEmbedder().embed_documents(texts)).all()
     cache.close()
-    assert sorted(Counting.asked) == ["a guitar", "a lake"]
+    assert sorted(Counting.embedded) == ["a guitar", "a lake"]
 
 
 def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:

@@ -162,7 +162,7 @@ def test_two_threads_with_two_versions_leave_one_version(real: Hindsight) -> Non
     assert texts(bank) in [sorted([KAYAK.strip(), PADDLE.strip()]), sorted([KAYAK.strip(), ROPE])]
 
 
-def test_facts_told_together_keep_their_order(light: Hindsight) -> None:
+def test_facts_retained_together_keep_their_order(light: Hindsight) -> None:
     """Facts of one message are mentioned one after the other, and `as_of` that second all of them are there."""
     bank = light.bank("boats")
     facts = [{"what": f"The {thing} is old.", "sources": ["m"]} for thing in ("rope", "kayak", "anchor")]

@@ -14,7 +14,7 @@ from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, Messag
 PEOPLE = ["Robert Miller", "Bob", "Captain"]
 
 
-def said(bank: MemoryBank, *texts: str) -> None:
+def retain_each(bank: MemoryBank, *texts: str) -> None:
     """Retain facts whose entities an extraction would have named: people, boats and places."""
     start = bank.count()
     for place, text in enumerate(texts, start):
@@ -28,7 +28,7 @@ def said(bank: MemoryBank, *texts: str) -> None:
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
     bank = light.bank("b")
-    said(
+    retain_each(
         bank, "Robert Miller sails the Thunder.", "Bob bought rope in Lisbon.", "Bob painted the Thunder red."
     )
     return bank
@@ -61,7 +61,7 @@ def test_two_merged_entities_are_one_and_can_be_parted(bank: MemoryBank) -> None
     assert (names(bank), about(bank, "rope in Lisbon")) == before
     assert [c.undone for c in bank.entities.changes()] == [True]
     bank.entities.merge("Robert Miller", "Bob")
-    said(bank, "Bob sold the Thunder.")
+    retain_each(bank, "Bob sold the Thunder.")
     assert names(bank)["Robert Miller"] == 4
 
 
@@ -86,7 +86,7 @@ def test_a_split_stays_split(bank: MemoryBank) -> None:
     merged = bank.entities.merge("Robert Miller", "Bob")
     change = bank.entities.split("Robert Miller", names=["Bob"])
     assert names(bank) == {"Bob": 2, "Thunder": 2, "Robert Miller": 1, "Lisbon": 1}
-    said(bank, "Bob sold the Thunder.", "Robert Miller wept.")
+    retain_each(bank, "Bob sold the Thunder.", "Robert Miller wept.")
     assert (names(bank)["Bob"], names(bank)["Robert Miller"]) == (3, 2)
     with pytest.raises(InvalidRequest, match=f"change {change.id} stands on it"):
         bank.entities.undo(merged.id)
@@ -97,11 +97,11 @@ def test_a_split_stays_split(bank: MemoryBank) -> None:
 def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
     """A nickname given by hand resolves to its entity from then on, and no more once undone."""
     change = bank.entities.alias("Robert Miller", "Captain")
-    said(bank, "Captain steered the Thunder.")
+    retain_each(bank, "Captain steered the Thunder.")
     assert names(bank)["Robert Miller"] == 2
     bank.entities.undo(change.id)
     assert [(c.kind, c.undone) for c in bank.entities.changes()] == [("alias", True)]
-    said(bank, "Captain slept.")
+    retain_each(bank, "Captain slept.")
     assert (names(bank)["Robert Miller"], names(bank)["Captain"]) == (2, 1)
     with pytest.raises(InvalidRequest, match=r"entities\.merge"):
         bank.entities.alias("Robert Miller", "Bob")
@@ -110,7 +110,7 @@ def test_an_alias_is_understood_later(bank: MemoryBank) -> None:
 def test_changes_survive_reopening(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """The audit log and what was changed are in the ledger."""
     with opener(tmp_path) as engine:
-        said(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")
+        retain_each(engine.bank("b"), "Robert Miller sails.", "Bob bought rope.")
         change = engine.bank("b").entities.merge("Robert Miller", "Bob")
     bank = opener(tmp_path).bank("b")
     assert bank.entities.changes() == [change]

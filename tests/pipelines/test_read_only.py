@@ -37,7 +37,7 @@ QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="que
 PEOPLE = [{"text": name, "type": "PERSON"} for name in ("Ann Lee", "Bob Chen")]
 
 
-def told(text: str) -> dict[str, Any]:
+def fact(text: str) -> dict[str, Any]:
     """Arguments of a retain of one message with one fact."""
     fact = {"what": text, "sources": ["m"], "entities": PEOPLE}
     return {"content": [{"content": text, "id": "m"}], "thread": text, "facts": [fact]}
@@ -54,8 +54,8 @@ class Subject:
 
 
 CALLS: dict[str, Callable[[Subject], object]] = {
-    "retain": lambda it: it.bank.retain(**told("Bob Chen likes plums.")),
-    "retain_many": lambda it: it.bank.retain_many([RetainItem(**told("Ann Lee likes tea."))]),
+    "retain": lambda it: it.bank.retain(**fact("Bob Chen likes plums.")),
+    "retain_many": lambda it: it.bank.retain_many([RetainItem(**fact("Ann Lee likes tea."))]),
     "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
     "restore": lambda it: it.bank.restore(it.unit),
     "forget": lambda it: it.bank.forget(unit=it.unit),
@@ -109,7 +109,7 @@ def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
     """A closed memory: a bank with a fact, two people, an alias and a passage that waits, and an empty bank."""
     with opener(tmp_path, config=QUEUE, model=ScriptedModel([ModelUnavailable("test", "down")])) as engine:
         bank = engine.bank("alice")
-        bank.retain(**told("Ann Lee likes figs."))
+        bank.retain(**fact("Ann Lee likes figs."))
         bank.entities.alias("Ann Lee", "Annie")
         assert bank.retain("This passage waits.").queued
         engine.bank("empty")

@@ -184,7 +184,7 @@ def test_what_took_a_part_back_is_a_memory_like_any_other(real: Hindsight) -> No
     assert best == found.units[0]
 
 
-def test_two_withdrawals_of_the_same_part_are_told_once(light: Hindsight) -> None:
+def test_two_withdrawals_of_the_same_part_are_noted_once(light: Hindsight) -> None:
     """The same words of two memories stand once, oldest first; other words stand beside them."""
     bank = light.bank("alice")
     (email,) = say(bank, 1, EMAIL).unit_ids

@@ -11,9 +11,9 @@ import numpy as np
 from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
-from hindsight_integrations.model.pages import UnitPage
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.listing.records import aggregate, find_records

@@ -11,12 +11,11 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import entity_named
 from hindsight_integrations.bank.unit_changes import corrected, restored
 from hindsight_integrations.errors import HindsightError, InvalidRequest
-from hindsight_integrations.model.bulk import BulkResult
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import RetainItem
-from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.ledger import Scrub

@@ -41,8 +41,7 @@ class Workers:
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
         with self._lock:
-            if self._closed is not None:
-                raise EngineClosed(self._closed)
+            self.check_open()
             future = pool.submit(function, *args, **kwargs)
         return await asyncio.wrap_future(future)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import explaining
 from hindsight_integrations.model.recalled import (
     EntityObservations,
@@ -15,7 +16,7 @@ from hindsight_integrations.model.recalled import (
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Trace
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 
 
@@ -145,6 +146,50 @@ class RetainResult:
     closed: tuple[Withdrawal, ...] = ()
     amended: tuple[Withdrawal, ...] = ()
     ambiguous: tuple[Ambiguity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOutcome:
+    """What became of one item: a result, or the error that kept all of it out of memory."""
+
+    result: RetainResult | None
+    error: HindsightError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """What a bulk retain did.
+
+    Attributes:
+        items: an outcome for each item, in the order given.
+    """
+
+    items: tuple[ItemOutcome, ...]
+
+    @property
+    def created(self) -> int:
+        """New memories."""
+        return sum(item.result.created for item in self.items if item.result)
+
+    @property
+    def failed(self) -> tuple[tuple[int, HindsightError], ...]:
+        """Position and error of each item of which nothing was stored."""
+        return tuple((place, item.error) for place, item in enumerate(self.items) if item.error)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPage:
+    """Some of the memories that match, in order.
+
+    Attributes:
+        units: in order of when they begin, at most as many as asked for.
+        total: how many match in all, on this page, before it and after it.
+        cursor: what to pass for the next page; None when this is the last.
+    """
+
+    units: tuple[MemoryUnit, ...]
+    total: int
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

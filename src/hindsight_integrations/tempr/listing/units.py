@@ -16,8 +16,8 @@ from hashlib import blake2b
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.pages import UnitPage
 from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, IntArray

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from hindsight_integrations.errors import EngineClosed, HindsightError
-from hindsight_integrations.model.bulk import ItemOutcome
+from hindsight_integrations.model.results import ItemOutcome
 from hindsight_integrations.tempr.retain.pipeline import nothing_new, retain, store
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal
