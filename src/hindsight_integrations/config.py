@@ -132,7 +132,7 @@ class RecallConfig:
         rerank_candidates: how many the reranker may read, likewise (decision 053).
         rerank_deadline_ms: when it stops, milliseconds.
         neighbours: relevance is smoothed over neighbouring turns of a conversation (decision 051).
-        boosts: with a reranker, recency and the time asked about nudge its scores, by 10 % at most each (recall docs,
+        boosts: with a reranker, recency and the query's time window nudge its scores, by 10 % at most each (recall docs,
             "Stage 3: Combined Scoring (Boosts)"). Off: measured, they earn nothing (decision 053).
         on_channel_failure: what happens when a channel's index is broken.
     """

@@ -15,7 +15,7 @@
     ├── ModelError
     │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
     │   ├── ModelRefused      (ValueError)   the key or the access is wrong: retrying cannot help
-    │   └── MalformedOutput                  answered, but not in the schema asked for
+    │   └── MalformedOutput                  answered, but outside the prompt's schema
     ├── MissingDependency     (ImportError)  an optional package or weights are not installed
     └── EngineClosed                         used after close, or in a forked child
 
@@ -48,7 +48,7 @@ class InvalidRequest(HindsightError, ValueError):
 
 
 class BankNotFound(HindsightError, LookupError):
-    """The bank does not exist and the call did not ask to create it."""
+    """The bank does not exist and the call was not to create it."""
 
     def __init__(self, bank: str, known: tuple[str, ...] = ()) -> None:
         self.bank, self.known = bank, known
@@ -57,7 +57,7 @@ class BankNotFound(HindsightError, LookupError):
 
 
 class StorageError(HindsightError):
-    """The ledger or one of its projections could not do what was asked."""
+    """The ledger or one of its projections failed."""
 
 
 class LedgerBusy(StorageError):
@@ -73,7 +73,7 @@ class LedgerBusy(StorageError):
 
 
 class LedgerReadOnly(StorageError):
-    """A write was asked of a ledger that cannot be written."""
+    """A write to a ledger that cannot be written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -165,7 +165,7 @@ class ModelRefused(ModelError, ValueError):
 
 
 class MalformedOutput(ModelError):
-    """The model answered, but not in the schema asked for. Carries the output so that a repair can be asked for.
+    """The model answered outside the prompt's schema. Carries the output for a repair prompt.
 
     Attributes:
         tokens_in: what the answer cost all the same, where the model says.

@@ -89,17 +89,7 @@ class ListingVerbs(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
-        """Every memory that matches, one after the other; see `units` for the order and the errors.
-
-        Args:
-            entity: as in `units`.
-            types: as in `units`.
-            window: as in `units`.
-            as_of: as in `units`.
-            tags: as in `units`.
-            tags_match: as in `units`.
-            include_invalidated: as in `units`.
-        """
+        """Every memory that matches, one after the other; see `units` for the options, the order and the errors."""
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
         while True:
             page = await self.units(

@@ -93,7 +93,7 @@ class ReadingVerbs(BankVerbs):
             max_chunk_tokens: what those passages may cost.
             include_source_facts: also return the facts on which observations among the memories stand.
             max_source_fact_tokens: what those facts may cost.
-            trace: also record how every candidate fared; `RecallResult.explain` tells it.
+            trace: also record how every candidate fared; `RecallResult.explain` shows it.
 
         Raises:
             InvalidRequest: an option is out of range.

@@ -56,7 +56,7 @@ class WritingVerbs(BankVerbs):
 
         Returns once every index has what was retained. The same input twice is one memory. A document retained again
         with other text is brought up to date: passages that are still there are not read again, and what only the
-        removed ones said is closed. A message retained again with other text supersedes its earlier version.
+        removed ones stated is closed. A message retained again with other text supersedes its earlier version.
 
         A passage for which the model gives no usable answer waits as a task, named in the result; `tasks.settle` tries
         again.
@@ -133,7 +133,7 @@ class WritingVerbs(BankVerbs):
         """Correct a memory in place; it keeps its id, its sources and its validity. What is None stays.
 
         New text is embedded and indexed, and temporal and semantic links are made anew with text or time; causal links and
-        the entities it mentions stay as they are. The old text is not kept; `maintenance.edits` tells when what was
+        the entities it mentions stay as they are. The old text is not kept; `maintenance.edits` lists when what was
         changed.
 
         Args:

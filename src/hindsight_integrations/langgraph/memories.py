@@ -18,7 +18,7 @@ class Memory(TypedDict):
         id: the unit's id, the same every time.
         text: what is remembered.
         fact_type: world, experience, opinion or observation.
-        occurred_start: when what it tells began (ISO 8601, UTC); None if it has no time of its own.
+        occurred_start: when what it describes began (ISO 8601, UTC); None if it has no time of its own.
         occurred_end: the first instant after it.
         mentioned_at: when it was said or learned.
         score: higher is better, comparable within one recall only.

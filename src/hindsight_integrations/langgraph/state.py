@@ -23,7 +23,7 @@ MESSAGES_OF_ROLE: dict[str, type[BaseMessage]] = {"user": HumanMessage, "assista
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user said last.
+    """The last question of the user.
 
     Attributes:
         text: as much of it as a query may have.
@@ -64,7 +64,7 @@ def messages_of_roles(state: object, key: str, kinds: tuple[type[BaseMessage], .
 
 
 def last_question(state: object, key: str) -> Question | None:
-    """The last thing the user said, cut to what a query may have; None if the user has said nothing."""
+    """The user's last message, cut to what a query may have; None if there is none."""
     spoken = messages_of_roles(state, key, (HumanMessage,))
     if not spoken:
         return None

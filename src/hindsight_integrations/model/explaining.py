@@ -66,14 +66,10 @@ def summary(query: RecallQuery | None, units: int, tokens: int, confidence: floa
 
 def timings(stages: Sequence[Stage]) -> str:
     """Every stage, its milliseconds and its detail."""
-    rows = [
-        (
-            stage.name,
-            f"{stage.milliseconds:.1f} ms",
-            ", ".join(f"{name} {value}" for name, value in stage.detail.items()),
-        )
-        for stage in stages
-    ]
+    rows = []
+    for stage in stages:
+        detail = ", ".join(f"{name} {value}" for name, value in stage.detail.items())
+        rows.append((stage.name, f"{stage.milliseconds:.1f} ms", detail))
     total = sum(stage.milliseconds for stage in stages)
     return "\n".join([f"stages  {total:.1f} ms together; channels run at the same time", *_table(rows)])
 

@@ -1,4 +1,4 @@
-"""What callers ask: messages and documents to retain, queries to recall."""
+"""What callers pass: messages and documents to retain, queries to recall."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class RecallQuery:
         max_tokens: token budget k of paper eq. 8; the units returned never cost more.
         budget: effort.
         types: networks searched.
-        tags: visibility tags asked for.
+        tags: visibility tags.
         tags_match: how they select.
         window: a time window given by the caller; None means "find one in the text".
         as_of: conversation time whose state is wanted; None means now.
@@ -180,7 +180,7 @@ class RecallQuery:
         k: a hard limit on the number of units; None means tokens alone decide.
         tag_groups: further conditions on tags; all must hold, and `tags` too.
         min_scores: thresholds.
-        entity_tokens: budget for observations of the entities met; 0 means they were not asked for.
+        entity_tokens: budget for observations of the entities met; 0 means none are included.
         chunk_tokens: budget for the passages the units came from; 0 likewise.
         source_fact_tokens: budget for what the observations among the units stand on; 0 likewise.
         trace: also record how every candidate fared.

@@ -26,14 +26,14 @@ class RecallResult:
 
     Attributes:
         units: best first.
-        tokens: what their texts cost together; at most the budget asked for.
+        tokens: what their texts cost together; at most the budget.
         window: the time window found in the question or given, if any.
         trace: stages and notes; timings always, per-unit detail on request.
-        entities: observations of the entities the units mention, if asked for; in the order the units mention them, an
+        entities: observations of the entities the units mention, if requested; in the order the units mention them, an
             observation of several beneath the first.
-        chunks: the passages the units came from, if asked for, in the order of their best unit.
-        source_facts: what the observations among the units stand on, if asked for.
-        query: what was asked, defaults filled in.
+        chunks: the passages the units came from, if requested, in the order of their best unit.
+        source_facts: what the observations among the units stand on, if requested.
+        query: the checked query, defaults filled in.
         confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 without units. It is no
             probability on your data. Below 0.5 an agent had better say that it does not know: on LoCoMo's extracted
             facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
@@ -52,7 +52,7 @@ class RecallResult:
     def explain(self) -> str:
         """The result in words, for people: query, time window, stages, each memory's ranks and scores, what was dropped.
 
-        Recalled without `trace=True` it tells what it has, and how to learn the rest.
+        Recalled without `trace=True` it shows what it has, and how to get the rest.
         """
         traces = self.trace.units
         question = explaining.question(self.query, self.window)
@@ -126,10 +126,10 @@ class RetainResult:
         tokens_in: prompt tokens the extraction model reported, 0 without one.
         tokens_out: completion tokens it reported.
         revision: the bank's revision afterwards; every index has reached it.
-        parked: passages the model answered, but not usably, even when told what was wrong.
+        parked: passages the model answered, but not usably, even after a repair prompt.
         queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
         closed: memories this input made obsolete.
-        amended: memories it took back a part of; they stay valid, with what it said beside them.
+        amended: memories it took back a part of; they stay valid, with its statement beside them.
         ambiguous: withdrawals that fit several memories about equally well; nothing was closed for them.
     """
 
@@ -182,7 +182,7 @@ class UnitPage:
     """Some of the memories that match, in order.
 
     Attributes:
-        units: in order of when they begin, at most as many as asked for.
+        units: in order of when they begin, at most `limit`.
         total: how many match in all, on this page, before it and after it.
         cursor: what to pass for the next page; None when this is the last.
     """

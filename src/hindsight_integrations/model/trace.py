@@ -95,7 +95,7 @@ class Trace:
 
     Attributes:
         stages: what took how long.
-        notes: what a reader should know: what was left out, cut or not asked for, and why.
+        notes: what a reader should know: what was left out, cut or not requested, and why.
         units: every candidate, those returned first, then in the order of the ranking; only with `trace=True`.
     """
 

@@ -53,8 +53,8 @@ class MemoryUnit:
         text: the self-contained narrative text.
         fact_type: its network.
         mentioned_at: when it was said or learned (aware UTC).
-        occurred: when what it tells happened, half-open; None if it has no time of its own.
-        context: what the caller said about where this came from.
+        occurred: when what it describes happened, half-open; None if it has no time of its own.
+        context: the caller's words about where this came from.
         confidence: belief strength in [0, 1], opinions only.
         metadata: the caller's own strings.
         tags: the caller's visibility tags, sorted.

@@ -28,7 +28,7 @@ class PartWithdrawn:
     """What a later unit took back of a unit that otherwise holds.
 
     Attributes:
-        statement: what was taken back, in words; the later unit's text where nothing shorter was said.
+        statement: what was taken back, in words; the later unit's text where there is nothing shorter.
         by_unit: id of the later unit; recall returns it by itself, if it ranks.
         effective_at: since when (conversation time, aware UTC).
         tokens: what `text` costs beneath the unit's own.
@@ -46,7 +46,7 @@ class PartWithdrawn:
 
 
 def withdrawal_note(statement: str) -> str:
-    """How a reader is told that a statement no longer holds."""
+    """The note that a statement no longer holds."""
     return f"[Partly withdrawn later: {statement}]"
 
 

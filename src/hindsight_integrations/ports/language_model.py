@@ -36,7 +36,7 @@ class Prompt(Generic[T]):
         name: what the prompt is for; appears in errors and usage reports.
         messages: system first.
         schema: pydantic model of the answer.
-        temperature: sampling temperature asked for.
+        temperature: sampling temperature.
     """
 
     name: str
@@ -69,7 +69,7 @@ class LanguageModel(Protocol):
         ...
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Ask the model once.
+        """Call the model once.
 
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate.

@@ -9,7 +9,7 @@ from hindsight_integrations.model.time import Interval
 
 
 class TimeParser(Protocol):
-    """A callable asked for the time of a question in which the grammar found none. Safe from many threads.
+    """A callable that reads the time of a question in which the grammar found none. Safe from many threads.
 
     It costs every timeless question its running time, and a wrong window hides the right memories: better None than
     a guess. If it raises a HindsightError, ValueError, LookupError, RuntimeError or OSError, recall goes on without a
@@ -17,11 +17,11 @@ class TimeParser(Protocol):
     """
 
     def __call__(self, text: str, reference: datetime, zone: tzinfo, /) -> Interval | None:
-        """The instants asked about, or None.
+        """The window of time that the question is about, or None.
 
         Args:
             text: the question.
-            reference: when it is asked, aware.
+            reference: the query's timestamp, aware.
             zone: the time zone of its days.
         """
         ...

@@ -9,7 +9,7 @@ from typing import Protocol
 class TokenCounter(Protocol):
     """Counts tokens offline. Called at retain; recall reads stored counts.
 
-    It counts only the passages asked for, and the few statements that took back a part of a unit.
+    Recall itself counts only included passages, and the few statements that took back a part of a unit.
     """
 
     @property

@@ -17,20 +17,7 @@ from hindsight_integrations.model.text import clean_text
 
 DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
 
-OPTIONAL_PARTS = frozenset(
-    {
-        "when",
-        "where",
-        "who",
-        "why",
-        "occurred_start",
-        "occurred_end",
-        "entities",
-        "causal_relations",
-        "invalidates",
-        "record",
-    }
-)
+OPTIONAL_PARTS = ExtractedFact.model_fields.keys() - {"what", "fact_type", "sources"}
 """What a fact can lose and still be true. A bad `what`, `fact_type` or `sources` costs the whole fact."""
 
 Location: TypeAlias = "tuple[int | str, ...]"
@@ -52,7 +39,7 @@ class AnsweredFact:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read leniently; ask (as JSON schema) for an ExtractedFact."""
+        """Read leniently; the JSON schema is that of an ExtractedFact."""
         return core_schema.no_info_wrap_validator_function(
             read_fact,
             handler.generate_schema(ExtractedFact),

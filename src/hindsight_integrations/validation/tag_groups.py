@@ -80,8 +80,7 @@ def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
 
 class _Leaf(BaseModel):
     match: Annotated[
-        TagsMatch,
-        PlainValidator(lambda given: choice(TagsMatch, given, "match") if given else TagsMatch.ANY_STRICT),
+        TagsMatch, PlainValidator(lambda given: choice(TagsMatch, given or TagsMatch.ANY_STRICT, "match"))
     ] = TagsMatch.ANY_STRICT
     tags: Annotated[tuple[str, ...], PlainValidator(_checked_leaf_tags)]
 

@@ -73,7 +73,7 @@ class Ledger(LedgerReader, LedgerMaintenance, LedgerTasks, Protocol):
         ...
 
     def revision(self, bank: str) -> int:
-        """The bank's current revision: the cheapest question, asked before others to see whether anything is new."""
+        """The bank's current revision: the cheapest read, made before others to see whether anything is new."""
         ...
 
     def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:

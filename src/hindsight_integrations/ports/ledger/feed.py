@@ -12,7 +12,7 @@ from hindsight_integrations.ports.memory_graph import Edges, Mentions
 class Feed(Protocol):
     """A bank at one revision, and what was committed up to it after an earlier one; `since` 0 gives everything.
 
-    Each part takes a `since` of its own, because each index keeps its own watermark; a part nobody asks for is not
+    Each part takes a `since` of its own, because each index keeps its own watermark; a part that is not called is not
     read. Arrays are in row order. It is of use inside the block that opened it, on the thread that did.
     """
 

@@ -1,4 +1,4 @@
-"""LedgerReader: what can be asked of a bank. Nothing here changes anything."""
+"""LedgerReader: reads of a bank. Nothing here changes anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
 class LedgerReader(Protocol):
-    """Reads of one bank, bounded by what was asked for. Row ids are int64 and never reused, forgotten ones included.
+    """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:
         BankNotFound: by every method, where there is no such bank.
