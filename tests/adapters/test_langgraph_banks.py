@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
 
-TOLD = {"messages": [HumanMessage("I own a kayak.")]}
+STATEMENT = {"messages": [HumanMessage("I own a kayak.")]}
 
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -63,14 +63,14 @@ def test_the_run_says_whose_memory_it_needs(
     light: Hindsight, options: Any, run: dict[str, Any], bank: str
 ) -> None:
     """The bank comes from the node's argument, else the run's context, else its configurable; both nodes agree."""
-    both(light, Context, **options).invoke(TOLD, **run)
+    both(light, Context, **options).invoke(STATEMENT, **run)
     assert light.banks() == [bank]
     assert light.bank(bank).count() == 1
 
 
 def test_a_context_that_is_a_dict_names_the_bank(light: Hindsight) -> None:
     """Contexts declared as a TypedDict work like dataclasses."""
-    both(light, dict).invoke(TOLD, context={"user_id": "ann"})
+    both(light, dict).invoke(STATEMENT, context={"user_id": "ann"})
     assert light.banks() == ["ann"]
 
 
@@ -84,9 +84,9 @@ def test_a_run_without_a_bank_fails_early_and_says_what_to_set(
     config: RunnableConfig = {"configurable": {"thread_id": "t", **given}}
     for create in (create_recall_node, create_retain_node):
         with pytest.raises(InvalidRequest, match=r"user_id|non-empty str"):
-            create(light).invoke(TOLD, config)
+            create(light).invoke(STATEMENT, config)
         with pytest.raises(InvalidRequest, match=r"user_id|non-empty str"):
-            asyncio.run(create(light).ainvoke(TOLD, config))
+            asyncio.run(create(light).ainvoke(STATEMENT, config))
     assert light.banks() == []
 
 
@@ -99,4 +99,6 @@ def test_wrong_arguments_fail_when_the_node_is_made(light: Hindsight) -> None:
     with pytest.raises(InvalidRequest, match="roles"):
         create_retain_node(light, roles=("user", "human"))
     with pytest.raises(InvalidRequest, match="messages_key"):
-        create_recall_node(light, messages_key="history").invoke(TOLD, {"configurable": {"user_id": "ann"}})
+        create_recall_node(light, messages_key="history").invoke(
+            STATEMENT, {"configurable": {"user_id": "ann"}}
+        )

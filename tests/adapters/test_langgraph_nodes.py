@@ -37,8 +37,8 @@ LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywo
 ALICE: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "alice"}}
 LATER: RunnableConfig = {"configurable": {"thread_id": "t2", "user_id": "alice"}}
 BOB: RunnableConfig = {"configurable": {"thread_id": "t3", "user_id": "bob"}}
-TOLD = "My sister Ana lives in Lisbon."
-ASKED = "Where does my sister Ana live?"
+STATEMENT = "My sister Ana lives in Lisbon."
+QUESTION = "Where does my sister Ana live?"
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -103,10 +103,10 @@ def test_either_face_of_an_engine_or_a_bank_serves_invoke_and_ainvoke(
 ) -> None:
     """Whatever memory object a user has at hand, both ways of running the graph work, and share what is remembered."""
     graph = chat(face(light))
-    assert texts(graph.invoke(says(TOLD), ALICE)) == []
-    assert texts(asyncio.run(graph.ainvoke(says(ASKED), LATER))) == [f"user: {TOLD}"]
-    assert f"user: {TOLD}" in texts(
-        graph.invoke(says(ASKED), {"configurable": {"thread_id": "t9", "user_id": "alice"}})
+    assert texts(graph.invoke(says(STATEMENT), ALICE)) == []
+    assert texts(asyncio.run(graph.ainvoke(says(QUESTION), LATER))) == [f"user: {STATEMENT}"]
+    assert f"user: {STATEMENT}" in texts(
+        graph.invoke(says(QUESTION), {"configurable": {"thread_id": "t9", "user_id": "alice"}})
     )
 
 
@@ -126,7 +126,7 @@ def test_sync_and_async_recall_the_same(light: Hindsight) -> None:
 def test_one_graph_works_from_many_loops_threads_and_inside_a_running_loop(light: Hindsight) -> None:
     """Notebooks, web servers and worker threads can share one compiled graph."""
     graph = chat(light)
-    graph.invoke(says(TOLD), ALICE)
+    graph.invoke(says(STATEMENT), ALICE)
 
     def ask_in_a_loop(thread: int) -> list[str]:
         config: RunnableConfig = {"configurable": {"thread_id": f"loop{thread}", "user_id": "alice"}}
@@ -138,7 +138,7 @@ def test_one_graph_works_from_many_loops_threads_and_inside_a_running_loop(light
     with ThreadPoolExecutor(4) as threads:
         answers = list(threads.map(ask_in_a_loop, range(4)))
     answers += [ask_in_a_loop(9), asyncio.run(invoke_inside_a_loop())]
-    assert all(f"user: {TOLD}" in answer for answer in answers)
+    assert all(f"user: {STATEMENT}" in answer for answer in answers)
 
 
 def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> None:
@@ -146,20 +146,20 @@ def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> 
     graph = chat(light.asynchronous)
     asyncio.run(light.asynchronous.close())
     with pytest.raises(EngineClosed):
-        graph.invoke(says(TOLD), ALICE)
+        graph.invoke(says(STATEMENT), ALICE)
 
 
 def test_messages_stay_clean_and_old_memories_go(light: Hindsight) -> None:
     """Over turns the conversation holds only what was said, and memories are those of the last turn, or none."""
     graph = chat(light)
-    graph.invoke(says(TOLD), ALICE)
-    second = graph.invoke(says(ASKED), ALICE)
-    assert texts(second) == [f"user: {TOLD}"]
+    graph.invoke(says(STATEMENT), ALICE)
+    second = graph.invoke(says(QUESTION), ALICE)
+    assert texts(second) == [f"user: {STATEMENT}"]
     third = graph.invoke(says("Quantum chromodynamics?"), ALICE)
     assert [m.text for m in third["messages"]] == [
-        TOLD,
+        STATEMENT,
         "Noted.",
-        ASKED,
+        QUESTION,
         "Noted.",
         "Quantum chromodynamics?",
         "Noted.",
@@ -214,9 +214,9 @@ def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
 def test_users_do_not_see_each_others_memories(light: Hindsight) -> None:
     """What Alice told is not recalled for Bob, in the same graph."""
     graph = chat(light)
-    graph.invoke(says(TOLD), ALICE)
-    assert texts(graph.invoke(says(ASKED), BOB)) == []
-    assert texts(graph.invoke(says(ASKED), LATER)) == [f"user: {TOLD}"]
+    graph.invoke(says(STATEMENT), ALICE)
+    assert texts(graph.invoke(says(QUESTION), BOB)) == []
+    assert texts(graph.invoke(says(QUESTION), LATER)) == [f"user: {STATEMENT}"]
 
 
 def test_only_words_of_people_and_agents_are_retained(light: Hindsight) -> None:
@@ -318,7 +318,7 @@ def test_errors_keep_their_types(opener: Callable[..., Hindsight]) -> None:
     assert not retried(InvalidRequest("bank", "none", "Set it."))
     graph = chat(opener(model=ScriptedModel([ConnectionError("refused")]), config=LIGHT))
     with pytest.raises(ModelUnavailable):
-        graph.invoke(says(TOLD), ALICE)
+        graph.invoke(says(STATEMENT), ALICE)
 
 
 def test_memory_outlives_the_process_on_real_backends(
@@ -326,8 +326,8 @@ def test_memory_outlives_the_process_on_real_backends(
 ) -> None:
     """With Chroma and Lucene on disk, a graph over a reopened engine remembers the earlier conversation."""
     first = opener(tmp_path / "memory")
-    chat(first).invoke(says(TOLD), ALICE)
+    chat(first).invoke(says(STATEMENT), ALICE)
     first.close()
     second = opener(tmp_path / "memory")
     assert second.doctor().backends.items() >= {"vectors": "chroma", "keywords": "Lucene"}.items()
-    assert texts(asyncio.run(chat(second).ainvoke(says(ASKED), LATER))) == [f"user: {TOLD}"]
+    assert texts(asyncio.run(chat(second).ainvoke(says(QUESTION), LATER))) == [f"user: {STATEMENT}"]

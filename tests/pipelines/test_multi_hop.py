@@ -17,7 +17,7 @@ CHAIN: Chain = [
 ]
 LIVE = "Falcon group put the payment gateway live in March"  # no word of the question, not even a stem
 REWORDED: Chain = [*CHAIN[:2], (LIVE, CHAIN[2][1])]
-ASKED = "What did Alice's manager's team ship?"
+QUESTION = "What did Alice's manager's team ship?"
 PUMP = "repaired the water pump"
 TEAMS = ["Heron", "Osprey", "Kestrel", "Merlin", "Harrier", "Buzzard", "Goshawk", "Condor"]
 
@@ -64,7 +64,7 @@ def recalled(bank: MemoryBank, query: str, **options: Any) -> dict[str, Recalled
 
 def test_the_end_of_the_chain_is_found_by_the_graph_alone(engine: Hindsight) -> None:
     """What Alice's manager's team did, told without a word of the question, fits into 200 tokens and only the graph has it."""
-    found = recalled(filled(engine.bank("work"), REWORDED), ASKED, max_tokens=200)
+    found = recalled(filled(engine.bank("work"), REWORDED), QUESTION, max_tokens=200)
     assert set(found[LIVE].channels) == {Channel.GRAPH}
     assert found[LIVE].channels[Channel.GRAPH].rank == 3
     assert {what for what, _ in CHAIN[:2]} <= set(found)
@@ -73,13 +73,13 @@ def test_the_end_of_the_chain_is_found_by_the_graph_alone(engine: Hindsight) -> 
 def test_without_the_fact_between_nothing_leads_there(engine: Hindsight) -> None:
     """Take away who leads the group, and the end of the chain is not served: the walk found it, not luck."""
     bank = filled(engine.bank("work"), [REWORDED[0], REWORDED[2]])
-    assert LIVE not in recalled(bank, ASKED, max_tokens=200)
+    assert LIVE not in recalled(bank, QUESTION, max_tokens=200)
 
 
 def test_the_chain_wins_against_facts_in_the_words_of_the_question(engine: Hindsight) -> None:
     """Ten facts that say team, manager and ship do not crowd the right one out of 200 tokens."""
     words = "told its manager what the team will ship in box"
-    found = recalled(filled(engine.bank("work"), CHAIN, words=words), ASKED, max_tokens=200)
+    found = recalled(filled(engine.bank("work"), CHAIN, words=words), QUESTION, max_tokens=200)
     assert found[CHAIN[2][0]].channels[Channel.GRAPH].rank == 3
 
 

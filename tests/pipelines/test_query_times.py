@@ -13,7 +13,7 @@ from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.text.languages import LANGUAGES
 
-ASKED = datetime(2024, 6, 12, 10, tzinfo=UTC)
+QUESTION = datetime(2024, 6, 12, 10, tzinfo=UTC)
 FEAST = Interval(datetime(2023, 11, 12, tzinfo=UTC), datetime(2023, 11, 13, tzinfo=UTC))
 
 
@@ -36,8 +36,8 @@ def test_a_caller_can_teach_recall_a_time() -> None:
     with opened(feasts) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
-        assert bank.recall("What did Ann do at Diwali?", query_timestamp=ASKED).window == FEAST
-        assert bank.recall("What did Ann light?", query_timestamp=ASKED).window is None
+        assert bank.recall("What did Ann do at Diwali?", query_timestamp=QUESTION).window == FEAST
+        assert bank.recall("What did Ann light?", query_timestamp=QUESTION).window is None
 
 
 def test_the_grammar_goes_first() -> None:
@@ -49,7 +49,7 @@ def test_the_grammar_goes_first() -> None:
     with opened(refuses) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
-        window = bank.recall("What did Ann do yesterday?", query_timestamp=ASKED).window
+        window = bank.recall("What did Ann do yesterday?", query_timestamp=QUESTION).window
         assert window is not None
         assert window.start == datetime(2024, 6, 11, tzinfo=UTC)
 
@@ -63,7 +63,7 @@ def test_a_failing_parser_costs_the_window_only() -> None:
     with opened(fails) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
-        found = bank.recall("What did Ann light?", query_timestamp=ASKED)
+        found = bank.recall("What did Ann light?", query_timestamp=QUESTION)
         assert found.window is None
         assert found.units
         assert "time_parser: failed, no window (RuntimeError: no weights)" in found.trace.notes
@@ -75,7 +75,7 @@ def test_languages_are_read_in_turn() -> None:
         bank = hindsight.bank("ann")
         bank.retain("Ann lit lamps.")
         windows = [
-            bank.recall(text, query_timestamp=ASKED).window
+            bank.recall(text, query_timestamp=QUESTION).window
             for text in ("What was last week?", "Was war letzte Woche?")
         ]
         assert windows[0] == windows[1] is not None
@@ -86,7 +86,7 @@ def test_retain_reads_the_configured_languages() -> None:
     for languages, first in ((("en", "de"), datetime(2024, 6, 11, tzinfo=UTC)), (("en",), None)):
         with opened(languages=languages) as hindsight:
             bank = hindsight.bank("ann")
-            bank.retain("Gestern war ich beim Zahnarzt.", timestamp=ASKED)
+            bank.retain("Gestern war ich beim Zahnarzt.", timestamp=QUESTION)
             (found,) = bank.recall("Zahnarzt").units
             occurred = found.unit.occurred
             assert (occurred.start if occurred else None) == first
@@ -96,12 +96,12 @@ def test_dates_of_a_language_without_a_grammar_are_read() -> None:
     """French, which has no folder: a date in full narrows the question and dates the message; nothing else does."""
     with opened(languages=("fr",)) as hindsight:
         bank = hindsight.bank("ann")
-        bank.retain("Le dentiste m'a appel\u00e9 le 8 mai 2023.", timestamp=ASKED)
-        found = bank.recall("Qu'a fait le dentiste en mai 2023 ?", query_timestamp=ASKED)
+        bank.retain("Le dentiste m'a appel\u00e9 le 8 mai 2023.", timestamp=QUESTION)
+        found = bank.recall("Qu'a fait le dentiste en mai 2023 ?", query_timestamp=QUESTION)
         assert found.window == Interval(datetime(2023, 5, 1, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC))
         occurred = found.units[0].unit.occurred
         assert occurred == Interval(datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 5, 9, tzinfo=UTC))
-        assert bank.recall("Qu'a fait le dentiste hier ?", query_timestamp=ASKED).window is None
+        assert bank.recall("Qu'a fait le dentiste hier ?", query_timestamp=QUESTION).window is None
 
 
 def test_a_grammar_goes_before_written_dates() -> None:
@@ -109,7 +109,7 @@ def test_a_grammar_goes_before_written_dates() -> None:
     with opened(languages=("es", "fr")) as hindsight:
         bank = hindsight.bank("ann")
         bank.retain("Ana llam\u00f3 al dentista.")
-        window = bank.recall("\u00bfQu\u00e9 hizo Ana desde mayo de 2023?", query_timestamp=ASKED).window
+        window = bank.recall("\u00bfQu\u00e9 hizo Ana desde mayo de 2023?", query_timestamp=QUESTION).window
         assert window == Interval(datetime(2023, 5, 1, tzinfo=UTC), datetime(2024, 6, 13, tzinfo=UTC))
 
 

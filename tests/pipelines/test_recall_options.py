@@ -28,7 +28,7 @@ from hindsight_integrations.tempr.recall.plan import adaptive_candidates
 from hindsight_integrations.testing.doubles import FixedReranker
 
 ALICE, BOB = {"text": "Alice Chen", "type": "PERSON"}, {"text": "Bob Okafor", "type": "PERSON"}
-TOLD = {
+STATEMENT = {
     "m0": "Alice Chen repairs old bicycles in her shed.",
     "m1": "Bob Okafor asked Alice Chen to mend a tandem bicycle.",
     "m2": "The town library closes at six on Mondays.",
@@ -43,12 +43,12 @@ SEEN = {
 def fill(bank: MemoryBank, **options: Any) -> None:
     """Three facts told in messages, and three observations that stand on them."""
     people = {"m0": [ALICE], "m1": [BOB, ALICE], "m2": []}
-    facts = [{"what": what, "sources": [key], "entities": people[key]} for key, what in TOLD.items()]
+    facts = [{"what": what, "sources": [key], "entities": people[key]} for key, what in STATEMENT.items()]
     facts += [
         {"what": what, "fact_type": "observation", "entities": entities, "sources": sources}
         for what, (entities, sources) in SEEN.items()
     ]
-    messages = [{"role": "user", "content": what, "id": key} for key, what in TOLD.items()]
+    messages = [{"role": "user", "content": what, "id": key} for key, what in STATEMENT.items()]
     bank.retain(messages, facts=facts, thread="chat", **options)
 
 
@@ -151,7 +151,7 @@ def test_reranker_and_final_thresholds_drop_memories(opener: Callable[..., Hinds
     every = bank.recall(query)
     assert len(every.units) == 3
     likely = bank.recall(query, min_scores={"reranker": 0.5})
-    assert texts(likely) == [TOLD["m1"]]
+    assert texts(likely) == [STATEMENT["m1"]]
     assert "min_scores: reranker dropped 2 of 3" in likely.trace.notes
     best = bank.recall(query, min_scores={"final": every.units[0].score})
     assert texts(best) == texts(every)[:1]
@@ -310,8 +310,8 @@ def test_source_facts_are_what_observations_stand_on(bank: MemoryBank) -> None:
         source.fact.text: {names[key] for key in source.observation_ids} for source in found.source_facts
     }
     assert grounds == {
-        TOLD["m0"]: {text for text in names.values() if "m0" in SEEN[text][1]},
-        TOLD["m1"]: {text for text in names.values() if "m1" in SEEN[text][1]},
+        STATEMENT["m0"]: {text for text in names.values() if "m0" in SEEN[text][1]},
+        STATEMENT["m1"]: {text for text in names.values() if "m1" in SEEN[text][1]},
     }
     scores = [source.fact.score for source in found.source_facts]
     assert scores == sorted(scores, reverse=True)
