@@ -46,7 +46,10 @@ class Conversation:
 
 def sample_conversation() -> Conversation:
     """The garden-club conversation of `examples/data`, with its facts extracted by hand."""
-    folder = _sample_folder()
+    here = Path(__file__).resolve()
+    # Beside this module in an installed wheel, in examples/data of a checkout.
+    places = (here.parent / "sample", here.parents[3] / "examples" / "data")
+    folder = next(place for place in places if place.is_dir())
     data = _read(folder / "garden_club.json")
     lines = (folder / "garden_club.facts.jsonl").read_text(encoding="utf-8").splitlines()
     facts = {row["session"]: row["facts"] for row in map(json.loads, filter(None, lines))}
@@ -85,16 +88,6 @@ def load_conversation(path: Path) -> Conversation:
     return Conversation(path.stem, sessions, questions[::step][:QUESTIONS], max(dates.values()))
 
 
-def _sample_folder() -> Path:
-    """Where the sample lies: beside this module in an installed wheel, in examples/data of a checkout."""
-    here = Path(__file__).resolve()
-    return next(
-        folder
-        for folder in (here.parent / "sample", here.parents[3] / "examples" / "data")
-        if folder.is_dir()
-    )
-
-
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -124,12 +117,9 @@ def _locomo_dates(conversation: dict[str, Any]) -> dict[int, datetime]:
 
 
 def _locomo_turns(conversation: dict[str, Any], number: int, start: datetime) -> list[Message]:
-    return [
-        _turn(turn["dia_id"], turn["speaker"], _with_caption(turn), start, position)
-        for position, turn in enumerate(conversation[f"session_{number}"])
-    ]
-
-
-def _with_caption(turn: dict[str, Any]) -> str:
-    caption = turn.get("blip_caption")
-    return f"{turn['text']} [shares a photo: {caption}]" if caption else str(turn["text"])
+    turns = []
+    for position, turn in enumerate(conversation[f"session_{number}"]):
+        caption = turn.get("blip_caption")
+        text = f"{turn['text']} [shares a photo: {caption}]" if caption else str(turn["text"])
+        turns.append(_turn(turn["dia_id"], turn["speaker"], text, start, position))
+    return turns

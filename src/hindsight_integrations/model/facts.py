@@ -29,11 +29,6 @@ def _texts(value: object) -> object:
     return [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in values]
 
 
-def _named(value: object) -> object:
-    """A model that lists bare names means entities of that name."""
-    return {"text": value} if isinstance(value, str) else value
-
-
 def _number_if_numeric(value: object) -> object:
     """Numbers written as text can be added up too; Decimal keeps 3.41 exactly 3.41."""
     if not isinstance(value, str):
@@ -59,6 +54,12 @@ class ExtractedEntity(_Schema):
     type: EntityType = Field(
         default=EntityType.OTHER, description="PERSON, ORGANIZATION, LOCATION, PRODUCT, CONCEPT or OTHER"
     )
+
+
+_EntityOrName = Annotated[
+    ExtractedEntity, BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value)
+]
+"""A model that lists bare names means entities of that name."""
 
 
 class ExtractedCausalRelation(_Schema):
@@ -93,9 +94,7 @@ class ExtractedFact(_Schema):
     occurred_end: str | None = Field(
         default=None, description="ISO date of the last day, null for a single point"
     )
-    entities: Annotated[
-        list[Annotated[ExtractedEntity, BeforeValidator(_named)]], BeforeValidator(_list_if_none)
-    ] = Field(default_factory=list)
+    entities: Annotated[list[_EntityOrName], BeforeValidator(_list_if_none)] = Field(default_factory=list)
     causal_relations: Annotated[list[ExtractedCausalRelation], BeforeValidator(_list_if_none)] = Field(
         default_factory=list
     )
