@@ -59,7 +59,7 @@ def test_a_rule_without_a_group_its_meaning_reads_is_refused(
 
 def test_a_group_that_is_optional_may_be_missing() -> None:
     """A date without a year is one meaning with the date that has one."""
-    language(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.month_first)
+    language(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.in_figures)
 
 
 def test_a_continuation_is_checked_too() -> None:

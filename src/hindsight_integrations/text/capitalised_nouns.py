@@ -76,7 +76,11 @@ def _pieces(
     """A run of capitalised words without leading words of the sentence, cut behind owners ("Annas Schwester")."""
     words = match[0].split(" ")
     at = match.start()
-    while words and _plain(words[0]) in names.no_names and not _names_somebody(words, names):
+    while (
+        words
+        and _plain(words[0]) in names.no_names
+        and not (len(words) > 1 and _plain(words[0]) in names.titles)
+    ):
         at += len(words.pop(0)) + 1
     for index, word in enumerate(words[:-1]):
         owner = _owner(word, nouns, seen)
@@ -87,10 +91,6 @@ def _pieces(
             break
     if words:
         yield at, " ".join(words)
-
-
-def _names_somebody(words: list[str], names: NameWords) -> bool:
-    return len(words) > 1 and _plain(words[0]) in names.titles
 
 
 def _owner(word: str, nouns: NounWords, seen: Collection[str]) -> str:

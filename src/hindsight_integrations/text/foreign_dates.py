@@ -129,7 +129,7 @@ def _in_figures(text: str, order: DateOrder | None) -> Iterator[tuple[Span, int,
 
 def _in_words(text: str, codes: Sequence[str]) -> Iterator[tuple[Span, int, int]]:
     """Dates with a month's name, with their offsets."""
-    tokens = list(_TOKEN.finditer(FIGURES.sub(_blank, text)))
+    tokens = list(_TOKEN.finditer(FIGURES.sub(lambda date: " " * len(date[0]), text)))
     years = [index for index, token in enumerate(tokens) if _YEAR.fullmatch(token[0].rstrip("."))]
     for index in years[:_MOST_YEARS]:
         for first, last in _around(index, len(tokens)):
@@ -139,10 +139,6 @@ def _in_words(text: str, codes: Sequence[str]) -> Iterator[tuple[Span, int, int]
                 yield span, start, end
             if span:
                 break
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _around(index: int, count: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity
 from hindsight_integrations.text.capitalised_names import Span, inside_words, spans
 from hindsight_integrations.text.capitalised_nouns import names_seen, noun_spans
-from hindsight_integrations.text.language import Language, NameWords
+from hindsight_integrations.text.language import NEVER, Language, NameWords
 from hindsight_integrations.text.which_language import language_of
 
 _HANDLE = re.compile(r"(?<![\w@])@[A-Za-z0-9_](?:[\w.-]*\w)?")
@@ -45,7 +45,7 @@ class NameSpotter:
         language = self._language(text)
         capitals = self._capitals(text, language.names)
         acronyms = _acronyms(text, language.names.shouted)
-        found = sorted([*self._known_names(text), *_handles(text), *acronyms, *capitals])
+        found = sorted([*_matches(self._known, text), *_matches(_HANDLE, text), *acronyms, *capitals])
         names: dict[str, str] = {}
         covered = -1
         for start, negative_length, name in found:
@@ -68,26 +68,21 @@ class NameSpotter:
         organisation = language.names.organisation.search(name)
         return EntityType.ORGANIZATION if organisation else EntityType.OTHER
 
-    def _known_names(self, text: str) -> Iterator[Span]:
-        if self._known:
-            for match in self._known.finditer(text):
-                yield match.start(), -len(match[0]), match[0]
-
 
 def _certain(text: str, names: NameWords) -> Iterator[str]:
     """Case-folded words of a text that name something wherever they stand."""
     return names_seen(text, names, names.nouns) if names.nouns else inside_words(text, names)
 
 
-def _known_pattern(aliases: Iterable[str]) -> re.Pattern[str] | None:
+def _known_pattern(aliases: Iterable[str]) -> re.Pattern[str]:
     names = sorted({name.strip() for name in aliases if name.strip()}, key=len, reverse=True)
     if not names:
-        return None
+        return NEVER
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", re.IGNORECASE)
 
 
-def _handles(text: str) -> Iterator[Span]:
-    for match in _HANDLE.finditer(text):
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+    for match in pattern.finditer(text):
         yield match.start(), -len(match[0]), match[0]
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from hindsight_integrations.model.time import Interval, LocalDates
 from hindsight_integrations.text.foreign_dates import find_written_date
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.time_expressions import find_event_time, find_window
+from hindsight_integrations.text.time_expressions import TimeWindow, find_event_time, find_window
 
 
 def question_time(
@@ -18,15 +18,11 @@ def question_time(
 
     Args:
         question: its words.
-        reference: when it is asked (aware).
+        reference: when it is put (aware).
         dates: the zone of days, and the order of dates in figures.
         languages: it may be in, the likeliest first.
     """
-    for rules in (language.times for language in languages if language.times):
-        window = find_window(question, reference, dates.zone, rules=rules)
-        if window:
-            return window.interval
-    return _written_in_full(question, dates, languages)
+    return _first_found(find_window, question, reference, dates, languages)
 
 
 def event_time(
@@ -40,15 +36,20 @@ def event_time(
         dates: the zone of days, and the order of dates in figures.
         languages: it may be in, the likeliest first.
     """
+    return _first_found(find_event_time, statement, reference, dates, languages)
+
+
+def _first_found(
+    find: Callable[..., TimeWindow | None],
+    text: str,
+    reference: datetime,
+    dates: LocalDates,
+    languages: Sequence[Language],
+) -> Interval | None:
+    """What the first grammar finds that finds anything, else a date that `dateparser` reads in the other languages."""
     for rules in (language.times for language in languages if language.times):
-        window = find_event_time(statement, reference, dates.zone, rules=rules)
-        if window:
+        if window := find(text, reference, dates.zone, rules=rules):
             return window.interval
-    return _written_in_full(statement, dates, languages)
-
-
-def _written_in_full(text: str, dates: LocalDates, languages: Sequence[Language]) -> Interval | None:
-    """A date of a language without a grammar here, which `dateparser` reads."""
     codes = [language.code for language in languages if language.times is None]
     window = find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
     return window.interval if window else None

@@ -15,7 +15,7 @@ from hindsight_integrations.model.time import Granule
 
 EARLIEST = datetime.combine(date.min, time.min)  # the open past ends in year 1
 LATEST = datetime.combine(date.max, time.max)  # the open future ends with year 9999
-SATURDAY = 5
+MONDAY, THURSDAY, SATURDAY, SUNDAY = 0, 3, 5, 6
 
 
 class Unit(StrEnum):

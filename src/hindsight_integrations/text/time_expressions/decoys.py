@@ -25,15 +25,12 @@ def is_decoy(reading: Reading, scope: Scope, sentence: str) -> bool:
         or regex(decoys.after).match(after)
         or _is_titled(phrase, before, decoys)
         or _is_work(phrase, before, after, decoys)
+        or _belongs_to_someone(phrase, before, scope.words)
+        or (reading.span and reading.span.floating and regex(decoys.habits).search(sentence))
+        or _is_yearly(reading, phrase, sentence, scope)
+        or _is_habit(phrase, before, after, scope.words)
+        or _is_weekly(phrase, sentence, scope)
     ):
-        return True
-    if _belongs_to_someone(phrase, before, scope.words):
-        return True
-    if reading.span and reading.span.floating and regex(decoys.habits).search(sentence):
-        return True
-    if _is_yearly(reading, phrase, sentence, scope):
-        return True
-    if _is_habit(phrase, before, after, scope.words) or _is_weekly(phrase, sentence, scope):
         return True
     article = regex(decoys.article).match(phrase)
     bare = phrase[article.end() :] if article else phrase
@@ -51,7 +48,8 @@ def _is_titled(phrase: str, before: str, decoys: Decoys) -> bool:
 
 def _is_work(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
     """As in "The Tonight Show", "Is Last Christmas by Wham?", "my copy of 1984", "Did we see Wonder Woman 1984?"."""
-    if _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys) and _is_shown(before, decoys):
+    shown = regex(decoys.show_before, exact=True).search(before)
+    if shown and _ONE_CAPITAL.fullmatch(phrase) and _goes_on(after, decoys):
         return True
     if _is_capital(phrase, decoys) and regex(decoys.title_after).search(f"{before}\0{after}"):
         return True
@@ -115,10 +113,6 @@ def _is_thing(phrase: str, before: str, after: str, decoys: Decoys) -> bool:
 
 def _goes_on(after: str, decoys: Decoys) -> bool:
     return regex(decoys.name_after, exact=True).match(after) is not None
-
-
-def _is_shown(before: str, decoys: Decoys) -> bool:
-    return regex(decoys.show_before, exact=True).search(before) is not None
 
 
 def _is_capital(phrase: str, decoys: Decoys) -> bool:

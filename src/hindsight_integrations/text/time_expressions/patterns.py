@@ -8,7 +8,7 @@ from functools import cache
 
 from hindsight_integrations.text.time_expressions.words import NEVER, Words
 
-_YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
+YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
 _DOT = r"(?:\.(?= ?['0-9]|,))?"  # of an abbreviation, not of a sentence
 
 
@@ -43,7 +43,7 @@ def fragments(words: Words) -> dict[str, str]:
         "century": any_of(words.centuries),
         "piece": any_of(words.pieces),
         "holiday": any_of(words.holidays),
-        "year": _YEAR,
+        "year": YEAR,
         "day": day,
         "tail": f"(?:{words.tail})?",
     }

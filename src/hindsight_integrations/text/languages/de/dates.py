@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from hindsight_integrations.text.languages.shared_rules import (
+    ANY_YEAR,
+    DAY_DOT_BLANK_MONTH,
+    DECADE,
+    ISO_DAY,
+    ISO_MONTH,
+)
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import day_parts, days, months, years
 
@@ -42,26 +49,21 @@ DAYS: tuple[Rule, ...] = (
     Rule(r"{weekday}(?!-)", days.plain_weekday),
     Rule(rf"(?:am )?{{which}} {{clear_weekday}}{_PARTS}", day_parts.weekday_part),
     Rule(rf"(?:am |vom )?{{clear_weekday}}{_PARTS}", day_parts.weekday_part),
-    Rule(
-        r"(?:am |vom |zum )?{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark)(?P<d>[0-9]{1,2})"
-        r"(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?",
-        days.iso_day,
-    ),
-    Rule(r"(?:im |in )?{year}[-/](?P<m>[0-9]{2})", days.iso_month),
+    Rule("(?:am |vom |zum )?" + ISO_DAY, days.iso_day),
+    Rule("(?:im |in )?" + ISO_MONTH, days.iso_month),
     Rule(r"(?:im |in )?(?P<m>0?[1-9]|1[0-2])[/.]{year}", days.iso_month),
-    Rule(
-        rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})\.\s?(?P<m>[0-9]{{1,2}})\.\s?(?P<y>[0-9]{{4}}|[0-9]{{2}})",
-        days.day_first,
-    ),
+    Rule(rf"{_WEEKDAY}{DAY_DOT_BLANK_MONTH}\s?(?P<y>[0-9]{{4}}|[0-9]{{2}})", days.day_first),
     Rule(
         rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})(?P<mark>[/-])(?P<m>[0-9]{{1,2}})(?P=mark)(?P<y>[0-9]{{4}})",
-        days.day_then_month,
+        days.in_figures,
     ),
     Rule(
-        r"(?:am |vom |zum |der |fur den |fuer den )(?:{weekday},? (?:den |dem |der )?)?(?P<d>[0-9]{1,2})\.\s?(?P<m>[0-9]{1,2})\.(?! ?[0-9])",
+        r"(?:am |vom |zum |der |fur den |fuer den )(?:{weekday},? (?:den |dem |der )?)?"
+        + DAY_DOT_BLANK_MONTH
+        + "(?! ?[0-9])",
         days.day_month,
     ),
-    Rule(r"(?P<d>[0-9]{1,2})\.\s?(?P<m>[0-9]{1,2})\.(?! ?[0-9])", days.day_month, weak=True),
+    Rule(DAY_DOT_BLANK_MONTH + "(?! ?[0-9])", days.day_month, weak=True),
     Rule(r"(?:am |vom |der |des )?{day} (?:des )?{which} monats?", days.day_of_which_month),
     Rule(
         r"(?:am |vom )(?P<day>[0-9]{1,2})\.(?! ?(?:[0-9]|(?-i:[A-Z])))(?! (?:jan|feb|mar|apr|mai|jun|jul|aug|sep|okt|nov|dez))",
@@ -100,7 +102,7 @@ YEARS: tuple[Rule, ...] = (
     ),
     Rule(r"von {year}(?! bis| und| ?-)", years.year),
     Rule(r"im jahre? (?P<year>[0-9]{4})", years.named_year),
-    Rule(r"in (?P<year>1[0-9]{3}|20[0-9]{2})", years.any_year),
+    Rule("in " + ANY_YEAR, years.any_year),
     Rule(r"{year}(?!:| ?- ?[0-9])", years.final_year),
     Rule(
         r"(?<!\S\s)(?<!\S){year}(?= (?:war|habe|hatte|bin|wurde|hat|haben|waren|ging|fuhr|kam)\b)", years.year
@@ -109,10 +111,10 @@ YEARS: tuple[Rule, ...] = (
     Rule(r"(?:von|zwischen|in den jahren) {year}(?: bis | und | ?- ?){year2}", years.two_years),
     Rule(r"(?:in|saison|in der saison|schuljahr|im schuljahr|von) {year}/(?P<y>[0-9]{2})", years.split_year),
     Rule(
-        rf"(?:in den |aus den |der |die |den |wahrend der |waehrend der )(?P<decade>(?:1[5-9]|20)[0-9]0)ern?{_YEARS_LONG}",
+        rf"(?:in den |aus den |der |die |den |wahrend der |waehrend der ){DECADE}ern?{_YEARS_LONG}",
         years.decade,
     ),
-    Rule(rf"(?P<decade>(?:1[5-9]|20)[0-9]0)ern?{_YEARS_LONG}", years.decade, weak=True),
+    Rule(rf"{DECADE}ern?{_YEARS_LONG}", years.decade, weak=True),
     Rule(
         rf"(?:in den |aus den |die |wahrend der |waehrend der )'?(?P<y>[1-9]0)ern?{_YEARS_LONG}(?![- ]?(?:zone|schein|pack|bereich|karte|kurve|bus|bahn|linie))",
         years.short_decade,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from hindsight_integrations.text.languages.de.spelling import spelled
-from hindsight_integrations.text.time_expressions.calendar import Span, day_span, easter, weekday_before
-from hindsight_integrations.text.time_expressions.meanings.holidays import fixed, moved, nth
+from hindsight_integrations.text.time_expressions.calendar import (
+    SUNDAY,
+    Span,
+    day_span,
+    easter,
+    weekday_before,
+)
+from hindsight_integrations.text.time_expressions.meanings.holidays import THANKSGIVING, fixed, moved, nth
 from hindsight_integrations.text.time_expressions.words import YearlyTime
-
-_THURSDAY, _SUNDAY = 3, 6
-_THANKSGIVING = nth(11, _THURSDAY, 4)
 
 
 def _last_advent(year: int) -> Span:
     """The fourth Sunday of Advent, the last before Christmas Day."""
-    return weekday_before(day_span(year, 12, 25).start, _SUNDAY)
+    return weekday_before(day_span(year, 12, 25).start, SUNDAY)
 
 
 _NAMES: dict[str, YearlyTime] = {
@@ -41,7 +44,7 @@ _NAMES: dict[str, YearlyTime] = {
     "walpurgisnacht": fixed(4, 30),
     "tag der arbeit": fixed(5, 1),
     "maifeiertag": fixed(5, 1),
-    "muttertag": nth(5, _SUNDAY, 2),
+    "muttertag": nth(5, SUNDAY, 2),
     "christi himmelfahrt": moved(easter, 39),
     "himmelfahrt": moved(easter, 39),
     "vatertag": moved(easter, 39),
@@ -52,8 +55,8 @@ _NAMES: dict[str, YearlyTime] = {
     "fronleichnam": moved(easter, 60),
     "mariä himmelfahrt": fixed(8, 15),
     "tag der deutschen einheit": fixed(10, 3),
-    "erntedank": nth(10, _SUNDAY, 1),
-    "erntedankfest": nth(10, _SUNDAY, 1),
+    "erntedank": nth(10, SUNDAY, 1),
+    "erntedankfest": nth(10, SUNDAY, 1),
     "reformationstag": fixed(10, 31),
     "halloween": fixed(10, 31),
     "allerheiligen": fixed(11, 1),
@@ -71,9 +74,9 @@ _NAMES: dict[str, YearlyTime] = {
     "3. advent": moved(_last_advent, -7),
     "vierten advent": _last_advent,
     "4. advent": _last_advent,
-    "thanksgiving": _THANKSGIVING,
-    "black friday": moved(_THANKSGIVING, 1),
-    "cyber monday": moved(_THANKSGIVING, 4),
+    "thanksgiving": THANKSGIVING,
+    "black friday": moved(THANKSGIVING, 1),
+    "cyber monday": moved(THANKSGIVING, 4),
     "nikolaus": fixed(12, 6),
     "nikolaustag": fixed(12, 6),
     "heiligabend": fixed(12, 24),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.text.languages.de.dates import DAYS, DAYS_OF_MONTHS, END, MONTHS, YEARS
 from hindsight_integrations.text.languages.de.time_words import WORDS
+from hindsight_integrations.text.languages.shared_rules import ISO_WEEK, SHORT_WINTER_YEARS, WINTER_YEARS
 from hindsight_integrations.text.time_expressions.calendar import Unit
 from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
@@ -88,7 +89,7 @@ _CALENDAR: tuple[Rule, ...] = (
         rf"{_IN}(?P<number>[0-9]{{1,2}})\. ?(?:kw|kalenderwoche)(?: des jahres)?{{tail}}",
         calendar_units.iso_week,
     ),
-    Rule(rf"{_IN}{{year}}-?(?-i:W)(?P<number>[0-9]{{2}})(?:-[1-7])?", calendar_units.iso_week),
+    Rule(_IN + ISO_WEEK, calendar_units.iso_week),
 )
 _SEASON = "{season}(?:ferien|urlaub)?"
 _SEASONS: tuple[Rule, ...] = (
@@ -100,8 +101,8 @@ _SEASONS: tuple[Rule, ...] = (
     Rule(rf"{_IN}{_SEASON}{{tail}}", seasons.dated_season),
     Rule(rf"{_IN}{{which}} {_SEASON}", seasons.which_season),
     Rule(rf"{_IN}vorletzte[nrsm]? {{season}}", seasons.season_before_last),
-    Rule(rf"{_IN}{{season}} {{year}} ?[/-] ?(?:20)?[0-9]{{2}}", seasons.split_winter),
-    Rule(rf"{_IN}{{season}} '?(?P<y>[0-9]{{2}})/'?[0-9]{{2}}", seasons.split_winter),
+    Rule(rf"{_IN}{{season}} {WINTER_YEARS}", seasons.split_winter),
+    Rule(rf"{_IN}{{season}} {SHORT_WINTER_YEARS}", seasons.split_winter),
 )
 _AT = "(?:zu |an |am |uber |ueber |zum |zur |fur |fuer |wahrend |der |dem |den |auf )?(?:der |dem |den )?"
 _HOLIDAYS: tuple[Rule, ...] = (
@@ -195,17 +196,7 @@ TIME_RULES = TimeRules(
     code="de",
     words=WORDS,
     rules=(
-        *DAYS,
-        *DAYS_OF_MONTHS,
-        *MONTHS,
-        *YEARS,
-        *_COUNTED,
-        *_CALENDAR,
-        *_SEASONS,
-        *_HOLIDAYS,
-        *_DAY_PARTS,
-        *_PARTS,
-        *_RANGES,
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
     ),
     continuations=(
         Continuation(r",? ?(?:am |in der |gegen )?(?:fruhen |spaten )?{day_part}", day_parts.part_behind_day, _PART),

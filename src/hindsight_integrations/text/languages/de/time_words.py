@@ -16,8 +16,9 @@ from hindsight_integrations.text.languages.de.decoys import (
 )
 from hindsight_integrations.text.languages.de.holidays import HOLIDAYS
 from hindsight_integrations.text.languages.de.spelling import FOLDING, inflected, spelled
+from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
 from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.patterns import any_of
+from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
 from hindsight_integrations.text.time_expressions.words import Which, Words
 
 _FULL = spelled({
@@ -97,18 +98,16 @@ _TAIL_YEARS = spelled({
     for ending in ("en", "es", "em")
     for year in ("jahr", "jahres", "jahrs")
 })  # fmt: skip
-_YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
 _COUNT = "|".join(("[0-9]{1,2}", "einem", *sorted(_ONES, key=len, reverse=True), "zehn"))
 # What names the year: "2023", "im Jahr 2023", "'23", "letzten Jahres", "im letzten Jahr", "vor zwei Jahren".
 _TAIL = (
-    rf",? ?(?:im jahre? |des jahres |in |anno |von |vom jahr )?{_YEAR}|,? ?'[0-9]{{2}}|/{_YEAR}"
+    rf",? ?(?:im jahre? |des jahres |in |anno |von |vom jahr )?{YEAR}|,? ?'[0-9]{{2}}|/{YEAR}"
     rf"|,? (?:des |vom |im |in |von )?(?:{any_of(_TAIL_YEARS)})|,? vor (?:{_COUNT}) jahre?n?"
     r"|,? [0-9]{2}(?=\s*(?:$|[?!,;)]))"
 )
-_EARLY, _MID, _LATE = (0, 1, 3), (1, 2, 3), (2, 3, 3)
 _PORTIONS = {
-    "anfang": _EARLY, "beginn": _EARLY, "start": _EARLY, "fruh": _EARLY, "frueh": _EARLY, "mitte": _MID, "hoch": _MID,
-    "ende": _LATE, "schluss": _LATE, "ausgang": _LATE, "spat": _LATE, "spaet": _LATE,
+    "anfang": EARLY, "beginn": EARLY, "start": EARLY, "fruh": EARLY, "frueh": EARLY, "mitte": MID, "hoch": MID,
+    "ende": LATE, "schluss": LATE, "ausgang": LATE, "spat": LATE, "spaet": LATE,
 }  # fmt: skip
 # Hours of the day, end possibly on the next one. Customary, no source.
 _DAY_PARTS = spelled({

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from hindsight_integrations.text.languages.shared_rules import (
+    ANY_YEAR,
+    DAY_DOT_BLANK_MONTH,
+    DAY_DOT_MONTH,
+    DECADE,
+    END,
+    ISO_DAY,
+    ISO_MONTH,
+)
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import days, months, years
 
@@ -9,7 +18,6 @@ IN = "(?:in |during |over |throughout |on |at |for |from |around |about |towards
 ALL = "(?:all (?:of |through )?|(?:the )?(?:whole|entire) (?:of )?)?"
 TO = r"(?: ?- ?| to | through | thru | until | till | up to )"
 TO_OR_AND = rf"(?:{TO}(?:the )?| and (?:the )?| & )"
-END = r"(?=\s*(?:$|[?.!,;:)]))"
 _BEGINS = (
     r"(?=\s*(?:$|[?.!,;:)]|(?:i|we|he|she|they|you|it|did|was|were|is|at|by|for|who|what|when|where)\b))"
 )
@@ -94,29 +102,25 @@ DAYS: tuple[Rule, ...] = (
         days.plain_weekday,
     ),
     Rule(r"(?:the )?{weekday}", days.plain_weekday, weak=True),
-    Rule(
-        r"(?:on )?{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark)(?P<d>[0-9]{1,2})"
-        r"(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?",
-        days.iso_day,
-    ),
+    Rule("(?:on )?" + ISO_DAY, days.iso_day),
     Rule(
         _NOT_OF_THING
         + r"(?:on )?(?P<year>(?:19|20)[0-9]{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12][0-9]|3[01])",
         days.iso_day,
     ),
-    Rule(r"(?:in )?{year}[-/](?P<m>[0-9]{2})", days.iso_month),
+    Rule("(?:in )?" + ISO_MONTH, days.iso_month),
     Rule(r"(?:in )?(?P<m>0?[1-9]|1[0-2])/{year}", days.iso_month),
-    Rule(r"(?:on )?(?P<d>[0-9]{1,2})\.\s?(?P<m>[0-9]{1,2})\.\s?(?P<y>[0-9]{4})", days.day_first),
+    Rule("(?:on )?" + DAY_DOT_BLANK_MONTH + r"\s?(?P<y>[0-9]{4})", days.day_first),
     Rule(
-        r"(?:on|from|since|until|before|after|by) (?P<d>[0-9]{1,2})\.(?P<m>[0-9]{1,2})\.(?P<y>[0-9]{2})",
+        "(?:on|from|since|until|before|after|by) " + DAY_DOT_MONTH + "(?P<y>[0-9]{2})",
         days.day_first,
     ),
     Rule(
-        r"(?:on )?(?P<m>[0-9]{1,2})(?P<mark>[/-])(?P<d>[0-9]{1,2})(?P=mark)(?P<y>[0-9]{4})", days.month_first
+        r"(?:on )?(?P<m>[0-9]{1,2})(?P<mark>[/-])(?P<d>[0-9]{1,2})(?P=mark)(?P<y>[0-9]{4})", days.in_figures
     ),
-    Rule(r"(?:on )?(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{2})", days.month_first),
-    Rule(r"on (?!24/7)(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})(?! of)", days.month_first),
-    Rule(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.month_first, weak=True),
+    Rule(r"(?:on )?(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{2})", days.in_figures),
+    Rule(r"on (?!24/7)(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})(?! of)", days.in_figures),
+    Rule(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})", days.in_figures, weak=True),
     Rule(rf"on the {{day}}{_BEGINS}", days.day_of_month),
     Rule(rf"the (?P<day>[0-9]{{1,2}}(?:st|nd|rd|th)){_JOINS}", days.day_of_month, weak=True),
     Rule(r"(?:on )?{weekday},? the {day}(?! of)", days.day_of_month),
@@ -174,7 +178,7 @@ YEARS: tuple[Rule, ...] = (
         years.year,
     ),
     Rule(r"(?:all|(?:the )?whole|(?:the )?entire) (?:of |through )?(?:the )?(?:year )?{year}", years.year),
-    Rule(r"in (?P<year>1[0-9]{3}|20[0-9]{2})", years.any_year),
+    Rule("in " + ANY_YEAR, years.any_year),
     Rule(r"{year}(?=[?!.\s]*$)", years.final_year),
     Rule(IN + ALL + r"(?:the )?(?:calendar |fiscal )?year {year}", years.named_year),
     Rule(r"(?:in )?FY ?{year}", years.named_year),
@@ -192,7 +196,7 @@ YEARS: tuple[Rule, ...] = (
     Rule(r"(?:in|during|from|of|for) {year}[-/](?P<y>[0-9]{2})", years.split_year),
     Rule(r"'(?P<y>[0-9]{2})", years.two_digit_year, weak=True),
     Rule(r"(?:back in|in|during|throughout|of|since) '(?P<y>[0-9]{2})", years.two_digit_year),
-    Rule(IN + r"(?:the )?(?P<decade>(?:1[5-9]|20)[0-9]0)'?s", years.decade),
+    Rule(IN + "(?:the )?" + DECADE + "'?s", years.decade),
     Rule(IN + r"(?:the )?'(?P<y>[0-9]0)'?s", years.short_decade),
     Rule(r"(?:in |during |throughout |from )?the (?P<y>[0-9]0)'?s", years.short_decade),
     Rule(r"(?:the )?(?P<y>[0-9]0)'?s", years.short_decade, weak=True),

@@ -6,12 +6,12 @@ from hindsight_integrations.text.languages.en.dates import (
     ALL,
     DAYS,
     DAYS_OF_MONTHS,
-    END,
     IN,
     MONTHS,
     YEARS,
 )
 from hindsight_integrations.text.languages.en.time_words import WORDS
+from hindsight_integrations.text.languages.shared_rules import END, ISO_WEEK, SHORT_WINTER_YEARS, WINTER_YEARS
 from hindsight_integrations.text.time_expressions.calendar import Unit
 from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
@@ -71,7 +71,7 @@ _CALENDAR: tuple[Rule, ...] = (
     Rule(r"(?:in|during|for|over) the {ordinal} quarter(?! of| in)(?P<tail>)", calendar_units.quarter),
     Rule(IN + r"(?-i:H)(?P<number>[12])(?:,? |-|/|)(?:of )?{tail}", calendar_units.half),
     Rule(IN + r"{year}(?: |-|/|)(?-i:H)(?P<number>[12])", calendar_units.half),
-    Rule(IN + r"{year}-?(?-i:W)(?P<number>[0-9]{2})(?:-[1-7])?", calendar_units.iso_week),
+    Rule(IN + ISO_WEEK, calendar_units.iso_week),
     Rule(
         IN + r"(?:calendar |iso )?(?:week|wk|cw|w) ?(?P<number>[0-9]{1,2})(?: of|,| in)? {year}",
         calendar_units.iso_week,
@@ -90,8 +90,8 @@ _SEASONS: tuple[Rule, ...] = (
     Rule(IN + ALL + rf"(?:the )?{{which}} {_SEASON}", seasons.which_season),
     Rule(IN + r"(?:the )?(?P<tail>(?:1[5-9]|20)[0-9]{2}) {season}", seasons.dated_season),
     Rule(IN + r"the {season} before last", seasons.season_before_last),
-    Rule(IN + r"(?:the )?{season} (?:of )?{year} ?[/-] ?(?:20)?[0-9]{2}", seasons.split_winter),
-    Rule(IN + r"(?:the )?{season} (?:of )?'?(?P<y>[0-9]{2})/'?[0-9]{2}", seasons.split_winter),
+    Rule(IN + r"(?:the )?{season} (?:of )?" + WINTER_YEARS, seasons.split_winter),
+    Rule(IN + r"(?:the )?{season} (?:of )?" + SHORT_WINTER_YEARS, seasons.split_winter),
 )
 _HOLIDAYS: tuple[Rule, ...] = (
     Rule(
@@ -167,33 +167,17 @@ _RANGES: tuple[Rule, ...] = (
     Rule(r"(?:(?:any ?time |sometime )?between|from) (?:about |around )?{time}", ranges.between, _RANGE),
 )
 
-_RULES = (
-    *DAYS,
-    *DAYS_OF_MONTHS,
-    *MONTHS,
-    *YEARS,
-    *_COUNTED,
-    *_CALENDAR,
-    *_SEASONS,
-    *_HOLIDAYS,
-    *_DAY_PARTS,
-    *_PARTS,
-    *_RANGES,
-)  # fmt: skip
-
 TIME_RULES = TimeRules(
     code="en",
     words=WORDS,
-    rules=_RULES,
+    rules=(
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
+    ),
     continuations=(
-        Continuation(
-            r",? (?:in the |at |at the )?(?:early |late )?{day_part}", day_parts.part_behind_day, _PART
-        ),
+        Continuation(r",? (?:in the |at |at the )?(?:early |late )?{day_part}", day_parts.part_behind_day, _PART),
         Continuation(r",? (?:on )?(?:the )?{weekday}", days.weekday_behind_week, _PART),
         Continuation(r",? on the {day}", days.day_behind_month, _PART),
-        Continuation(
-            r"(?:'s)?,? (?:in |during |around |at |over |on )?(?:the )?{time}", ranges.in_year, _PART
-        ),
+        Continuation(r"(?:'s)?,? (?:in |during |around |at |over |on )?(?:the )?{time}", ranges.in_year, _PART),
         Continuation(r",? (?:so far|thus far|to date)", calendar_units.so_far, _PART),
         Continuation(
             r"(?: to | through to | through | thru | up to | up until | until | till | ?- ?| ?\.\.\.? ?)(?:on |in |about |around )?{time}",
@@ -202,4 +186,4 @@ TIME_RULES = TimeRules(
         ),
         Continuation(rf",? (?:onwards?|and (?:later|after|beyond)|on{END})", ranges.onwards, _RANGE),
     ),
-)
+)  # fmt: skip

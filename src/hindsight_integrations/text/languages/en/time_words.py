@@ -23,8 +23,9 @@ from hindsight_integrations.text.languages.en.decoys import (
     YEAR_AFTER,
 )
 from hindsight_integrations.text.languages.en.holidays import HOLIDAYS
+from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
 from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.patterns import any_of
+from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
 from hindsight_integrations.text.time_expressions.words import Which, Words
 
 _MONTHS = {
@@ -73,10 +74,9 @@ _ORDINALS = {
     "4th": 4, "fifth": 5, "5th": 5, "last": -1, "final": -1,
 }  # fmt: skip
 # (first, last, of): "early" is a third; "the beginning" and "the end" of a year are quarters [tests/unit/time_table].
-_EARLY, _MID, _LATE = (0, 1, 3), (1, 2, 3), (2, 3, 3)
 _PORTIONS = {
-    "early": _EARLY, "early part of": _EARLY, "mid": _MID, "middle of": _MID, "late": _LATE, "latter part of": _LATE,
-    "later part of": _LATE, "beginning of": _EARLY, "start of": _EARLY, "end of": _LATE, "close of": _LATE,
+    "early": EARLY, "early part of": EARLY, "mid": MID, "middle of": MID, "late": LATE, "latter part of": LATE,
+    "later part of": LATE, "beginning of": EARLY, "start of": EARLY, "end of": LATE, "close of": LATE,
 }  # fmt: skip
 _YEAR_PORTIONS = {
     "beginning of": (0, 1, 4),
@@ -106,11 +106,10 @@ _TAIL_YEARS = {
     "the current year": 0, "the same year": 0, "next year": 1, "the coming year": 1, "the year before last": -2,
     "the year after next": 2,
 }  # fmt: skip
-_YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
 _COUNT = "|".join(("[0-9]{1,2}", *_SMALL, "an?", "ten"))
 # What names the year: "2023", ", 2023", "of 2023", "'23", "-2023", "last year", "of next year", "two years ago".
 _TAIL = (
-    rf",? ?(?:of |in |in the year |back in )?{_YEAR}|[-/]{_YEAR}|,? ?(?:of |in )?'[0-9]{{2}}"
+    rf",? ?(?:of |in |in the year |back in )?{YEAR}|[-/]{YEAR}|,? ?(?:of |in )?'[0-9]{{2}}"
     rf"|,? (?:of |in )?(?:{any_of(_TAIL_YEARS)})|,? (?:{_COUNT}) (?:years?|yrs?) (?:ago|back)"
 )
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from hindsight_integrations.text.languages.es.time_words import TAIL_YEARS
+from hindsight_integrations.text.languages.shared_rules import (
+    ANY_YEAR,
+    DAY_DOT_MONTH,
+    DECADE,
+    END,
+    ISO_DAY,
+    ISO_MONTH,
+)
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import days, months, years
 from hindsight_integrations.text.time_expressions.patterns import any_of
 
-END = r"(?=\s*(?:$|[?.!,;:)]))"
-OF = "(?:del?(?: l[oa]s?)? )"
 PRE = (  # "which" in front of its noun
     r"(?P<which>(?:est[eao]s? )?(?:pasad[oa]s?|proxim[oa]s?|ultim[oa]s?|venider[oa]s?)|est[ea]|estos|estas|presente|actual)"
 )
@@ -23,6 +29,7 @@ _NOT_NAMED = r"(?<!\bdel\x20)(?<!\bbuena\x20)(?<!\bmisma\x20)(?<!\baquella\x20)(
 _EL = r"(?:(?-i:el|El(?= [a-z]))|del|al|este mismo)"
 _WEEKDAY = r"(?:(?:el |del |al )?{weekday},? (?:dia )?|(?:el |del |al )?dia |el )?"
 _TO = r"(?: a(?: el)? | al | hasta(?: el)? | y(?: el)? | ?- ?)"
+_DAY_SLASH_MONTH = "(?P<d>[0-9]{1,2})/(?P<m>[0-9]{1,2})"
 _NUMBER_DAY = r"(?P<day>[0-9]{1,2}(?:\u00ba|\u00b0|ro|er|o)?)"
 
 DAYS: tuple[Rule, ...] = (
@@ -65,24 +72,17 @@ DAYS: tuple[Rule, ...] = (
         days.plain_weekday,
     ),
     Rule(r"{weekday}", days.plain_weekday, weak=True),
-    Rule(
-        r"(?:el )?(?:dia )?{year}(?P<mark>[-/.])(?P<m>[01]?[0-9])(?P=mark)(?P<d>[0-9]{1,2})"
-        r"(?:(?:T| )[0-2]?[0-9]:[0-5][0-9](?::[0-9.]+)?Z?)?",
-        days.iso_day,
-    ),
-    Rule(r"(?:en )?{year}[-/](?P<m>[0-9]{2})", days.iso_month),
+    Rule("(?:el )?(?:dia )?" + ISO_DAY, days.iso_day),
+    Rule("(?:en )?" + ISO_MONTH, days.iso_month),
     Rule(r"(?:en |de )?(?P<m>0?[1-9]|1[0-2])/{year}", days.iso_month),
     Rule(
         rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})(?P<mark>[-/])(?P<m>[0-9]{{1,2}})(?P=mark)(?P<y>[0-9]{{4}}|[0-9]{{2}})",
-        days.day_then_month,
+        days.in_figures,
     ),
-    Rule(rf"{_WEEKDAY}(?P<d>[0-9]{{1,2}})\.(?P<m>[0-9]{{1,2}})\.(?P<y>[0-9]{{4}})", days.day_first),
-    Rule(r"(?:el|del|al) (?:dia )?(?P<d>[0-9]{1,2})\.(?P<m>[0-9]{1,2})\.(?P<y>[0-9]{2})", days.day_first),
-    Rule(
-        r"(?:el|del|al)(?: dia)? (?!24/7)(?P<d>[0-9]{1,2})/(?P<m>[0-9]{1,2})(?! de)",
-        days.day_then_month,
-    ),
-    Rule(r"(?P<d>[0-9]{1,2})/(?P<m>[0-9]{1,2})", days.day_then_month, weak=True),
+    Rule(_WEEKDAY + DAY_DOT_MONTH + "(?P<y>[0-9]{4})", days.day_first),
+    Rule("(?:el|del|al) (?:dia )?" + DAY_DOT_MONTH + "(?P<y>[0-9]{2})", days.day_first),
+    Rule("(?:el|del|al)(?: dia)? (?!24/7)" + _DAY_SLASH_MONTH + "(?! de)", days.in_figures),
+    Rule(_DAY_SLASH_MONTH, days.in_figures, weak=True),
     Rule(rf"(?:el |del |al )?(?:dia )?{{day}} del mes {POST}", days.day_of_which_month),
     Rule(rf"(?:el |del |al )?(?:dia )?{{day}} del? {PRE} mes", days.day_of_which_month),
     Rule(rf"(?:el |del )dia {_NUMBER_DAY}{END}", days.day_of_month),
@@ -127,7 +127,7 @@ YEARS: tuple[Rule, ...] = (
         r"(?:en|durante|de|del|todo|a lo largo de|a lo largo del|hacia|para|por|sobre|allá por)(?: todo)?(?: el)?(?: ano)? {year}",
         years.year,
     ),
-    Rule(r"en (?P<year>1[0-9]{3}|20[0-9]{2})", years.any_year),
+    Rule("en " + ANY_YEAR, years.any_year),
     Rule(r"{year}(?=[?!.\s]*$)", years.final_year),
     Rule(r"(?:en |durante |del? )?(?:el )?ano (?P<year>[0-9]{4})", years.named_year),
     Rule(r"(?:en |del? )?(?:el )?ano '?(?P<y>[0-9]{2})", years.two_digit_year),
@@ -143,10 +143,10 @@ YEARS: tuple[Rule, ...] = (
         years.split_year,
     ),
     Rule(
-        r"(?:en |durante |del? )?(?:la )?decada (?:de (?:los )?(?:anos )?|del )'?(?P<decade>(?:1[5-9]|20)[0-9]0)",
+        r"(?:en |durante |del? )?(?:la )?decada (?:de (?:los )?(?:anos )?|del )'?" + DECADE,
         years.decade,
     ),
-    Rule(r"(?:en |durante |del? )?los anos (?P<decade>(?:1[5-9]|20)[0-9]0)", years.decade),
+    Rule(r"(?:en |durante |del? )?los anos " + DECADE, years.decade),
     Rule(r"(?:en|durante|de) los (?P<decade>2000)(?! [a-z])", years.decade),
     Rule(r"los (?P<decade>2000)(?! [a-z])", years.decade, weak=True),
     Rule(

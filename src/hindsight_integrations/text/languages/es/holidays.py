@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hindsight_integrations.text.time_expressions.calendar import Span, Unit, easter
-from hindsight_integrations.text.time_expressions.meanings.holidays import fixed, moved, nth
+from hindsight_integrations.text.time_expressions.calendar import SUNDAY, Span, Unit, easter
+from hindsight_integrations.text.time_expressions.meanings.holidays import THANKSGIVING, fixed, moved, nth
 from hindsight_integrations.text.time_expressions.words import YearlyTime
-
-_THURSDAY, _SUNDAY = 3, 6
-_THANKSGIVING = nth(11, _THURSDAY, 4)
 
 
 def _holy_week(year: int) -> Span:
@@ -70,9 +67,9 @@ HOLIDAYS: dict[str, YearlyTime] = {
     "dia del trabajo": fixed(5, 1),
     "dia del trabajador": fixed(5, 1),
     "dia de los trabajadores": fixed(5, 1),
-    "dia de la madre": nth(5, _SUNDAY, 2),
-    "dia de las madres": nth(5, _SUNDAY, 2),
-    "dia del padre": nth(6, _SUNDAY, 3),
+    "dia de la madre": nth(5, SUNDAY, 2),
+    "dia de las madres": nth(5, SUNDAY, 2),
+    "dia del padre": nth(6, SUNDAY, 3),
     "noche de san juan": fixed(6, 23),
     "vispera de san juan": fixed(6, 23),
     "dia de san juan": fixed(6, 24),
@@ -90,11 +87,11 @@ HOLIDAYS: dict[str, YearlyTime] = {
     "dia de muertos": fixed(11, 2),
     "dia de los muertos": fixed(11, 2),
     "dia de los difuntos": fixed(11, 2),
-    "accion de gracias": _THANKSGIVING,
-    "dia de accion de gracias": _THANKSGIVING,
-    "black friday": moved(_THANKSGIVING, 1),
-    "viernes negro": moved(_THANKSGIVING, 1),
-    "cyber monday": moved(_THANKSGIVING, 4),
+    "accion de gracias": THANKSGIVING,
+    "dia de accion de gracias": THANKSGIVING,
+    "black friday": moved(THANKSGIVING, 1),
+    "viernes negro": moved(THANKSGIVING, 1),
+    "cyber monday": moved(THANKSGIVING, 4),
     "dia de la constitucion": fixed(12, 6),
     "dia de la inmaculada": fixed(12, 8),
     "dia de la virgen de guadalupe": fixed(12, 12),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.text.languages.es.dates import DAYS, DAYS_OF_MONTHS, MONTHS, POST, PRE, YEARS
 from hindsight_integrations.text.languages.es.time_words import WORDS
+from hindsight_integrations.text.languages.shared_rules import ISO_WEEK, SHORT_WINTER_YEARS, WINTER_YEARS
 from hindsight_integrations.text.time_expressions.grammar import Continuation, Level, Rule, TimeRules
 from hindsight_integrations.text.time_expressions.meanings import (
     anchored,
@@ -98,7 +99,7 @@ _CALENDAR: tuple[Rule, ...] = (
     Rule(_IN + r"{ordinal} trimestre{tail}", calendar_units.quarter),
     Rule(_IN + r"{ordinal} semestre{tail}", calendar_units.half),
     Rule(_IN + r"(?:H|S)(?P<number>[12])(?:,? |-|/|)(?:del? )?{year}", calendar_units.half),
-    Rule(_IN + r"{year}-?(?-i:W)(?P<number>[0-9]{2})(?:-[1-7])?", calendar_units.iso_week),
+    Rule(_IN + ISO_WEEK, calendar_units.iso_week),
     Rule(
         _IN + r"semana (?:numero |n\u00ba )?(?P<number>[0-9]{1,2})(?: del?| en)?(?: ano)? {year}",
         calendar_units.iso_week,
@@ -119,8 +120,8 @@ _SEASONS: tuple[Rule, ...] = (
     Rule(_IN + rf"{{season}} {POST}", seasons.which_season),
     Rule(_IN + rf"{PRE} {{season}}", seasons.which_season),
     Rule(_IN + r"{season} antepasad[oa]", seasons.season_before_last),
-    Rule(_IN + r"{season} (?:del? )?{year} ?[/-] ?(?:20)?[0-9]{2}", seasons.split_winter),
-    Rule(_IN + r"{season} (?:del? )?'?(?P<y>[0-9]{2})/'?[0-9]{2}", seasons.split_winter),
+    Rule(_IN + r"{season} (?:del? )?" + WINTER_YEARS, seasons.split_winter),
+    Rule(_IN + r"{season} (?:del? )?" + SHORT_WINTER_YEARS, seasons.split_winter),
     Rule(_IN + r"{season} (?:entre |del? )?{year} y (?:20)?[0-9]{2}", seasons.split_winter),
 )
 _FEAST = r"(?:en |por |para |durante |a |el |la |las |los )?(?:el |la |las |los )?(?:dia de(?:l| la| los)? |vacaciones de |fiestas de |puente de(?:l| la)? |noche de |fiesta de )?"
@@ -238,17 +239,7 @@ TIME_RULES = TimeRules(
     code="es",
     words=WORDS,
     rules=(
-        *DAYS,
-        *DAYS_OF_MONTHS,
-        *MONTHS,
-        *YEARS,
-        *_COUNTED,
-        *_CALENDAR,
-        *_SEASONS,
-        *_HOLIDAYS,
-        *_DAY_PARTS,
-        *_PARTS,
-        *_RANGES,
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
     ),
     continuations=(
         Continuation(r",? (?:por la |en la |a la |de la |al |de )?(?:hora de )?{day_part}", day_parts.part_behind_day, _PART),

@@ -15,8 +15,9 @@ from hindsight_integrations.text.languages.es.decoys import (
     SEASON_THINGS,
 )
 from hindsight_integrations.text.languages.es.holidays import HOLIDAYS
+from hindsight_integrations.text.languages.shared_rules import EARLY, LATE, MID
 from hindsight_integrations.text.time_expressions.calendar import Unit
-from hindsight_integrations.text.time_expressions.patterns import any_of
+from hindsight_integrations.text.time_expressions.patterns import YEAR, any_of
 from hindsight_integrations.text.time_expressions.words import Which, Words
 
 _MONTHS = {
@@ -108,18 +109,16 @@ TAIL_YEARS = {
     "ano en curso": 0, "ano actual": 0, "mismo ano": 0, "ano que viene": 1, "proximo ano": 1, "ano proximo": 1,
     "ano entrante": 1, "ano que entra": 1,
 }  # fmt: skip
-_YEAR = "(?:1[5-9]|20|21)[0-9]{2}"
 _COUNT = "|".join(("[0-9]{1,2}", *sorted(_SMALL, key=len, reverse=True), "diez"))
 # What names the year: "2023", "de 2023", "del 2023", "del año 2023", "/2023", "de '23", "del año pasado", "de hace dos años".
 _TAIL = (
-    rf",? ?(?:del? |del? ano |en (?:el )?)?{_YEAR}|[-/]{_YEAR}|,? ?(?:del? )?'[0-9]{{2}}|,? del [0-9]{{2}}(?=\s*(?:$|[?.!,;:)]))"
+    rf",? ?(?:del? |del? ano |en (?:el )?)?{YEAR}|[-/]{YEAR}|,? ?(?:del? )?'[0-9]{{2}}|,? del [0-9]{{2}}(?=\s*(?:$|[?.!,;:)]))"
     rf"|,? (?:del? |el )?(?:{any_of(TAIL_YEARS)})|,? (?:de )?hace (?:{_COUNT}) anos?"
 )
 # (first, last, of): "a principios de" and "a finales de" a year are its first and last quarter.
-_EARLY, _MID, _LATE = (0, 1, 3), (1, 2, 3), (2, 3, 3)
 _BEGINNINGS = ("principios", "principio", "comienzos", "comienzo", "inicios", "inicio", "primeros")
 _ENDS = ("finales", "final", "fines", "fin", "ultimos")
-_MIDDLES = ("mediados", "mitad")
+MIDDLES = ("mediados", "mitad")
 # Hours of the day, end possibly on the next one. Customary, no source.
 _DAY_PARTS = {
     "madrugada": (0, 6), "manana": (5, 12), "mediodia": (11, 14), "medio dia": (11, 14), "hora de comer": (11, 14),
@@ -159,7 +158,7 @@ WORDS = Words(
     day_numbers=_DAY_NUMBERS,
     seasons={"primavera": 3, "verano": 6, "otono": 9, "invierno": 12},
     decades=_DECADES,
-    portions=dict.fromkeys(_BEGINNINGS, _EARLY) | dict.fromkeys(_MIDDLES, _MID) | dict.fromkeys(_ENDS, _LATE),
+    portions=dict.fromkeys(_BEGINNINGS, EARLY) | dict.fromkeys(MIDDLES, MID) | dict.fromkeys(_ENDS, LATE),
     year_portions=dict.fromkeys(_BEGINNINGS, (0, 1, 4)) | dict.fromkeys(_ENDS, (3, 4, 4)),
     day_parts=_DAY_PARTS,
     which=_WHICH,

@@ -107,10 +107,14 @@ def quarter(match: re.Match[str], scope: Scope) -> Span | None:
     number = _number(match, scope)
     if not 1 <= number <= _QUARTERS:
         raise ValueError(f"no quarter {number}")
-    tail = match["tail"] if "tail" in match.re.groupindex else match["year"]
+    tail = _tail(match)
     if "ordinal" in match.re.groupindex and not tail and regex(scope.words.decoys.games).search(scope.text):
         return None
-    return of_tail(scope, lambda year: _quarter_of(year, number), tail)
+
+    def yearly(year: int) -> Span:
+        return replace(portion(years_span(year), number - 1, number, _QUARTERS), unit=Unit.QUARTER)
+
+    return of_tail(scope, yearly, tail)
 
 
 def _number(match: re.Match[str], scope: Scope) -> int:
@@ -119,9 +123,9 @@ def _number(match: re.Match[str], scope: Scope) -> int:
     return int(match["number"])
 
 
-def _quarter_of(year: int, number: int) -> Span:
-    whole = portion(years_span(year), number - 1, number, _QUARTERS)
-    return Span(whole.start, whole.end, Unit.QUARTER)
+def _tail(match: re.Match[str]) -> str:
+    """What names the year, as a tail or by itself."""
+    return match["tail" if "tail" in match.re.groupindex else "year"]
 
 
 @needs("ordinal|number", "tail|year")
@@ -130,20 +134,18 @@ def half(match: re.Match[str], scope: Scope) -> Span:
     number = _number(match, scope)
     if not 1 <= number <= _HALVES:
         raise ValueError(f"no half {number}")
-    tail = match["tail"] if "tail" in match.re.groupindex else match["year"]
-    return of_tail(scope, lambda year: portion(years_span(year), number - 1, number, _HALVES), tail)
+    return of_tail(scope, lambda year: portion(years_span(year), number - 1, number, _HALVES), _tail(match))
 
 
 @needs("number", "tail|year")
 def iso_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "2024-W23", "week 23 of 2024": Monday to Sunday, ISO 8601."""
     number = int(match["number"])
-    tail = match["tail"] if "tail" in match.re.groupindex else match["year"]
-    return of_tail(scope, lambda year: containing(Unit.WEEK, _monday(year, number)), tail)
 
+    def yearly(year: int) -> Span:
+        return containing(Unit.WEEK, datetime.fromisocalendar(year, number, 1))
 
-def _monday(year: int, week: int) -> datetime:
-    return datetime.fromisocalendar(year, week, 1)
+    return of_tail(scope, yearly, _tail(match))
 
 
 def to_date(unit: Unit) -> Build:

@@ -151,19 +151,9 @@ def day_month(match: re.Match[str], scope: Scope) -> Span:
     return unspecified(scope, lambda year: day_span(year, month, day))
 
 
-@needs("m", "d", "y?")
-def month_first(match: re.Match[str], scope: Scope) -> Span:
-    """Month, day and perhaps year as written in America, unless the first number can only be a day."""
-    first, second = int(match["m"]), int(match["d"])
-    month, day = (second, first) if first > _MONTHS_IN_YEAR else (first, second)
-    if "y" in match.re.groupindex:
-        return day_span(_written_year(match["y"], scope), month, day)
-    return unspecified(scope, lambda year: day_span(year, month, day))
-
-
 @needs("d", "m", "y?")
-def day_then_month(match: re.Match[str], scope: Scope) -> Span:
-    """Day, month and perhaps year as written in Europe, unless the second number can only be a day."""
+def in_figures(match: re.Match[str], scope: Scope) -> Span:
+    """Day, month and perhaps year, in the order of the rule unless its month can only be a day."""
     day, month = int(match["d"]), int(match["m"])
     if month > _MONTHS_IN_YEAR:
         day, month = month, day

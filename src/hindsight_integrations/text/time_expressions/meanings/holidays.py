@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from hindsight_integrations.text.time_expressions.calendar import (
+    THURSDAY,
     Span,
     Unit,
     containing,
@@ -36,7 +37,11 @@ def moved(feast: YearlyTime, days: int) -> YearlyTime:
     return lambda year: containing(Unit.DAY, feast(year).start + timedelta(days=days))
 
 
-def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+THANKSGIVING = nth(11, THURSDAY, 4)
+
+
+def yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+    """The holiday that a match names."""
     return scope.words.holidays[word(match["holiday"])]
 
 
@@ -48,7 +53,7 @@ def _is_thing(match: re.Match[str], scope: Scope) -> bool:
 @needs("holiday", "tail")
 def holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Christmas", "at Easter 2024"."""
-    return None if _is_thing(match, scope) else of_tail(scope, _yearly(match, scope), match["tail"])
+    return None if _is_thing(match, scope) else of_tail(scope, yearly(match, scope), match["tail"])
 
 
 @needs("holiday", "which")
@@ -56,20 +61,20 @@ def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last Christmas"."""
     if _is_thing(match, scope):
         return None
-    return relative(scope, _yearly(match, scope), scope.words.which[word(match["which"])])
+    return relative(scope, yearly(match, scope), scope.words.which[word(match["which"])])
 
 
 @needs("holiday")
 def holiday_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The Christmas before last"."""
-    yearly = _yearly(match, scope)
-    return yearly(relative(scope, yearly, Which.LAST).start.year - 1)
+    feast = yearly(match, scope)
+    return feast(relative(scope, feast, Which.LAST).start.year - 1)
 
 
 @needs("holiday", "unit", "tail")
 def holiday_unit(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Christmas week", "Labor Day weekend 2023"."""
-    feast, unit = _yearly(match, scope), scope.words.units[word(match["unit"])]
+    feast, unit = yearly(match, scope), scope.words.units[word(match["unit"])]
     if unit not in {Unit.WEEK, Unit.WEEKEND}:
         return None
     day = of_tail(scope, feast, match["tail"])

@@ -9,17 +9,17 @@ from hindsight_integrations.text.time_expressions.calendar import (
     Unit,
     containing,
     days_span,
-    month_span,
     shift,
     weekday_before,
     weekday_in,
 )
 from hindsight_integrations.text.time_expressions.grammar import Direction, Scope
+from hindsight_integrations.text.time_expressions.meanings import holidays, seasons
 from hindsight_integrations.text.time_expressions.meanings.days import weekday_of
 from hindsight_integrations.text.time_expressions.nearest import relative
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
-from hindsight_integrations.text.time_expressions.words import Which, Words, YearlyTime
+from hindsight_integrations.text.time_expressions.words import Which, Words
 
 _CLOCK = {Unit.MINUTE, Unit.HOUR}
 _WHOLE = {Unit.MINUTE, Unit.HOUR, Unit.WEEKEND}  # vague counts of these stay whole units
@@ -109,16 +109,10 @@ def weekdays_ago(match: re.Match[str], scope: Scope) -> Span:
 @needs("number", "holiday|season")
 def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two summers ago", "three Christmases ago"."""
-    yearly = _yearly(match, scope)
+    of = holidays.yearly if "holiday" in match.re.groupindex else seasons.yearly
+    yearly = of(match, scope)
     count = counted(match["number"], "", scope.words)[0]
     return yearly(relative(scope, yearly, Which.LAST).start.year + 1 - count)
-
-
-def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
-    if "holiday" in match.re.groupindex:
-        return scope.words.holidays[word(match["holiday"])]
-    first = scope.words.seasons[word(match["season"])]
-    return lambda year: month_span(year, first, 3, Unit.QUARTER)
 
 
 @needs("amount", "unit|short_unit")

@@ -3,64 +3,67 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 
 from hindsight_integrations.text.time_expressions.calendar import EARLIEST, LATEST, Span, Unit, containing
-from hindsight_integrations.text.time_expressions.grammar import Level, Reading, Scope
+from hindsight_integrations.text.time_expressions.grammar import Build, Level, Reading, Scope
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
 
 _LOOK_BACK = 40  # characters
 
 
-def _open(match: re.Match[str], anchor: Reading, span: Span) -> Reading | None:
-    return Reading(match.start(), anchor.end, span, open_ended=True) if span.start < span.end else None
+def _open_ended(meaning: Callable[[re.Match[str], Scope, Span], Span | None]) -> Build:
+    """Reads the anchor, the time that begins where a match ends, of which the decorated function gives a side."""
+
+    @wraps(meaning)
+    def built(match: re.Match[str], scope: Scope) -> Reading | None:
+        anchor = scope.time_at(match.end(), Level.PART)
+        span = meaning(match, scope, anchor.span) if anchor and anchor.span else None
+        if anchor is None or span is None or span.start >= span.end:
+            return None
+        return Reading(match.start(), anchor.end, span, open_ended=True)
+
+    return built
 
 
 @needs()
-def since(match: re.Match[str], scope: Scope) -> Reading | None:
+@_open_ended
+def since(_match: re.Match[str], scope: Scope, anchor: Span) -> Span:
     """From the start of the anchor to the end of today."""
-    anchor = scope.time_at(match.end(), Level.PART)
-    if anchor is None or anchor.span is None:
-        return None
-    today = containing(Unit.DAY, scope.now)
-    return _open(match, anchor, Span(anchor.span.start, today.end, anchor.span.unit))
+    return Span(anchor.start, containing(Unit.DAY, scope.now).end, anchor.unit)
 
 
 @needs()
-def onwards(first: Reading, _match: re.Match[str], scope: Scope) -> Reading | None:
+def onwards(first: Reading, match: re.Match[str], scope: Scope) -> Reading | None:
     """As in "From 2019 onwards" is "since 2019"."""
     today = containing(Unit.DAY, scope.now)
     if first.span is None or first.open_ended or first.span.start >= today.end:
         return None
-    return Reading(first.start, _match.end(), replace(first.span, end=today.end), open_ended=True)
+    return Reading(first.start, match.end(), replace(first.span, end=today.end), open_ended=True)
 
 
 @needs()
-def after(match: re.Match[str], scope: Scope) -> Reading | None:
+@_open_ended
+def after(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
     """From the end of the anchor on."""
-    anchor = scope.time_at(match.end(), Level.PART)
-    if anchor is None or anchor.span is None or _is_phrasal(match, scope):
-        return None
-    return _open(match, anchor, Span(anchor.span.end, LATEST, anchor.span.unit))
+    return None if _is_phrasal(match, scope) else Span(anchor.end, LATEST, anchor.unit)
 
 
 @needs()
-def before(match: re.Match[str], scope: Scope) -> Reading | None:
+@_open_ended
+def before(_match: re.Match[str], _scope: Scope, anchor: Span) -> Span:
     """Up to the start of the anchor."""
-    anchor = scope.time_at(match.end(), Level.PART)
-    if anchor is None or anchor.span is None:
-        return None
-    return _open(match, anchor, Span(EARLIEST, anchor.span.start, anchor.span.unit))
+    return Span(EARLIEST, anchor.start, anchor.unit)
 
 
 @needs()
-def until(match: re.Match[str], scope: Scope) -> Reading | None:
+@_open_ended
+def until(match: re.Match[str], scope: Scope, anchor: Span) -> Span | None:
     """Up to the end of the anchor: "until June" includes June."""
-    anchor = scope.time_at(match.end(), Level.PART)
-    if anchor is None or anchor.span is None or _is_phrasal(match, scope):
-        return None
-    return _open(match, anchor, Span(EARLIEST, anchor.span.end, anchor.span.unit))
+    return None if _is_phrasal(match, scope) else Span(EARLIEST, anchor.end, anchor.unit)
 
 
 def _is_phrasal(match: re.Match[str], scope: Scope) -> bool:
@@ -100,7 +103,7 @@ def _joined(first: Reading, connector: re.Match[str], scope: Scope, start: int) 
         two = second.span or two
     if two.end <= one.start:
         return None
-    return Reading(start, second.end, Span(one.start, two.end, min(one.unit, two.unit, key=_size)))
+    return Reading(start, second.end, Span(one.start, two.end, min(one.unit, two.unit, key=list(Unit).index)))
 
 
 def _is_weekday(reading: Reading, scope: Scope) -> bool:
@@ -128,7 +131,3 @@ def in_year(year: Reading, match: re.Match[str], scope: Scope) -> Reading | None
     if part is None or part.span is None or not part.span.floating:
         return None
     return Reading(year.start, part.end, replace(part.span, floating=False))
-
-
-def _size(unit: Unit) -> int:
-    return list(Unit).index(unit)

@@ -12,7 +12,8 @@ from hindsight_integrations.text.time_expressions.patterns import regex, word
 from hindsight_integrations.text.time_expressions.words import Which, YearlyTime
 
 
-def _yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+def yearly(match: re.Match[str], scope: Scope) -> YearlyTime:
+    """The season that a match names."""
     first = scope.words.seasons[word(match["season"])]
     return lambda year: month_span(year, first, 3, Unit.QUARTER)
 
@@ -26,7 +27,7 @@ def season(match: re.Match[str], scope: Scope) -> Span | None:
             return None
         if regex(scope.words.season_things).match(scope.text, match.end()):
             return None
-    return of_tail(scope, _yearly(match, scope), match["tail"])
+    return of_tail(scope, yearly(match, scope), match["tail"])
 
 
 @needs("season", "tail")
@@ -38,18 +39,18 @@ def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
 @needs("season", "which")
 def which_season(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last spring"."""
-    return relative(scope, _yearly(match, scope), scope.words.which[word(match["which"])])
+    return relative(scope, yearly(match, scope), scope.words.which[word(match["which"])])
 
 
 @needs("season")
 def season_before_last(match: re.Match[str], scope: Scope) -> Span:
     """As in "The summer before last"."""
-    last = relative(scope, _yearly(match, scope), Which.LAST)
-    return _yearly(match, scope)(last.start.year - 1)
+    last = relative(scope, yearly(match, scope), Which.LAST)
+    return yearly(match, scope)(last.start.year - 1)
 
 
 @needs("season", "year|y")
 def split_winter(match: re.Match[str], scope: Scope) -> Span:
     """As in "Winter 2022/23": the year it begins in goes first."""
     year = match["year"] if "year" in match.re.groupindex else match["y"]
-    return _yearly(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
+    return yearly(match, scope)(int(year) if len(year) > 2 else short_year(int(year), scope))
