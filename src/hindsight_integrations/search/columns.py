@@ -115,7 +115,8 @@ def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Column
     if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones break the order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}
-    gaps = _updated_gaps(columns.gaps, changes, removed)
+    untouched = columns.gaps[~np.isin(columns.gaps[:, 0], np.concatenate([changes.ids, removed]))]
+    gaps = np.concatenate([untouched, changes.gaps[~np.isin(changes.gaps[:, 0], removed)]])
     return Columns(
         **merged, vocabulary=vocabulary, thread_names=thread_names, speaker_names=speaker_names, gaps=gaps
     )
@@ -126,12 +127,6 @@ def _coded(values: Sequence[Code], known: tuple[Code, ...]) -> tuple[IntArray, t
     codes = {value: code for code, value in enumerate(known)}
     positions = np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
     return positions, tuple(codes)
-
-
-def _updated_gaps(gaps: IntArray, changes: UnitColumns, removed: IntArray) -> IntArray:
-    """The gaps of rows neither changed nor removed, and the new ones of changed rows."""
-    kept = gaps[~np.isin(gaps[:, 0], np.concatenate([changes.ids, removed]))]
-    return np.concatenate([kept, changes.gaps[~np.isin(changes.gaps[:, 0], removed)]])
 
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:

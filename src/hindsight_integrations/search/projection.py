@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from hindsight_integrations.search.columns import empty_columns, updated
 from hindsight_integrations.search.graph.activation import hub_entities
 
 logger = logging.getLogger("hindsight_integrations")
+
+Index: TypeAlias = VectorIndex | KeywordIndex | MemoryGraph
 
 SAME_VECTOR = 0.999  # cosine of a vector with itself, allowing for float32
 
@@ -146,24 +149,24 @@ class BankProjection:
     def _follow(self, feed: Feed) -> None:
         """Bring everything to the feed's revision."""
         failures: dict[str, str] = {}
-        for name, step in self._steps().items():
+        for name, (_, step) in self._steps().items():
             try:
                 step(feed)
-            except (
-                LedgerBusy
-            ):  # another process writes this index: nothing is broken, and nothing may be dropped
+            except LedgerBusy:  # another process writes this index: nothing is broken or may be dropped
                 raise
             except StorageError as error:
                 if problem := self._rebuilt(name, error, feed):
                     failures[name] = problem
         self._publish(feed, failures)
 
-    def _steps(self) -> dict[str, Callable[[Feed], None]]:
+    def _steps(self) -> dict[str, tuple[Index, Callable[[Feed], None]]]:
+        """Each index by name, and what brings it to a feed's revision."""
+        indexes = self._indexes
         return {
-            "scorer": lambda feed: self._follow_vectors(self._indexes.scorer, feed),
-            "vector": lambda feed: self._follow_vectors(self._indexes.vectors, feed),
-            "keyword": self._follow_texts,
-            "graph": self._follow_graph,
+            "scorer": (indexes.scorer, lambda feed: self._follow_vectors(indexes.scorer, feed)),
+            "vector": (indexes.vectors, lambda feed: self._follow_vectors(indexes.vectors, feed)),
+            "keyword": (indexes.keywords, self._follow_texts),
+            "graph": (indexes.graph, self._follow_graph),
         }
 
     def _follow_vectors(self, index: VectorIndex, feed: Feed) -> None:
@@ -218,14 +221,14 @@ class BankProjection:
             counts[: len(more)] += more
             self._counts = counts
 
-    def _since(self, index: VectorIndex | KeywordIndex | MemoryGraph, revision: int) -> int:
+    def _since(self, index: Index, revision: int) -> int:
         """Where the index stands; one that is ahead of the ledger belongs to another ledger and starts anew."""
         if index.watermark > revision:
             logger.warning("bank %r: an index is ahead of the ledger; rebuilding it", self._bank)
             self._clear(index)
         return index.watermark
 
-    def _clear(self, index: VectorIndex | KeywordIndex | MemoryGraph) -> None:
+    def _clear(self, index: Index) -> None:
         """Empty an index that is then replayed; recalls under way see from the count that they must ask again."""
         self._rebuilds += 1
         index.clear()
@@ -235,15 +238,10 @@ class BankProjection:
         logger.warning(
             "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, name, error
         )
-        indexes: dict[str, VectorIndex | KeywordIndex | MemoryGraph] = {
-            "scorer": self._indexes.scorer,
-            "vector": self._indexes.vectors,
-            "keyword": self._indexes.keywords,
-            "graph": self._indexes.graph,
-        }
+        index, step = self._steps()[name]
         try:
-            self._clear(indexes[name])
-            self._steps()[name](feed)
+            self._clear(index)
+            step(feed)
         except StorageError as second:
             logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
             return str(second)

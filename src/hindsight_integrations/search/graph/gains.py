@@ -21,16 +21,10 @@ CAUSAL_MULTIPLIERS = {  # mu of causal links [earlier paper 3.1.3]
 OTHER_MULTIPLIER = 1.0  # mu of semantic and temporal links [paper eq. 12; earlier paper 3.1.3]
 
 
-def _multipliers() -> Float64Array:
-    """By link code: mu of paper eq. 12."""
-    table = np.full(len(LINK_CODES), OTHER_MULTIPLIER)
-    for (_, relation), code in LINK_CODES.items():
-        if relation is not None:
-            table[code] = CAUSAL_MULTIPLIERS[relation]
-    return table
-
-
-_MULTIPLIERS = _multipliers()
+_MULTIPLIERS = np.full(len(LINK_CODES), OTHER_MULTIPLIER)  # mu of paper eq. 12 by link code
+for (_, _relation), _code in LINK_CODES.items():
+    if _relation is not None:
+        _MULTIPLIERS[_code] = CAUSAL_MULTIPLIERS[_relation]
 
 
 def gain(weights: Float64Array, multipliers: Float64Array, decay: float = DECAY) -> Float64Array:

@@ -12,9 +12,9 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import BoolArray, IntArray
+from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import Columns, valid_at
+from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.search.temporal import event_moments
 
 
@@ -31,25 +31,20 @@ def find_records(
         as_of: a moment of conversation time; None means now.
     """
     rows = view.ledger.record_rows(view.bank, kind=kind, category=category)
-    at = view.columns.positions(rows)
+    columns = view.columns
+    at = columns.positions(rows)
     at = at[at >= 0]
-    mask = valid_at(view.columns, as_of) & _inside(view.columns, window)
+    mask = valid_at(columns, as_of)
+    if (
+        window is not None
+    ):  # by their beginning, so that a value counts in one of two adjoining windows, never in both
+        begins = event_moments(columns.starts, columns.mentioned)
+        mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
-    order = np.lexsort((view.columns.ids[at], view.columns.points()[at]))
-    ids: IntArray = view.columns.ids[at][order]
-    stored = view.ledger.units(view.bank, ids)
-    return [
-        stored[row] for row in ids.tolist() if row in stored
-    ]  # others were erased since the view was made
-
-
-def _inside(columns: Columns, window: Interval | None) -> BoolArray:
-    """Units whose time begins in the window, so that a value counts in one of two adjoining windows, never in both."""
-    if window is None:
-        return np.ones(len(columns), bool)
-    begins = event_moments(columns.starts, columns.mentioned)
-    inside: BoolArray = (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
-    return inside
+    order = np.lexsort((columns.ids[at], columns.points()[at]))
+    ids: IntArray = columns.ids[at][order]
+    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made
+    return [stored[row] for row in ids.tolist() if row in stored]
 
 
 def aggregate(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
@@ -62,9 +57,12 @@ def aggregate(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
     Raises:
         InvalidRequest: numbers in different units would be added or compared.
     """
+    if how == Aggregation.COUNT:
+        return Aggregate(Decimal(len(units)), "", tuple(units))
+    if how == Aggregation.LAST:
+        last = units[-1].record if units else None
+        return Aggregate(last.value if last else None, last.unit if last else "", tuple(units[-1:]))
     numeric = [u for u in units if u.record is not None and isinstance(u.record.value, Decimal)]
-    if how in (Aggregation.COUNT, Aggregation.LAST):
-        return _plain(units, how)
     names = sorted({u.record.unit for u in numeric if u.record is not None})
     if len(names) > 1:
         raise InvalidRequest(
@@ -73,14 +71,6 @@ def aggregate(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
     values = [u.record.value for u in numeric if u.record is not None and isinstance(u.record.value, Decimal)]
     skipped = tuple(u for u in units if u not in numeric)
     return Aggregate(COMPUTE[how](values), names[0] if names else "", tuple(numeric), skipped)
-
-
-def _plain(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
-    """Count and last, for which text is as good as numbers."""
-    if how == Aggregation.COUNT:
-        return Aggregate(Decimal(len(units)), "", tuple(units))
-    last = units[-1].record if units else None
-    return Aggregate(last.value if last else None, last.unit if last else "", tuple(units[-1:]))
 
 
 def total(values: Sequence[Decimal]) -> Decimal:

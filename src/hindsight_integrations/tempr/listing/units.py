@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -79,14 +80,10 @@ def place_of(cursor: object, bank: str, wanted: UnitFilter) -> Place:
     Raises:
         InvalidRequest: it is no cursor, or one of another bank or of other filters.
     """
-    try:
-        raw = (
-            base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
-            if isinstance(cursor, str)
-            else b""
-        )
-    except (binascii.Error, UnicodeEncodeError):
-        raw = b""
+    raw = b""
+    if isinstance(cursor, str):
+        with suppress(binascii.Error, UnicodeEncodeError):
+            raw = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True)
     packed, seal = raw[: _PLACE.size], raw[_PLACE.size :]
     if len(packed) < _PLACE.size or seal != _seal(packed, bank, wanted):
         raise InvalidRequest(
@@ -117,24 +114,19 @@ def find_page(
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
     mask = matching(columns, wanted, mentioning) & (columns.ids <= newest)
     begins = event_moments(columns.starts, columns.mentioned)
-    ahead = mask if after is None else mask & _behind(begins, columns.ids, after)
+    ahead = mask
+    if after is not None:
+        later = (begins > after.begins) | ((begins == after.begins) & (columns.ids > after.row))
+        ahead = mask & later
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units(view.bank, ids)
-    units = tuple(
-        stored[row] for row in ids.tolist() if row in stored
-    )  # others were erased since the view was made
+    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made
+    units = tuple(stored[row] for row in ids.tolist() if row in stored)
     cursor = None
     if len(at) > limit:
         cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
     return UnitPage(units, int(mask.sum()), cursor)
-
-
-def _behind(begins: IntArray, ids: IntArray, place: Place) -> BoolArray:
-    """Units that come after a place in the order (begins, row id)."""
-    later: BoolArray = (begins > place.begins) | ((begins == place.begins) & (ids > place.row))
-    return later
 
 
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:

@@ -22,7 +22,6 @@ from hindsight_integrations.text.name_spotting import NameSpotter
 UNITS_READ = 15
 CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
 
-
 # The two signals of own units where a question names no speaker, or several: their means where it names one, printed
 # by benchmarks/abstention.py.
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76

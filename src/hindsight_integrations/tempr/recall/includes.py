@@ -1,6 +1,6 @@
 """What a recall includes beside its units, each with a budget of its own (recall docs, "Expanding Context: Chunks").
 
-What was not asked for is empty and costs nothing. The query's filters on tags and validity hold here too; its minimum
+What was not requested is empty and costs nothing. The query's filters on tags and validity hold here too; its minimum
 scores and `k` are for the units alone (decision 070).
 """
 

@@ -17,8 +17,7 @@ from hindsight_integrations.tempr.recall.includes import entity_observations, so
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.tempr.recall.packing import pack_units
-from hindsight_integrations.tempr.recall.plan import plan, selection, why_nothing
-from hindsight_integrations.tempr.recall.query_window import query_window
+from hindsight_integrations.tempr.recall.plan import plan, query_window, selection, why_nothing
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.tools import RecallTools

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hindsight_integrations.config import RecallConfig
+from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray, Vector
 from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
 from hindsight_integrations.search.named_entities import Named
+from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.text.times import question_time
+
+_PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
 
 # All three [recall docs, "How Budget Maps to Pipeline Parameters"].
 ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
@@ -53,6 +58,24 @@ def plan(
         limit=config.candidates[effort],
         rerank_limit=config.rerank_candidates[effort],
     )
+
+
+def query_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
+    """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
+
+    Args:
+        query: checked; its reference time is aware.
+        tools: with the languages, how dates are read and perhaps a parser.
+        notes: of the trace; a parser that fails is noted there.
+    """
+    window = query.window or question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
+    if window or tools.time_parser is None:
+        return window
+    try:
+        return tools.time_parser(query.text, query.query_timestamp, tools.dates.zone)
+    except _PARSER_FAILURES as error:
+        notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
+        return None
 
 
 def adaptive_candidates(max_tokens: int, budget: Budget) -> int:

@@ -118,7 +118,7 @@ def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, 
 def _packing_fates(
     candidates: CandidateTrace, query: RecallQuery, tokens: Mapping[int, int]
 ) -> dict[int, tuple[Fate, str]]:
-    """What packing did with each unit of the ranking: the packing gone through once more, its outcome known."""
+    """What packing did with each unit of the ranking: the packing repeated, its outcome known."""
     returned = set(candidates.packed.ids.tolist())
     fates: dict[int, tuple[Fate, str]] = {}
     left = query.max_tokens

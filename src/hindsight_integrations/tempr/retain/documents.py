@@ -65,7 +65,7 @@ def plan_document(
     known = stored.chunks if stored else ()
     text = _appended(stored, document.text) if document.append and stored else document.text
     places = {} if cut is None and not document.append else _places(text, known)
-    pieces = _pieces(text, places, cut or _whole)
+    pieces = _pieces(text, places, cut or (lambda whole: [whole]))
     ordinal = stored.next_ordinal if stored else 0
     fresh: list[ChunkWrite] = []
     moved: list[ChunkWrite] = []
@@ -92,10 +92,6 @@ def plan_document(
         moved=tuple(moved),
         removed=tuple(replace(chunk, position=NOWHERE) for chunk in known if chunk.ordinal not in kept),
     )
-
-
-def _whole(text: str) -> Sequence[str]:
-    return [text]
 
 
 def _appended(stored: StoredDocument, text: str) -> str:

@@ -164,7 +164,7 @@ def _draft(
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
-    text = unit_text(fact)
+    text, record = unit_text(fact), fact.record
     unit = MemoryUnit(
         id=unit_id(origin, sources=sources, chunk=chunk, ordinal=ordinal, text=text),
         bank=origin.bank,
@@ -180,7 +180,7 @@ def _draft(
         thread=origin.thread,
         sources=sources,
         speaker=_speaker(text, sources, messages),
-        record=_record(fact),
+        record=Record(record.kind, record.value, record.category, record.unit) if record else None,
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
     return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
@@ -192,12 +192,6 @@ def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message])
     if message is None or normalised_text(text) != normalised_text(message.spoken):
         return ""
     return message.speaker
-
-
-def _record(fact: ExtractedFact) -> Record | None:
-    if fact.record is None:
-        return None
-    return Record(fact.record.kind, fact.record.value, fact.record.category, fact.record.unit)
 
 
 def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:

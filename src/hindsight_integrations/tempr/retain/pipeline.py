@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.commit import commit
-from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.embedding import Vectors, embed, with_tokens
+from hindsight_integrations.tempr.retain.embedding import embed, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
@@ -40,17 +40,14 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     They must have no message or document in common. All of them or none is written.
     """
     whole = joined(proposals)
-    counted, vectors = await tools.workers.read(_measured, whole.drafts, tools)
+    counted = await tools.workers.read(with_tokens, whole.drafts, tools.tokens)
+    vectors = await tools.workers.read(embed, whole.drafts, tools.embedder)
     whole = replace(whole, drafts=counted)
     receipt, unit_ids, retraction = await tools.workers.write(
         commit, whole, vectors, tools.projector, tools.languages
     )
     kept, created = set(unit_ids), set(receipt.created)
-    results = [_result(one, kept, created, receipt.revision) for one in proposals]
-    return [
-        _with_tasks(with_withdrawals(result, retraction), one, receipt.tasks)
-        for result, one in zip(results, proposals, strict=True)
-    ]
+    return [with_withdrawals(_result(one, kept, created, receipt), retraction) for one in proposals]
 
 
 def nothing_new(request: RetainRequest, revision: int) -> RetainResult:
@@ -58,32 +55,21 @@ def nothing_new(request: RetainRequest, revision: int) -> RetainResult:
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 
-def _measured(drafts: Sequence[Draft], tools: RetainTools) -> tuple[list[Draft], Vectors]:
-    return with_tokens(drafts, tools.tokens), embed(drafts, tools.embedder)
-
-
-def _result(proposal: Proposal, kept: set[str], created: set[str], revision: int) -> RetainResult:
+def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Receipt) -> RetainResult:
     """What became of one of the retains of a commit: `kept` and `created` are the unit ids of them all."""
     units = [draft.unit for draft in proposal.drafts if draft.unit.id in kept]
     counts = Counter(unit.fact_type for unit in units if unit.id in created)
+    payloads = {task.payload for task in proposal.waiting}
+    waiting = [task for task in receipt.tasks if task.payload in payloads]
     return RetainResult(
         unit_ids=tuple(unit.id for unit in units),
         created=sum(counts.values()),
         counts={kind: counts[kind] for kind in FactType if counts[kind]},
         skipped_messages=proposal.skipped,
         dropped=proposal.dropped,
-        revision=revision,
+        revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,
-    )
-
-
-def _with_tasks(result: RetainResult, proposal: Proposal, tasks: Sequence[Task]) -> RetainResult:
-    """The result with those of the commit's tasks that keep this retain's own passages."""
-    payloads = {task.payload for task in proposal.waiting}
-    own = [task for task in tasks if task.payload in payloads]
-    return replace(
-        result,
-        parked=parked(own, TaskKind.EXTRACT_PARKED),
-        queued=parked(own, TaskKind.EXTRACT_QUEUED),
+        parked=parked(waiting, TaskKind.EXTRACT_PARKED),
+        queued=parked(waiting, TaskKind.EXTRACT_QUEUED),
     )

@@ -127,7 +127,11 @@ class _Resolver:
         self._bank, self._speakers, self._met = bank, speakers, met
         self._by_id: dict[str, _Known] = {}
         self._candidates = {
-            name: [self._known(entity) for entity in found] for name, found in candidates.items()
+            name: [
+                self._by_id.setdefault(entity.id, _Known(entity, set(entity.names), role=entity.role))
+                for entity in found
+            ]
+            for name, found in candidates.items()
         }
         self._fresh_blocks: dict[str, list[_Known]] = {}
 
@@ -165,9 +169,6 @@ class _Resolver:
         if name in AGENT_NAMES:
             return EntityRole.AGENT
         return EntityRole.SPEAKER if name in self._speakers else EntityRole.NONE
-
-    def _known(self, entity: Entity) -> _Known:
-        return self._by_id.setdefault(entity.id, _Known(entity, set(entity.names), role=entity.role))
 
     def _look(self, name: str) -> list[_Known]:
         found = {known.entity.id: known for known in self._candidates.get(name, [])}

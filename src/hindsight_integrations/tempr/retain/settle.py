@@ -29,7 +29,6 @@ LEASE = timedelta(
 MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
 REASON_CHARACTERS = 500
 
-
 OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
 
 Handler = Callable[[Task], Awaitable[Settled]]

@@ -9,7 +9,6 @@ from datetime import datetime
 
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -138,10 +137,6 @@ class LLMExtractor:
             reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
             return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
         facts, dropped = screen(answered.output.facts)
-        return replace(spent, chunks=(_with_sources(facts, passage),), dropped=dropped)
-
-
-def _with_sources(facts: Sequence[ExtractedFact], passage: Passage) -> tuple[ExtractedFact, ...]:
-    """Facts that cite nothing stand on their whole passage."""
-    ids = [message.id or "" for message in passage.messages]
-    return tuple(fact if fact.sources else fact.model_copy(update={"sources": ids}) for fact in facts)
+        everything = {"sources": [message.id or "" for message in passage.messages]}
+        facts = tuple(fact if fact.sources else fact.model_copy(update=everything) for fact in facts)
+        return replace(spent, chunks=(facts,), dropped=dropped)

@@ -71,10 +71,14 @@ class VerbatimExtractor:
             aliases: names the bank already knows, found in any case.
         """
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
-        return [
-            _of_passage(piece.strip(), timestamp, spotter, LocalDates(zone, self.date_order), self.languages)
-            for piece in pieces
-        ]
+        facts = []
+        for passage in map(str.strip, pieces):
+            start, end = _occurred(passage, timestamp, LocalDates(zone, self.date_order), self.languages)
+            entities = spotter.names_in(passage)
+            facts.append(
+                ExtractedFact(what=passage, occurred_start=start, occurred_end=end, entities=entities)
+            )
+        return facts
 
 
 def passages(text: str) -> list[str]:
@@ -111,19 +115,6 @@ def _of_message(
         entities=[speaker, *others],
         sources=[message.id] if message.id else [],
         invalidates=[] if is_agent else withdrawals(message.text, message.speaker, languages),
-    )
-
-
-def _of_passage(
-    passage: str,
-    timestamp: datetime | None,
-    spotter: NameSpotter,
-    dates: LocalDates,
-    languages: Sequence[Language],
-) -> ExtractedFact:
-    start, end = _occurred(passage, timestamp, dates, languages)
-    return ExtractedFact(
-        what=passage, occurred_start=start, occurred_end=end, entities=spotter.names_in(passage)
     )
 
 

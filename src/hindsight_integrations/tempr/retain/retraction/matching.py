@@ -62,7 +62,11 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     scored = _scored(statement, [c for c in candidates if is_about(statement, c)], thresholds)
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored)]
-    fitting = [item for item in rest if _reaches(item, bar)]
+    fitting = [
+        item
+        for item in rest
+        if item.similarity >= bar.similarity and item.coverage >= bar.coverage and item.score >= bar.score
+    ]
     if not fitting or _was_closed_before(fitting[0], scored, bar):
         return Match(Outcome.NOTHING)
     best = fitting[0]
@@ -116,10 +120,6 @@ def _withdrew(item: _Scored, scored: Sequence[_Scored]) -> bool:
         for other in scored
         if other.candidate.closed
     )
-
-
-def _reaches(item: _Scored, bar: Bar) -> bool:
-    return item.similarity >= bar.similarity and item.coverage >= bar.coverage and item.score >= bar.score
 
 
 def _was_closed_before(best: _Scored, scored: Sequence[_Scored], bar: Bar) -> bool:
