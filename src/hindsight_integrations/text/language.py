@@ -120,6 +120,11 @@ class Cue:
     statement: str = "{withdrawn}"
 
 
+def cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
+    """A cue found in any case."""
+    return Cue(re.compile(pattern, re.IGNORECASE), statement)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WithdrawalWords:
     """How a message takes something back.

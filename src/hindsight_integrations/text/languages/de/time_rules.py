@@ -196,7 +196,7 @@ TIME_RULES = TimeRules(
     code="de",
     words=WORDS,
     rules=(
-        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES
     ),
     continuations=(
         Continuation(r",? ?(?:am |in der |gegen )?(?:fruhen |spaten )?{day_part}", day_parts.part_behind_day, _PART),
@@ -205,6 +205,6 @@ TIME_RULES = TimeRules(
         Continuation(r",? (?:im |in |an |zu |am |wahrend )?(?:der |des |dem )?{time}", ranges.in_year, _PART),
         Continuation(r",? (?:bisher|bislang|bis jetzt|bis heute)", calendar_units.so_far, _PART),
         Continuation(r"(?: bis (?:zum |zur |zu |einschliesslich |am |dem )?| ?- ?){time}", ranges.joined, _RANGE),
-        Continuation(rf",? (?:an|aufwarts){END}", ranges.onwards, _RANGE),
+        Continuation(rf",? (?:an|aufwarts){END}", ranges.onwards, _RANGE)
     ),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Cue, WithdrawalWords
+from hindsight_integrations.text.language import WithdrawalWords, cue
 
 _END = r"(?=[,;:!?]|(?<!\d)\.|\.$|\s(?:aber|weil|und|denn|sondern|da|obwohl|gestern|heute|letzte\w*|vorige\w*|vor kurzem)\b|$)"
 _IN = r"(?:[^,;:.!?]|(?<=\d)[.,:](?=\d| [\w,]))"  # within a clause: "am 3. Mai", "14:30"
@@ -27,152 +27,148 @@ _RUN_OUT = (
 )
 
 
-def _cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
-    return Cue(re.compile(pattern, re.IGNORECASE), statement)
-
-
 _CUES = (
-    _cue(
+    cue(
         rf"\b(?:streich|streiche|lösch|lösche|entfern|entferne|nimm)\s+(?:bitte |mal )*(?P<withdrawn>.+?)\s+(?:von|aus|vom)\s+"
         rf"(?P<whole>(?:(?:der|dem|den|meine[rm]|unsere[rm]) )?{_NOTES})\b",
         "{withdrawn} gehört zu {whole}",
     ),
-    _cue(
+    cue(
         rf"\b(?:kannst|könntest|würdest) du (?:bitte |mal )*(?P<withdrawn>.+?)\s+(?:von|aus|vom)\s+"
         rf"(?P<whole>(?:(?:der|dem|den|meine[rm]|unsere[rm]) )?{_NOTES})\b {_BETWEEN}(?:streichen|löschen|entfernen|nehmen)",
         "{withdrawn} gehört zu {whole}",
     ),
-    _cue(
+    cue(
         r"(?:^|\bbitte |[,;:] )\W*(?:streich|streiche|vergiss|lösch|lösche|ignorier|ignoriere|entfern|entferne|verwirf)\s+(?!nicht\b)"
         r"(?:bitte |mal |einfach )*(?:alles|das|den punkt|die sache|den eintrag|die info\w*|die notiz)?,?\s*"
         r"(?:dass |was ich (?:dir )?(?:vorhin |gestern |neulich )?)?(?:mit|über|zum|zur|zu|von|vom)?\s*"
         rf"(?P<withdrawn>{_IN}+?)(?: (?:gesagt|erzählt|erwähnt|geschrieben)(?: habe| hab| hatte)?)?(?=[,;:!?]|\.|$)"
     ),
-    _cue(
+    cue(
         rf"\b{_WRONG}\b.*?(?P<about>{_IN}*?)\s?\b{_LIKE} {_IN}+?(?:,(?: und)?| und) nicht (?P<withdrawn>(?P=like) {_IN}+)",
         "{about} {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"\b{_WRONG}\b\W*(?:ich )?(?P<about>{_IN}*?)\s?[^\s,]+(?:,(?: und)?| und) nicht (?P<withdrawn>{_IN}+?){_END}",
         "{about} {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"(?=.*\b(?:eigentlich|in wirklichkeit|jetzt|nun|doch|mehr|tatsächlich|heißt|heiße|nein|{_WRONG})\b)"
         rf"(?P<withdrawn>(?:{_IN}|(?<=\d)\.(?=,))*?\bnicht (?!nur\b|bloß\b|so\b)(?:{_IN}|(?<=\d)\.(?=,))+?),? sondern\b"
     ),
-    _cue(
+    cue(
         rf"(?P<withdrawn>{_THE} {_IN}+?) (?:ist|sind|wurde|wurden|war|waren) {_BETWEEN}(?:{_CALLED_OFF}|gekündigt|ausgefallen)\b(?! wird| werden)"
     ),
-    _cue(
+    cue(
         rf"\b(?:ist|sind|wurde|wurden) (?P<withdrawn>{_THE} {_IN}+?) {_BETWEEN}(?:{_CALLED_OFF}|ausgefallen)\b"
     ),
-    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:fällt|fallen|fiel|fielen) {_BETWEEN}(?:aus|flach|weg)\b"),
-    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:hat|haben) sich (?:\w+ )?(?:geändert|erledigt)\b"),
-    _cue(
+    cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:fällt|fallen|fiel|fielen) {_BETWEEN}(?:aus|flach|weg)\b"),
+    cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:hat|haben) sich (?:\w+ )?(?:geändert|erledigt)\b"),
+    cue(
         rf"\b{_HAVE} (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) (?:aufgehört|schluss gemacht)\b",
         "{withdrawn}",
     ),
-    _cue(rf"\baufgehört,? (?P<withdrawn>{_IN}*?\bzu \w+)", "ich {withdrawn}"),
-    _cue(
+    cue(rf"\baufgehört,? (?P<withdrawn>{_IN}*?\bzu \w+)", "ich {withdrawn}"),
+    cue(
         rf"(?:^|[,;:] |\bund )(?P<withdrawn>(?!nachdem|weil|dass|wenn){_THE} {_IN}+?) {_HAVE} {_WE} {_BETWEEN}{_GIVEN_UP}\b"
     ),
-    _cue(
+    cue(
         rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>(?:{_THE} )(?!(?:thema|zug|brief|kuchen)\b)(?:(?!\bnicht\b|\bkein){_IN})+?) {_GIVEN_UP}\b"
     ),
-    _cue(
+    cue(
         rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>(?-i:[A-ZÄÖÜ])[\w-]+) {_GIVEN_UP}\b",
         "{withdrawn}",
     ),
-    _cue(
+    cue(
         rf"\b(?:{_WE} {_HAVE}|{_HAVE} {_WE}) {_BETWEEN}?(?P<withdrawn>{_THE} (?!windel|reifen|öl\b|thema|batterie|kleidung|birne|bett|geld|perspektive"
         rf"|meinung|worte){_IN}+?) (?:gewechselt|geändert|ersetzt|ausgetauscht)\b"
     ),
-    _cue(
+    cue(
         rf"\b(?:von|vom|aus)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) (?:nach|in) {_IN}*?\b(?:umgezogen|gezogen|übergesiedelt|ausgewandert)\b",
         "wohne in {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"\b(?:ziehe|ziehen|zog|zogen) {_BETWEEN}?(?:von|vom|aus)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) nach\b",
         "wohne in {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"\b(?:von|vom)(?: der| dem| den)? (?P<withdrawn>{_IN}+?) (?:zu|zur|zum|nach|auf|in) {_IN}*?\b(?:gewechselt|umgestiegen)\b",
         "bin bei {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"\b(?:bin|sind) {_BETWEEN}?(?:aus|bei) (?P<withdrawn>(?:der|dem|meine[rm]|unsere[rm]) {_IN}+?) (?:ausgetreten|ausgezogen|ausgestiegen|ausgeschieden)\b",
         "bin in {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"(?P<withdrawn>(?-i:[A-ZÄÖÜ])\w+) und ich (?:haben uns|sind) {_BETWEEN}(?:getrennt|geschieden|auseinander)\b",
         "ich bin mit {withdrawn} zusammen",
     ),
-    _cue(
+    cue(
         rf"\b(?:mich|uns) {_BETWEEN}?(?:von|vom) (?P<withdrawn>{_IN}+?) (?:getrennt|scheiden lassen|abgemeldet)\b",
         "ich bin mit {withdrawn} zusammen",
     ),
-    _cue(
+    cue(
         rf"(?P<withdrawn>(?:mein|meine|unser|unsere) {_IN}+?) (?:ist|sind) {_BETWEEN}(?:gestorben|verstorben|eingeschläfert)\b"
     ),
-    _cue(
+    cue(
         rf"^statt (?P<withdrawn>{_LIKE} [\w.:-]+(?: Uhr)?) (?P<about>{_IN}+?) (?P=like) ",
         "{about} {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"(?P<about>{_IN}+?) \b{_LIKE} {_IN}+? (?:an)?statt (?P<withdrawn>(?P=like) {_NP})",
         "{about} {withdrawn}",
     ),
-    _cue(
+    cue(
         rf"(?P<about>{_IN}*?)\s?[^\s,]+ (?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})",
         "{about} {withdrawn}",
     ),
-    _cue(rf"^(?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})"),
-    _cue(
+    cue(rf"^(?:statt|anstatt|anstelle(?: von| des| der)?) (?!zu\b|dass\b)(?P<withdrawn>{_NP})"),
+    cue(
         rf"(?P<withdrawn>(?:(?!\b(?:weiß|kann|kannst|können|konnte|erinner\w*|finde|halte|dauert?|verstehe|auskenn\w*|kann es|das)\b){_IN})*?\bnicht (?:mehr|länger)\b"
         rf"(?! (?:als|lange|viele?|weit|ganz|so|nur|warten|weiter|normal|aus|lustig|zu|da|wegzudenken|sicher)\b)(?!\W*$)"
         rf"(?:(?!\b(?:aushalten|erinnern|warten)\b){_IN})*)"
     ),
-    _cue(
+    cue(
         rf"(?P<withdrawn>(?:{_WE}|mein\w*|unser\w*)\s{_IN}+?\b(?!weiß|kann|es|das|geht|was)\w+ nicht (?:mehr|länger))(?=[,;.!?]|$)"
     ),
-    _cue(rf"(?P<withdrawn>{_IN}*?\bkein(?:e|en|er|em|es)? (?!{_RUN_OUT}\b){_IN}*?\bmehr\b{_IN}*)"),
-    _cue(
+    cue(rf"(?P<withdrawn>{_IN}*?\bkein(?:e|en|er|em|es)? (?!{_RUN_OUT}\b){_IN}*?\bmehr\b{_IN}*)"),
+    cue(
         rf"(?P<withdrawn>(?!(?:das|es|du|ihr|sie|was|er)\b)\b{_IN}*?\b(?<!ist )(?<!kann )doch (?:nicht|kein\w*) (?!wahr|sein|so\b|schlimm|normal|dein|nötig"
         rf"|möglich|etwa|fair|schwer|mehr als|nur){_IN}+)"
     ),
-    _cue(
+    cue(
         rf"\bfrüher (?!als\b|auf\b|oder\b)(?P<withdrawn>{_IN}+?)(?:,| und| aber)(?=.*\b(?:jetzt|heute|inzwischen|mittlerweile|nun)\b)"
     ),
-    _cue(
+    cue(
         rf"(?P<withdrawn>\b(?:{_WE}|mein\w*|unser\w*) {_IN}*?\bfrüher (?!als\b|auf\b){_IN}+?),(?: aber)? (?:jetzt|heute|inzwischen|mittlerweile|nun)\b"
     ),
-    _cue(rf"\bverzichte (?:\w+ ){{0,2}}?auf (?P<withdrawn>{_IN}+?){_END}"),
-    _cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:findet|finden|fand|fanden) {_BETWEEN}(?:doch )?nicht statt\b"),
-    _cue(
+    cue(rf"\bverzichte (?:\w+ ){{0,2}}?auf (?P<withdrawn>{_IN}+?){_END}"),
+    cue(rf"(?P<withdrawn>{_THE} {_IN}+?) (?:findet|finden|fand|fanden) {_BETWEEN}(?:doch )?nicht statt\b"),
+    cue(
         rf"(?P<withdrawn>(?:das mit |die sache mit )?{_THE} {_IN}+?) (?:ist|sind) {_BETWEEN}(?:vom tisch|hinfällig|überholt|geschichte"
         r"|verkauft|beendet|aufgelöst|gelöscht)\b"
     ),
-    _cue(
+    cue(
         rf"\b(?:sag|sage|sagen|sagte|sagten) (?:{_WE} |bitte )?(?P<withdrawn>{_THE} {_IN}+?) ab(?=[,;.!]|$| und)"
     ),
-    _cue(
+    cue(
         rf"\b(?:gebe|geben|gab|gaben) (?:{_WE} )?(?P<withdrawn>(?:das|den|die|meine\w*) {_IN}+?) auf(?=[,;.!]|$)"
     ),
-    _cue(rf"\b(?:breche|brechen|brach|brachen) (?:{_WE} )?(?P<withdrawn>{_THE} {_IN}+?) ab(?=[,;.!]|$)"),
-    _cue(
+    cue(rf"\b(?:breche|brechen|brach|brachen) (?:{_WE} )?(?P<withdrawn>{_THE} {_IN}+?) ab(?=[,;.!]|$)"),
+    cue(
         rf"(?:^|\bbitte )(?:storniere?|kündige?|cancel|cancle)\s+(?:bitte )?(?P<withdrawn>{_THE} {_IN}+?)(?=[,;.!]|$)"
     ),
-    _cue(rf"\b(?:höre|hören|hörte|hörten) (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) auf(?=[,;.!]|$)"),
-    _cue(
+    cue(rf"\b(?:höre|hören|hörte|hörten) (?:{_WE} )?{_BETWEEN}?mit (?P<withdrawn>{_IN}+?) auf(?=[,;.!]|$)"),
+    cue(
         rf"\bnehme (?:\w+ )?zurück,? was ich (?:\w+ )?(?:über|zu) (?P<withdrawn>{_IN}+?) (?:gesagt|erzählt)\b"
     ),
-    _cue(rf"\b(?:aus|von) (?P<withdrawn>{_IN}+?) weggezogen\b", "wohne in {withdrawn}"),
-    _cue(
+    cue(rf"\b(?:aus|von) (?P<withdrawn>{_IN}+?) weggezogen\b", "wohne in {withdrawn}"),
+    cue(
         r"\b(?:mein neuer|meine neue|mein neues) (?P<withdrawn>(?:handy|telefon)?nummer|adresse|e-?mail(?:-adresse)?|mail|chef|chefin"
         r"|job|arbeitgeber|passwort|hausarzt|hausärztin|zahnarzt)\b[^,;.!?]* (?:ist|lautet|heißt)\b",
         "mein {withdrawn}",
     ),
-    _cue(rf"\bbis vor kurzem (?P<withdrawn>{_IN}+?){_END}"),
+    cue(rf"\bbis vor kurzem (?P<withdrawn>{_IN}+?){_END}"),
 )
 
 WITHDRAWALS = WithdrawalWords(

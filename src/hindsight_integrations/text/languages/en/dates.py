@@ -41,25 +41,8 @@ _ME = "(?:i|we|he|she|they|you)"
 _SPEAKS = rf"(?=\s*[,:-]?\s+(?:{_ME}|who|what|where|(?:did|didn't|was|were) {_ME})\b)"
 _NOT_OF_THING = "".join(
     rf"(?<!\b{thing}\x20)"
-    for thing in (
-        "order",
-        "invoice",
-        "id",
-        "number",
-        "no.",
-        "ticket",
-        "code",
-        "pin",
-        "account",
-        "serial",
-        "part",
-        "case",
-        "pr",
-        "user",
-        "version",
-        "build",
-    )
-)
+    for thing in ("order", "invoice", "id", "number", "no.", "ticket", "code", "pin", "account", "serial", "part", "case", "pr", "user", "version", "build")
+)  # fmt: skip
 _MONTH_AHEAD = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\b"
 DAYS: tuple[Rule, ...] = (
     Rule(r"{near}", days.near_day),
@@ -111,10 +94,7 @@ DAYS: tuple[Rule, ...] = (
     Rule("(?:in )?" + ISO_MONTH, days.iso_month),
     Rule(r"(?:in )?(?P<m>0?[1-9]|1[0-2])/{year}", days.iso_month),
     Rule("(?:on )?" + DAY_DOT_BLANK_MONTH + r"\s?(?P<y>[0-9]{4})", days.day_first),
-    Rule(
-        "(?:on|from|since|until|before|after|by) " + DAY_DOT_MONTH + "(?P<y>[0-9]{2})",
-        days.day_first,
-    ),
+    Rule("(?:on|from|since|until|before|after|by) " + DAY_DOT_MONTH + "(?P<y>[0-9]{2})", days.day_first),
     Rule(
         r"(?:on )?(?P<m>[0-9]{1,2})(?P<mark>[/-])(?P<d>[0-9]{1,2})(?P=mark)(?P<y>[0-9]{4})", days.in_figures
     ),

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.text.languages.en.dates import (
-    ALL,
-    DAYS,
-    DAYS_OF_MONTHS,
-    IN,
-    MONTHS,
-    YEARS,
-)
+from hindsight_integrations.text.languages.en.dates import ALL, DAYS, DAYS_OF_MONTHS, IN, MONTHS, YEARS
 from hindsight_integrations.text.languages.en.time_words import WORDS
 from hindsight_integrations.text.languages.shared_rules import END, ISO_WEEK, SHORT_WINTER_YEARS, WINTER_YEARS
 from hindsight_integrations.text.time_expressions.calendar import Unit
@@ -171,7 +164,7 @@ TIME_RULES = TimeRules(
     code="en",
     words=WORDS,
     rules=(
-        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES
     ),
     continuations=(
         Continuation(r",? (?:in the |at |at the )?(?:early |late )?{day_part}", day_parts.part_behind_day, _PART),
@@ -182,8 +175,8 @@ TIME_RULES = TimeRules(
         Continuation(
             r"(?: to | through to | through | thru | up to | up until | until | till | ?- ?| ?\.\.\.? ?)(?:on |in |about |around )?{time}",
             ranges.joined,
-            _RANGE,
+            _RANGE
         ),
-        Continuation(rf",? (?:onwards?|and (?:later|after|beyond)|on{END})", ranges.onwards, _RANGE),
+        Continuation(rf",? (?:onwards?|and (?:later|after|beyond)|on{END})", ranges.onwards, _RANGE)
     ),
 )  # fmt: skip

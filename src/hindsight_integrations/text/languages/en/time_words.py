@@ -79,11 +79,8 @@ _PORTIONS = {
     "later part of": LATE, "beginning of": EARLY, "start of": EARLY, "end of": LATE, "close of": LATE,
 }  # fmt: skip
 _YEAR_PORTIONS = {
-    "beginning of": (0, 1, 4),
-    "start of": (0, 1, 4),
-    "end of": (3, 4, 4),
-    "close of": (3, 4, 4),
-}
+    "beginning of": (0, 1, 4), "start of": (0, 1, 4), "end of": (3, 4, 4), "close of": (3, 4, 4),
+}  # fmt: skip
 # Hours of the day, end possibly on the next one. Customary, no source.
 _DAY_PARTS = {
     "morning": (5, 12), "noon": (11, 14), "midday": (11, 14), "lunchtime": (11, 14), "lunch time": (11, 14),
@@ -114,31 +111,13 @@ _TAIL = (
 )
 
 _SHORT_UNITS = {
-    "h": Unit.HOUR,
-    "hr": Unit.HOUR,
-    "hrs": Unit.HOUR,
-    "d": Unit.DAY,
-    "w": Unit.WEEK,
-    "wk": Unit.WEEK,
-    "wks": Unit.WEEK,
-    "mo": Unit.MONTH,
-    "mos": Unit.MONTH,
-    "y": Unit.YEAR,
-    "yr": Unit.YEAR,
-    "yrs": Unit.YEAR,
-    "min": Unit.MINUTE,
-    "mins": Unit.MINUTE,
+    "h": Unit.HOUR, "hr": Unit.HOUR, "hrs": Unit.HOUR, "d": Unit.DAY, "w": Unit.WEEK, "wk": Unit.WEEK,
+    "wks": Unit.WEEK, "mo": Unit.MONTH, "mos": Unit.MONTH, "y": Unit.YEAR, "yr": Unit.YEAR, "yrs": Unit.YEAR,
+    "min": Unit.MINUTE, "mins": Unit.MINUTE,
 }  # fmt: skip
 _DECADES = {
-    "twenties": 1920,
-    "thirties": 1930,
-    "forties": 1940,
-    "fifties": 1950,
-    "sixties": 1960,
-    "seventies": 1970,
-    "eighties": 1980,
-    "nineties": 1990,
-    "noughties": 2000,
+    "twenties": 1920, "thirties": 1930, "forties": 1940, "fifties": 1950, "sixties": 1960, "seventies": 1970,
+    "eighties": 1980, "nineties": 1990, "noughties": 2000,
 }  # fmt: skip
 
 WORDS = Words(
@@ -164,13 +143,7 @@ WORDS = Words(
     day_suffix="st|nd|rd|th",
     day_numbers=_DAY_NUMBERS,
     seasons={
-        "spring": 3,
-        "springtime": 3,
-        "summer": 6,
-        "summertime": 6,
-        "autumn": 9,
-        "fall": 9,
-        "winter": 12,
+        "spring": 3, "springtime": 3, "summer": 6, "summertime": 6, "autumn": 9, "fall": 9, "winter": 12,
         "wintertime": 12,
     },
     decades=_DECADES,
@@ -181,14 +154,7 @@ WORDS = Words(
     coming=frozenset(name for name in _WHICH if name.endswith("coming")),
     near=_NEAR,
     near_parts={
-        "this": 0,
-        "today": 0,
-        "last": -1,
-        "yesterday": -1,
-        "tomorrow": 1,
-        "tmrw": 1,
-        "tommorow": 1,
-        "tomorow": 1,
+        "this": 0, "today": 0, "last": -1, "yesterday": -1, "tomorrow": 1, "tmrw": 1, "tommorow": 1, "tomorow": 1,
     },
     before=frozenset({"before", "prior to", "preceding", "leading up to", "ahead of", "up to"}),
     behind=frozenset({"after", "following", "from"}),
@@ -210,28 +176,10 @@ WORDS = Words(
     verbal_last=VERBAL_LAST,
     phrasal=PHRASAL,
     things_of_year=THINGS_OF_YEAR,
-    month_introducers=frozenset(
-        {
-            "in",
-            "during",
-            "throughout",
-            "since",
-            "until",
-            "till",
-            "back in",
-            "over",
-            "my",
-            "our",
-            "the",
-            "their",
-            "your",
-        }
-        | {
-            f"{done} {preposition}"
-            for done in ("planned", "scheduled", "booked", "set", "due")
-            for preposition in ("for", "in")
-        }
-    ),
+    month_introducers=frozenset({
+        "in", "during", "throughout", "since", "until", "till", "back in", "over", "my", "our", "the", "their", "your",
+        *(f"{done} {into}" for done in ("planned", "scheduled", "booked", "set", "due") for into in ("for", "in")),
+    }),
     person_after=PERSON,
     no_year=r",? ?[0-9]{4}(?![0-9:])",
     holiday_things=HOLIDAY_THINGS,
@@ -242,4 +190,4 @@ WORDS = Words(
     name_goes_on=NAME_AFTER,
     part_names=dict.fromkeys(("tonight", "tonite", "2nite"), (0, 18, 30)),
     decoys=DECOYS,
-)
+)  # fmt: skip

@@ -4,52 +4,45 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Cue, WithdrawalWords
+from hindsight_integrations.text.language import WithdrawalWords, cue
 
 _CLAUSE_END = r"(?=,|;|\.|!|\?|\bso\b|\bbut\b|\bbecause\b|\band\b|$)"
-
-
-def _cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
-    return Cue(re.compile(pattern, re.IGNORECASE), statement)
-
-
 _OFF = "{withdrawn} is part of {whole}"
 
-
 _CUES = (
-    _cue(
+    cue(
         rf"\bused to (?P<withdrawn>(?:really |actually |absolutely )?(?:like|love|enjoy|dislike|hate|be|want|need|have|use|work|live|play|drink|eat)\b.+?){_CLAUSE_END}"
     ),
-    _cue(
+    cue(
         rf"\b(?:i|we)(?:'ve| have)? (?:just |actually |finally |already )*(?:finished|completed|done with|wrapped up|got done with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"
     ),
-    _cue(
+    cue(
         rf"\b(?:i|we)(?:'ve| have)? (?:just |finally |already )+(?P<withdrawn>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
     ),
-    _cue(
+    cue(
         rf"\b(?:remove|cross|delete|drop)\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}",
         _OFF,
     ),
-    _cue(  # one takes things off a list, but a break from work and one's mind off things
+    cue(  # one takes things off a list, but a break from work and one's mind off things
         rf"\btake\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}",
         _OFF,
     ),
-    _cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
-    _cue(
+    cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    cue(
         r"(?P<withdrawn>[^,;.!?]+?)\s+(?:is|was|has been|got|been)\s+(?:now |just )?(?:cancel(?:l?ed)|called off)\b"
     ),
-    _cue(
+    cue(
         r"\b(?P<withdrawn>(?:don't|do not|doesn't|does not|not|isn't|aren't|no longer)\s+.+?)\s+(?:any ?more|any longer)\b"
     ),
-    _cue(
+    cue(
         rf"\bno longer\s+(?:(?:need|want|have) to (?:track|do)\s+)?(?P<withdrawn>.+?)(?:\s+(?:from|on) (?:my|the|our)\b|{_CLAUSE_END})"
     ),
-    _cue(rf"\binstead of\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
-    _cue(
+    cue(rf"\binstead of\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    cue(
         r"\b(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<withdrawn>(?!it\b|that\b|this\b).+?)\s+(?:from|to|until)\b"
     ),
-    _cue(r"\b(?:i|we)\s+had\s+(?P<withdrawn>an? .+?)\s+scheduled\b"),
-    _cue(
+    cue(r"\b(?:i|we)\s+had\s+(?P<withdrawn>an? .+?)\s+scheduled\b"),
+    cue(
         r"(?P<withdrawn>(?:the|my|our)\s+[^,;.!?]+?)\s+(?:is|was|has been|got)\s+(?:moved|changed|rescheduled|pushed)\b"
     ),
 )

@@ -142,10 +142,7 @@ YEARS: tuple[Rule, ...] = (
         r"(?:en|del?|durante|la temporada|el curso)(?: el| la| el curso| la temporada)? {year}[-/](?P<y>[0-9]{2})",
         years.split_year,
     ),
-    Rule(
-        r"(?:en |durante |del? )?(?:la )?decada (?:de (?:los )?(?:anos )?|del )'?" + DECADE,
-        years.decade,
-    ),
+    Rule(r"(?:en |durante |del? )?(?:la )?decada (?:de (?:los )?(?:anos )?|del )'?" + DECADE, years.decade),
     Rule(r"(?:en |durante |del? )?los anos " + DECADE, years.decade),
     Rule(r"(?:en|durante|de) los (?P<decade>2000)(?! [a-z])", years.decade),
     Rule(r"los (?P<decade>2000)(?! [a-z])", years.decade, weak=True),

@@ -162,14 +162,10 @@ _DAY_PARTS: tuple[Rule, ...] = (
 _SIDE = "(?P<side>antes|despues|anterior|anteriores|siguientes?|posterior|posteriores|previ[oa]s?) (?:del?|al?)(?: la| el)?"
 _PARTS: tuple[Rule, ...] = (
     Rule(
-        _IN + r"(?:a )?(?!fin(?:es)? de semana){portion} (?:del?|de la|de los) {time}",
-        parts.some_part,
-        _PART,
+        _IN + r"(?:a )?(?!fin(?:es)? de semana){portion} (?:del?|de la|de los) {time}", parts.some_part, _PART
     ),
     Rule(
-        r"(?:a |al |en el )?(?!fin(?:es)? de semana){portion} (?:del?|de la) {time}",
-        parts.some_part,
-        _PART,
+        r"(?:a |al |en el )?(?!fin(?:es)? de semana){portion} (?:del?|de la) {time}", parts.some_part, _PART
     ),
     Rule(_IN + r"{ordinal} {piece} (?:del?|de la|de los) {time}", parts.piece, _PART),
     Rule(_IN + r"{ordinal} (?:{amount} )?{unit} (?:del?|en|de la|de los) {time}", parts.nth_unit, _PART),
@@ -239,7 +235,7 @@ TIME_RULES = TimeRules(
     code="es",
     words=WORDS,
     rules=(
-        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES,
+        *DAYS, *DAYS_OF_MONTHS, *MONTHS, *YEARS, *_COUNTED, *_CALENDAR, *_SEASONS, *_HOLIDAYS, *_DAY_PARTS, *_PARTS, *_RANGES
     ),
     continuations=(
         Continuation(r",? (?:por la |en la |a la |de la |al |de )?(?:hora de )?{day_part}", day_parts.part_behind_day, _PART),
@@ -248,6 +244,6 @@ TIME_RULES = TimeRules(
         Continuation(r",? (?:en |por |durante |a |para )?(?:el |la |las )?{time}", ranges.in_year, _PART),
         Continuation(r",? (?:hasta ahora|hasta hoy|hasta la fecha|por ahora|hasta el momento)", calendar_units.so_far, _PART),
         Continuation(r"(?: hasta(?: el| la)? | al? | ?- ?| ?\.\.\.? ?){time}", ranges.joined, _RANGE),
-        Continuation(r",? (?:en adelante|para aca|hacia aca)", ranges.onwards, _RANGE),
+        Continuation(r",? (?:en adelante|para aca|hacia aca)", ranges.onwards, _RANGE)
     ),
 )  # fmt: skip

@@ -37,6 +37,11 @@ def moved(feast: YearlyTime, days: int) -> YearlyTime:
     return lambda year: containing(Unit.DAY, feast(year).start + timedelta(days=days))
 
 
+def named(*feasts: tuple[YearlyTime, str]) -> dict[str, YearlyTime]:
+    """Feasts by each of their names, which commas part."""
+    return {name: feast for feast, names in feasts for name in names.split(", ")}
+
+
 THANKSGIVING = nth(11, THURSDAY, 4)
 
 
