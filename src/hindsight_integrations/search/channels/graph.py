@@ -104,15 +104,8 @@ def linked_units(
     Activation says how strongly a unit is connected, not what to: all units of a named entity are activated alike. The
     channel's score is therefore activation times cosine (decision 004).
 
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        seeds: the semantic hits, of which the first 20 are entry points.
-        named: row ids of the entities the question names.
-        relevance: cosine with the question.
-        limit: at most so many.
-        steps: of a chain of possessives; it is walked from the entities named alone, and each distance is ranked apart:
-            what stands at its end is in other words than the question (decision 004).
+    A chain of possessives (`steps` > 0) is walked from the entities named alone, and each distance is ranked apart: what
+    stands at its end is in other words than the question (decision 004). Arguments are those of `graph_channel`, `named` the rows of its.
     """
     allowed = None if selected.all else view.columns.ids[selected.mask]
     direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=relevance)
@@ -140,13 +133,6 @@ def causal_units(
     """The best semantic hits and what causes or follows from them, over causal links alone (paper section 4.1.4, eq. 12).
 
     The hits without a cause stay in the list: a list of the others alone would put each of them at a high rank.
-
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        seeds: the semantic hits, of which the first 20 are entry points.
-        relevance: cosine with the question.
-        limit: at most so many.
     """
     allowed = None if selected.all else view.columns.ids[selected.mask]
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])
@@ -164,12 +150,7 @@ def speaker_turns(
     Speakers are hubs and transmit nothing: everything mentions them. Having spoken is a narrower tie than being
     mentioned, so a named speaker's own turns are one hop from the question (decision 051).
 
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        speaker: the normalised names the person answers to.
-        relevance: cosine with the question.
-        limit: at most so many.
+    `speaker` holds the normalised names the person answers to.
     """
     columns = view.columns
     theirs = [normalise_name(name) in speaker for name in columns.speaker_names]

@@ -10,14 +10,7 @@ AMONG_LIMIT = 2_000  # a mask leaving at most this many units is handed to the k
 
 
 def keyword_channel(view: BankView, selected: Selection, text: str, *, limit: int) -> Hits:
-    """Best units by BM25 (paper eq. 11).
-
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        text: the question.
-        limit: at most so many.
-    """
+    """At most `limit` units, the best for the text by BM25 (paper eq. 11)."""
     if not selected.count:
         return no_hits()
     if not selected.all and selected.count <= AMONG_LIMIT:

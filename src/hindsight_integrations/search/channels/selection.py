@@ -23,14 +23,7 @@ class Selection:
 
 
 def search_allowed(search: Callable[[int], Hits], view: BankView, selected: Selection, limit: int) -> Hits:
-    """The best `limit` hits the selection lets through, asking for twice as many until enough survive.
-
-    Args:
-        search: the index's best so many hits, unfiltered.
-        view: the bank.
-        selected: which units may be found.
-        limit: at most so many.
-    """
+    """The best `limit` hits the selection lets through: `search` gives so many, unfiltered, and twice as many until enough survive."""
     total = len(view.columns)
     ask = min(limit + total - selected.count, 2 * limit)
     while True:

@@ -10,15 +10,7 @@ from hindsight_integrations.search.channels.selection import Selection, search_a
 def semantic_channel(
     view: BankView, selected: Selection, vector: Vector, *, limit: int, floor: float
 ) -> Hits:
-    """Nearest units by cosine (paper eq. 9, 10), none below the embedder's floor.
-
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        vector: the question's unit vector.
-        limit: at most so many.
-        floor: least cosine, on the embedder's own scale.
-    """
+    """At most `limit` units nearest to a unit vector by cosine (paper eq. 9, 10), none below `floor` on the embedder's scale."""
     if not selected.count:
         return no_hits()
     if not selected.all and selected.count <= EXACT_LIMIT:

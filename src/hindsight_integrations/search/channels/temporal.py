@@ -15,17 +15,10 @@ from hindsight_integrations.search.temporal import temporal_hits
 def temporal_channel(
     view: BankView, selected: Selection, window: Interval | None, relevance: Relevance, *, limit: int
 ) -> Hits:
-    """Units of a time window, weighted by how relevant they are.
+    """At most `limit` units of a time window, weighted by how relevant they are; no window finds nothing.
 
     Without relevance, "in 2023" would rank a year's units by their distance from 2 July: the score is the temporal
     score times the cosine mapped to [0, 1] (decision 005).
-
-    Args:
-        view: the bank.
-        selected: which units may be found.
-        window: the time the question names; None finds nothing.
-        relevance: cosine with the question.
-        limit: at most so many.
     """
     if window is None or not selected.count:
         return no_hits()

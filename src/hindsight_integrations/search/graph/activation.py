@@ -210,14 +210,8 @@ def spread_by_distance(
     question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,
     and a unit's score is its activation / its place there: the best of each distance come first, the nearer ahead.
 
-    Args:
-        graph: as in `spread`.
-        seeds: as in `spread`.
-        steps: how many hops the question asks for; nothing farther is returned. At most 4 are walked.
-        muted: as in `spread`.
-        allowed: as in `spread`.
-        budget: as in `spread`.
-        similarity: as in `spread`.
+    `steps` is how many hops the question asks for: nothing farther is returned, and at most 4 are walked. The other
+    arguments are those of `spread`.
 
     Returns:
         Units with scores in (0, 1].
