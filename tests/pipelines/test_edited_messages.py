@@ -73,7 +73,7 @@ def test_other_messages_and_threads_stay(light: Hindsight) -> None:
     ]
 
 
-def test_what_a_neighbouring_message_added_is_told_again(opener: Callable[..., Hindsight]) -> None:
+def test_what_a_neighbouring_message_added_is_extracted_again(opener: Callable[..., Hindsight]) -> None:
     """A fact told over two messages goes with the edit of one; the other is read again, so its part is not lost."""
     cat = {"what": "Alice rents a flat in Porto and has a cat.", "sources": ["m1", "m2"]}
     model = ScriptedModel(
@@ -94,7 +94,7 @@ def test_what_a_neighbouring_message_added_is_told_again(opener: Callable[..., H
     assert valid(bank) == ["Alice has a cat.", "Alice rents a flat in Lisbon."]
 
 
-def test_unedited_messages_are_not_told_twice(opener: Callable[..., Hindsight]) -> None:
+def test_unedited_messages_are_not_extracted_twice(opener: Callable[..., Hindsight]) -> None:
     """A model that repeats an unchanged message as it reads the edited one adds nothing for it."""
     replies = [
         {

@@ -49,7 +49,7 @@ def test_every_candidate_tells_where_it_stood(real: Hindsight) -> None:
     assert ROWS["e"] not in traces(found)
 
 
-def test_nothing_is_recorded_unless_asked_for(light: Hindsight) -> None:
+def test_nothing_is_recorded_unless_requested(light: Hindsight) -> None:
     """Without trace=True there are timings and no units, and the memories returned are the same."""
     bank = fill(light.bank("street"))
     plain, traced = bank.recall(QUERY), bank.recall(QUERY, trace=True)

@@ -241,7 +241,7 @@ def test_a_budget_too_small_for_anything_says_so(bank: MemoryBank) -> None:
 # --- includes
 
 
-def test_nothing_is_included_unless_asked_for(bank: MemoryBank) -> None:
+def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
     """By default there are no entities, chunks, source facts, and no stages for them."""
     found = bank.recall("bicycle")
     assert (found.entities, found.chunks, found.source_facts) == ((), (), ())

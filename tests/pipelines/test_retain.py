@@ -257,7 +257,7 @@ def test_tags_metadata_context_and_entities_reach_every_unit(light: Hindsight) -
     assert (item.unit.context, set(item.entities)) == ("c", {"Alice", "Boat Club"})
 
 
-def test_the_prompt_fences_what_was_said() -> None:
+def test_the_prompt_fences_the_messages() -> None:
     """A message that imitates the prompt's markers cannot close them."""
     from hindsight_integrations.prompts.extract_facts import Passage, extract_facts_prompt
 

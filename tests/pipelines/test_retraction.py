@@ -200,7 +200,7 @@ def test_two_withdrawals_of_the_same_part_are_noted_once(light: Hindsight) -> No
     assert item.amendments[0].by_unit == first
 
 
-def test_a_withdrawal_without_words_is_told_by_its_memory(opener: Any, tmp_path: Path) -> None:
+def test_a_withdrawal_without_words_is_worded_by_its_memory(opener: Any, tmp_path: Path) -> None:
     """An amendment whose reason is empty, as another writer may leave it, shows the text of the memory that made it."""
     removal = "User removed Bo Chen from the email"
     with opener(tmp_path) as engine:

@@ -234,7 +234,7 @@ def test_what_can_be_kept_is_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
-def test_what_cannot_be_used_is_asked_for_again(name: str) -> None:
+def test_what_cannot_be_used_is_requested_again(name: str) -> None:
     """The model is told what is wrong with its own answer, does better, and all is remembered; tokens add up."""
     engine, model, _ = opened([CASES[name].answer, CASES[name].answer, GOOD])
     with engine:

@@ -44,7 +44,7 @@ def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: b
 
 
 @pytest.mark.parametrize(("code", "accuracy"), [("de", 0.9), ("es", 0.88)])
-def test_withdrawals_are_told_from_what_looks_like_them(code: str, accuracy: float) -> None:
+def test_withdrawals_are_distinguished_from_what_looks_like_them(code: str, accuracy: float) -> None:
     """What a message takes back is found in most cases; a memory is hardly ever closed for nothing."""
     table = rows(code, "withdrawals")
     wrong = [
@@ -55,7 +55,7 @@ def test_withdrawals_are_told_from_what_looks_like_them(code: str, accuracy: flo
 
 
 @pytest.mark.parametrize("code", ["de", "es"])
-def test_questions_for_a_cause_are_told_from_others(code: str) -> None:
+def test_questions_for_a_cause_are_distinguished_from_others(code: str) -> None:
     """As in: "weshalb" and "a qué se debe" ask why; "Grundstück" and "por casualidad" do not."""
     table = rows(code, "why")
     right = [row for row in table if asks_for_a_cause(row["question"], [LANGUAGES[code]]) == row["why"]]
@@ -75,7 +75,7 @@ def test_questions_for_a_cause_are_told_from_others(code: str) -> None:
         ("es", "Quita la leche de la lista.", "u: la leche es parte de la lista"),
     ],
 )
-def test_what_is_taken_back_is_put_as_it_was_said(code: str, message: str, statement: str) -> None:
+def test_what_is_taken_back_is_put_as_it_was_stated(code: str, message: str, statement: str) -> None:
     """A statement resembles the memory it is to close, so that it can be found."""
     assert withdrawals(message, "u", [LANGUAGES[code]]) == [statement]
 

@@ -32,9 +32,8 @@ def reciprocal_rank_fusion(lists: Mapping[Channel, IntArray]) -> tuple[IntArray,
         return np.empty(0, np.int64), np.empty(0)
     ids = np.concatenate([found for found, _ in placed])
     ranks = np.concatenate([rank for _, rank in placed])
-    order = np.lexsort(
-        (ranks, ids)
-    )  # added in rank order, so that the channels' order cannot show in the last digit
+    # Added in rank order, so that the channels' order cannot show in the last digit.
+    order = np.lexsort((ranks, ids))
     ids, ranks = ids[order], ranks[order]
     names, first, where = np.unique(ids, return_index=True, return_inverse=True)
     scores: npt.NDArray[np.float64] = np.bincount(

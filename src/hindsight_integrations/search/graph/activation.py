@@ -22,9 +22,7 @@ from hindsight_integrations.search.graph.neighbourhood import (
     units_activated_by,
 )
 
-SEMANTIC_SEEDS = (
-    20  # "the top semantic hits" that a spread starts from [paper section 4.2.2; the number has no source]
-)
+SEMANTIC_SEEDS = 20  # of "the top semantic hits" [paper section 4.2.2; the number has no source]
 MAX_HOPS = 4  # "limiting spread to ~4-5 hops" [earlier paper 3.1.3]
 ACTIVATION_FLOOR = 0.1  # weaker activation is dropped (no source)
 HUB_SHARE = 0.1  # an entity in more than this share of a bank's units is a hub (decision 004; the value has no source)

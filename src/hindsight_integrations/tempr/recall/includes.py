@@ -12,12 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from hindsight_integrations.model.entities import Entity
-from hindsight_integrations.model.recalled import (
-    EntityObservations,
-    RecalledChunk,
-    RecalledUnit,
-    SourceFact,
-)
+from hindsight_integrations.model.recalled import EntityObservations, RecalledChunk, RecalledUnit, SourceFact
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, ranked
 from hindsight_integrations.ports.memory_graph import Mentions

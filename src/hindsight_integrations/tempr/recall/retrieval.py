@@ -108,7 +108,7 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
     named, text, languages = run.plan.named, run.plan.query.text, run.tools.languages
     walk = walk_of(text, named.rows, run.view.hubs, languages)
     if walk is Walk.NONE and not named.speaker:
-        run.trace.notes.append("graph: not asked for by this question")
+        run.trace.notes.append("graph: this question names nothing to walk from")
     return graph_channel(
         run.view,
         selected,

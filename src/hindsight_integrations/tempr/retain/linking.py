@@ -14,15 +14,7 @@ import numpy as np
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import (
-    UNDATED,
-    BoolArray,
-    FloatArray,
-    Hits,
-    IntArray,
-    Matrix,
-    ranked,
-)
+from hindsight_integrations.ports.arrays import UNDATED, BoolArray, FloatArray, Hits, IntArray, Matrix, ranked
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
 from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.search.columns import points_in_time
@@ -43,9 +35,8 @@ SEMANTIC_DEGREE = 50
 """Semantic links a unit may have in all. Its own five are the paper's; those of later units to it had no bound, and in a
 bank of 100k synthetic facts the most linked one had 295 (benchmarks/retain_speed.py). Temporal links need none: 38."""
 
-EXACT_LINKING_LIMIT = (
-    400_000  # units; beyond, a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)
-)
+EXACT_LINKING_LIMIT = 400_000
+"""Units beyond which a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)."""
 
 
 class Pair(NamedTuple):

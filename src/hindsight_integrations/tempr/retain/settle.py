@@ -23,9 +23,7 @@ from hindsight_integrations.tempr.retain.tools import RetainTools
 
 logger = logging.getLogger("hindsight_integrations")
 
-LEASE = timedelta(
-    minutes=15
-)  # longer than a model call with its repairs; a killed process's task waits as long
+LEASE = timedelta(minutes=15)  # longer than a model call with repairs; a killed process's task waits as long
 MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
 REASON_CHARACTERS = 500
 

@@ -20,12 +20,7 @@ from hindsight_integrations.prompts.extract_facts import (
 )
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.extraction.repair import complete_with_repair
-from hindsight_integrations.tempr.retain.extraction.result import (
-    Extraction,
-    Waiting,
-    joined,
-    without_sources,
-)
+from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined, without_sources
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
@@ -115,9 +110,7 @@ class LLMExtractor:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
-        except (
-            ExceptionGroup
-        ) as failures:  # the first failure stops the others; callers know ModelError, not groups
+        except ExceptionGroup as failures:  # the first stops the others; callers know ModelError, not groups
             raise failures.exceptions[0] from None
         return joined([task.result() for task in tasks])
 

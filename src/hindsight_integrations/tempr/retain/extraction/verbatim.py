@@ -132,22 +132,14 @@ def iso_bounds(interval: Interval, zone: tzinfo) -> tuple[str, str]:
 
     Whole years, months or days of `zone` are written as such, anything finer in whole seconds of UTC.
     """
-    start, end = _local(interval.start, zone), _local(interval.end, zone)
-    if {start.time(), end.time()} != {time.min} or not _exact(interval, zone):
+    start, end = (moment.astimezone(zone).replace(tzinfo=None) for moment in (interval.start, interval.end))
+    # A clock change at midnight may repeat or skip one: the local midnights must mean these very instants.
+    whole_days = {start.time(), end.time()} == {time.min}
+    if not whole_days or (as_utc(start, zone), as_utc(end, zone)) != (interval.start, interval.end):
         last = interval.end - timedelta(seconds=1)
         return f"{interval.start:%Y-%m-%dT%H:%M:%S}Z", f"{last:%Y-%m-%dT%H:%M:%S}Z"
     length = _whole_granule(start, end)
     return start.date().isoformat()[:length], (end - timedelta(days=1)).date().isoformat()[:length]
-
-
-def _local(moment: datetime, zone: tzinfo) -> datetime:
-    return moment.astimezone(zone).replace(tzinfo=None)
-
-
-def _exact(interval: Interval, zone: tzinfo) -> bool:
-    """Whether the local midnights mean these instants (a clock change at midnight may repeat or skip one)."""
-    bounds = (interval.start, interval.end)
-    return all(as_utc(_local(moment, zone), zone) == moment for moment in bounds)
 
 
 def _whole_granule(start: datetime, end: datetime) -> int:

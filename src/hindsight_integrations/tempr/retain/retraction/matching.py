@@ -154,9 +154,8 @@ def is_same_task(statement: Statement, best: _Scored, other: _Scored, bar: Bar) 
     if record is None or not same_record(best.candidate.unit, other.candidate.unit):
         return False
     language = statement.language
-    relation = part_of(
-        statement.text, language
-    )  # of "the timeline of the proposal" the record is the whole, and stays
+    # Of "the timeline of the proposal" the record is the whole, and stays.
+    relation = part_of(statement.text, language)
     named = relation.part if relation else content_stems(statement.text, language)
     kept = content_stems(str(record.value), language)
     return len(kept & named) >= COVERED * len(kept) and best.score - other.score < 2 * bar.margin
