@@ -72,11 +72,8 @@ def _day(text: str, order: DateOrder | None, codes: tuple[str, ...]) -> date | N
     figures = FIGURES.search(text)
     if figures:
         around = (text[: figures.start()] + text[figures.end() :]).strip(_EDGES + ".")
-        return (
-            None
-            if any(map(str.isdigit, around)) or len(around.split()) > 1
-            else date_of_figures(figures, order)
-        )
+        more = any(map(str.isdigit, around)) or len(around.split()) > 1
+        return None if more else date_of_figures(figures, order)
     if not (_YEAR.search(text) and _LETTERS.search(text)):
         return None
     found = date_in_words(text, codes)

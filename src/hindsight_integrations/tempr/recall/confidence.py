@@ -38,9 +38,9 @@ WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, name
 
 def confidence(signals: AnswerSignals) -> float:
     """1 / (1 + exp(-log-odds)) of the model for these signals, in [0, 1]; rises with every signal."""
-    reranked = signals.logit is not None
-    weights = WITH_RERANKER if reranked else WITHOUT_RERANKER
-    relevance = signals.cosine if signals.logit is None else signals.logit
+    weights, relevance = WITH_RERANKER, signals.logit
+    if relevance is None:
+        weights, relevance = WITHOUT_RERANKER, signals.cosine
     odds = weights.bias + weights.relevance * relevance + weights.names * signals.names
     odds += weights.words * signals.words + weights.share * signals.share
     return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, odds))))

@@ -43,14 +43,8 @@ _SMALL = {
     "nueve": 9,
 }  # fmt: skip
 _TENS = {
-    "treinta": 30,
-    "cuarenta": 40,
-    "cincuenta": 50,
-    "sesenta": 60,
-    "setenta": 70,
-    "ochenta": 80,
-    "noventa": 90,
-}
+    "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90,
+}  # fmt: skip
 _TEENS = (
     "diez", "once", "doce", "trece", "catorce", "quince", "dieciseis", "diecisiete", "dieciocho", "diecinueve",
     "veinte", "veintiuno", "veintidos", "veintitres", "veinticuatro", "veinticinco", "veintiseis", "veintisiete",
@@ -63,13 +57,9 @@ _NUMBERS = {
     **{f"{tens} y {one}": _TENS[tens] + _SMALL[one] for tens in _TENS for one in _SMALL},
     "veintiun": 21, "veintiuna": 21, "cien": 100, "media docena": 6, "una docena": 12,
 }  # fmt: skip
-_DAY_NUMBERS = {name: number for name, number in _NUMBERS.items() if number <= 31 and "docena" not in name}
+_COUNTING = {"un", "una", "veintiun", "veintiuna", "media docena", "una docena"}  # never the number of a day
+_DAY_NUMBERS = {name: number for name, number in _NUMBERS.items() if number <= 31 and name not in _COUNTING}
 _DAY_NUMBERS |= {"primero": 1, "primer": 1}
-_DAY_NUMBERS = {
-    name: number
-    for name, number in _DAY_NUMBERS.items()
-    if name not in {"un", "una", "veintiun", "veintiuna"}
-}
 
 
 def _inflected(stem: str) -> tuple[str, str, str, str]:

@@ -44,6 +44,11 @@ def near_day_ago(match: re.Match[str], scope: Scope) -> Span:
     return containing(Unit.DAY, shift(moment, unit, -count))
 
 
+def which_of(match: re.Match[str], scope: Scope) -> Which:
+    """Which of several a match names: the last one, this one or the next."""
+    return scope.words.which[word(match["which"])]
+
+
 def weekday_of(match: re.Match[str], scope: Scope) -> int:
     """The weekday of a match, Monday 0."""
     name = "weekday" if "weekday" in match.re.groupindex else "clear_weekday"
@@ -81,7 +86,7 @@ def two_weekdays(match: re.Match[str], scope: Scope) -> Span:
 @needs("weekday|clear_weekday", "which")
 def which_weekday(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last Friday", "this Friday", "next Friday"."""
-    weekday, which = weekday_of(match, scope), scope.words.which[word(match["which"])]
+    weekday, which = weekday_of(match, scope), which_of(match, scope)
     if which is Which.LAST:
         return weekday_before(scope.now, weekday)
     if which is Which.NEXT:
@@ -104,7 +109,7 @@ def weekday_before_last(match: re.Match[str], scope: Scope) -> Span:
 @needs("weekday|clear_weekday", "which")
 def weekday_of_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "Friday of last week"."""
-    week = containing(Unit.WEEK, shift(scope.now, Unit.WEEK, scope.words.which[word(match["which"])]))
+    week = containing(Unit.WEEK, shift(scope.now, Unit.WEEK, which_of(match, scope)))
     return weekday_in(week, weekday_of(match, scope))
 
 
@@ -197,7 +202,7 @@ def _months(moment: datetime, step: int) -> Iterator[datetime]:
 @needs("which", "day")
 def day_of_which_month(match: re.Match[str], scope: Scope) -> Span:
     """Day of a month relative to this one: "the 5th of last month"."""
-    offset = scope.words.which[word(match["which"])]
+    offset = which_of(match, scope)
     month = shift(containing(Unit.MONTH, scope.now).start, Unit.MONTH, offset)
     return day_span(month.year, month.month, day_number(match["day"], scope))
 

@@ -16,6 +16,7 @@ from hindsight_integrations.text.time_expressions.calendar import (
     weekend_near,
 )
 from hindsight_integrations.text.time_expressions.grammar import Scope
+from hindsight_integrations.text.time_expressions.meanings.days import which_of
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
@@ -66,7 +67,7 @@ def which_holiday(match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last Christmas"."""
     if _is_thing(match, scope):
         return None
-    return relative(scope, yearly(match, scope), scope.words.which[word(match["which"])])
+    return relative(scope, yearly(match, scope), which_of(match, scope))
 
 
 @needs("holiday")

@@ -6,7 +6,7 @@ import re
 
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, day_span, month_span
 from hindsight_integrations.text.time_expressions.grammar import Scope
-from hindsight_integrations.text.time_expressions.meanings.days import day_number
+from hindsight_integrations.text.time_expressions.meanings.days import day_number, which_of
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative, short_year
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
@@ -71,7 +71,7 @@ def clear_month(match: re.Match[str], scope: Scope) -> Span:
 @needs("month", "which")
 def which_month(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last May"."""
-    return relative(scope, _yearly(match["month"], scope), scope.words.which[word(match["which"])])
+    return relative(scope, _yearly(match["month"], scope), which_of(match, scope))
 
 
 @needs("month", "day", "tail")
@@ -110,7 +110,7 @@ def month_and_day(match: re.Match[str], scope: Scope) -> Span:
 def which_month_and_day(match: re.Match[str], scope: Scope) -> Span:
     """As in "El pasado 3 de mayo", "the coming 5th of May"."""
     number, day = scope.words.months[word(match["month"])], day_number(match["day"], scope)
-    return relative(scope, lambda year: day_span(year, number, day), scope.words.which[word(match["which"])])
+    return relative(scope, lambda year: day_span(year, number, day), which_of(match, scope))
 
 
 @needs("month", "y", "day?")

@@ -6,6 +6,7 @@ import re
 
 from hindsight_integrations.text.time_expressions.calendar import Span, Unit, month_span
 from hindsight_integrations.text.time_expressions.grammar import Scope
+from hindsight_integrations.text.time_expressions.meanings.days import which_of
 from hindsight_integrations.text.time_expressions.nearest import of_tail, relative, short_year
 from hindsight_integrations.text.time_expressions.needs import needs
 from hindsight_integrations.text.time_expressions.patterns import regex, word
@@ -39,7 +40,7 @@ def dated_season(match: re.Match[str], scope: Scope) -> Span | None:
 @needs("season", "which")
 def which_season(match: re.Match[str], scope: Scope) -> Span:
     """As in "Last spring"."""
-    return relative(scope, yearly(match, scope), scope.words.which[word(match["which"])])
+    return relative(scope, yearly(match, scope), which_of(match, scope))
 
 
 @needs("season")
