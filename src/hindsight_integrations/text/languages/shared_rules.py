@@ -18,3 +18,8 @@ WINTER_YEARS = "{year} ?[/-] ?(?:20)?[0-9]{2}"
 SHORT_WINTER_YEARS = "'?(?P<y>[0-9]{2})/'?[0-9]{2}"
 
 EARLY, MID, LATE = (0, 1, 3), (1, 2, 3), (2, 3, 3)  # thirds of a time: first and last, of how many
+
+
+def not_after(words: str) -> str:
+    """A pattern that refuses a phrase behind any of these words, which blanks part."""
+    return "".join(rf"(?<!\b{word}\x20)" for word in words.split())

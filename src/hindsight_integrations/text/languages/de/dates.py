@@ -8,6 +8,7 @@ from hindsight_integrations.text.languages.shared_rules import (
     DECADE,
     ISO_DAY,
     ISO_MONTH,
+    not_after,
 )
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import day_parts, days, months, years
@@ -17,12 +18,10 @@ _SHORT_DAY = r"(?:(?:mo|di|mi|do|fr|sa|so)\.?,? )?"
 _WEEKDAY = rf"(?:am |an |vom |zum |der |dem |den |des |fur |fuer )?{_SHORT_DAY}(?:{{weekday}},? (?:den |dem |der )?)?(?:den |dem |der )?"
 _ON = "(?:am |an diesem |vom |zum |fur |fuer |fur den |fuer den |den |der |des )?"
 _TO = r"(?: ?- ?| bis | bis zum | bis zu | und | und dem | bis einschl(?:iesl|iessl)ich )"
-_NOT_MORNING = "".join(
-    rf"(?<!\b{word}\x20)"
-    for word in ("am", "jeden", "guten", "der", "den", "dem", "des", "eines", "diesen", "ein", "einen", "schonen", "gegen", "vom", "zum", "fruhen", "frischen", "jedem")
-)  # fmt: skip
+_NOT_MORNING = not_after(
+    "am jeden guten der den dem des eines diesen ein einen schonen gegen vom zum fruhen frischen jedem"
+)
 _PARTS = "(?P<day_part>morgen|fruh|vormittag|mittag|nachmittag|abend|nacht)"
-_PLACE = r"(?:der |die |das |den |dem |des )?"
 
 DAYS: tuple[Rule, ...] = (
     Rule(rf"{_NOT_MORNING}(?!(?<=\w\x20)(?-i:Morgen)\b){{near}}", days.near_day),

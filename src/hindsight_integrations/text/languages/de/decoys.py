@@ -10,11 +10,6 @@ from hindsight_integrations.text.time_expressions.words import Decoys
 
 _PARTICIPLE = r"(?!geplant|gebucht|eingeladen|verabredet|angesetzt|vereinbart)(?:\w*ge\w{2,}(?:t|en)|\w+iert|(?:ver|be|er|ent|emp|zer|miss|\u00fcber|unter|wieder)\w{3,}(?:t|en))"
 _AGENDA = r"\w*(?:termine?|treffen|verabredung(?:en)?|besprechung(?:en)?|meetings?|pl\u00e4ne|plaene|flug|fl\u00fcge|pr\u00fcfung(?:en)?|feier|besuch|geburtstag|zug|konzert)"
-_I = r"(?:ich|wir|er|sie|es|du|ihr|man|(?:mein|unser|dein|der|die|das)\w*\s+\w+)"
-_MOVES = (
-    r"treffen?|fliegen?|fliegt|fahren?|f\u00e4hrt|reisen?|reist|gehen?|geht|kommen?|kommt|besuchen?|besucht|beginnt|startet|starten?|feiern?|feiert|spielen?|spielt|essen"
-    r"|m\u00fcssen?|muss|sollen?|soll|m\u00f6chten?|wollen|will|plane|planen|verreisen?|ziehen?|heiratet|heiraten|habe|haben|hab|hat"
-)
 ASKS_AHEAD = (
     r"(?i:\b(?:werde|wirst|wird|werden|werdet)\b|\b(?:geplant|verabredet|angesetzt|vorgesehen|anstehend\w*|bevorstehend\w*|vorgenommen|eingeladen)\b"
     r"|\b(?:m\u00f6chte|moechte|m\u00f6chten|will|wollen|muss|m\u00fcssen|soll|sollen|sollte)\s+(?:ich|wir)\b|\bsteht\b.*\ban\b|\bstehen\b.*\ban\b"

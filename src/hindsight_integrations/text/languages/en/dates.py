@@ -10,6 +10,7 @@ from hindsight_integrations.text.languages.shared_rules import (
     END,
     ISO_DAY,
     ISO_MONTH,
+    not_after,
 )
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import days, months, years
@@ -39,10 +40,9 @@ _LINE_START = r"(?:(?<![^\n])|(?<=[.!?]\x20))"
 _OPENING = r"(?:mon|tues?|weds?|thurs?|thu|fri|sat|sun)"
 _ME = "(?:i|we|he|she|they|you)"
 _SPEAKS = rf"(?=\s*[,:-]?\s+(?:{_ME}|who|what|where|(?:did|didn't|was|were) {_ME})\b)"
-_NOT_OF_THING = "".join(
-    rf"(?<!\b{thing}\x20)"
-    for thing in ("order", "invoice", "id", "number", "no.", "ticket", "code", "pin", "account", "serial", "part", "case", "pr", "user", "version", "build")
-)  # fmt: skip
+_NOT_OF_THING = not_after(
+    "order invoice id number no. ticket code pin account serial part case pr user version build"
+)
 _MONTH_AHEAD = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\b"
 DAYS: tuple[Rule, ...] = (
     Rule(r"{near}", days.near_day),

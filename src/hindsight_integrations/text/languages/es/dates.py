@@ -10,6 +10,7 @@ from hindsight_integrations.text.languages.shared_rules import (
     END,
     ISO_DAY,
     ISO_MONTH,
+    not_after,
 )
 from hindsight_integrations.text.time_expressions.grammar import Rule
 from hindsight_integrations.text.time_expressions.meanings import days, months, years
@@ -25,7 +26,7 @@ POST = (  # and behind it
 _SMALL = r"(?-i:(?=[a-z]))"  # names of months and weekdays are in small letters, people's are not
 _FULL = "(?P<month>enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre)"
 _FULL2 = _FULL.replace("month", "month2")
-_NOT_NAMED = r"(?<!\bdel\x20)(?<!\bbuena\x20)(?<!\bmisma\x20)(?<!\baquella\x20)(?<!\bmi\x20)(?<!\bla\x20)(?<!\buna\x20)(?<!\bcada\x20)(?<!\bel\x20)(?<!\bmedia\x20)(?<!\besta\x20)(?<!\btoda\x20)(?<!\btu\x20)"
+_NOT_NAMED = not_after("del buena misma aquella mi la una cada el media esta toda tu")
 _EL = r"(?:(?-i:el|El(?= [a-z]))|del|al|este mismo)"
 _WEEKDAY = r"(?:(?:el |del |al )?{weekday},? (?:dia )?|(?:el |del |al )?dia |el )?"
 _TO = r"(?: a(?: el)? | al | hasta(?: el)? | y(?: el)? | ?- ?)"
