@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.commits import (
@@ -29,6 +29,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     unit_rows,
 )
 from hindsight_integrations.errors import RevisionConflict
+from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
@@ -88,7 +89,7 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
     units = _unit_rows(target, writes)
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, units)
-    _write_links(target, writes, units)
+    write_links(target, writes.links, units)
     for event in writes.events:
         _write_event(target, event, units)
     return created
@@ -174,7 +175,8 @@ def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
     return rows
 
 
-def _write_links(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
+def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int]) -> None:
+    """Insert links that are not there yet; `units` are the row ids of their ends."""
     target.connection.executemany(
         "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
@@ -187,7 +189,7 @@ def _write_links(target: Target, writes: WriteSet, units: Mapping[str, int]) -> 
                 target.bank,
                 target.revision,
             )
-            for link in writes.links
+            for link in links
         ],
     )
 

@@ -6,9 +6,11 @@ import json
 from datetime import datetime
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.rules.commits import check_known, check_shape, link_code
+from hindsight_integrations.backends.ledger.rules.commits import check_known, check_shape
+from hindsight_integrations.backends.ledger.sqlite.commit import write_links
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
@@ -38,7 +40,11 @@ class SqliteEdits:
             revision, row = found.revision + 1, rows[edit.unit.id]
             _write_unit(connection, row, edit, revision)
             if edit.links is not None:
-                _write_links(connection, (found.id, row, revision), edit, rows)
+                connection.execute(
+                    f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
+                    (row, row, *REBUILT),
+                )
+                write_links(Target(connection, found.id, revision), edit.links, rows)
                 set_graph_epoch(connection, found.id, revision)
             connection.execute(
                 "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
@@ -71,22 +77,3 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
         connection.execute(
             "UPDATE vectors SET vector = ?, revision = ? WHERE unit = ?", (change.vector, revision, row)
         )
-
-
-def _write_links(
-    connection: Connection, place: tuple[int, int, int], change: UnitEdit, rows: dict[str, int]
-) -> None:
-    """Replace the unit's temporal and semantic links; `place` is (bank, unit row, revision)."""
-    bank, row, revision = place
-    connection.execute(
-        f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
-        (row, row, *REBUILT),
-    )
-    connection.executemany(
-        "INSERT INTO links (source, target, code, weight, bank, revision) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        [
-            (rows[link.source], rows[link.target], link_code(link), link.weight, bank, revision)
-            for link in change.links or ()
-        ],
-    )

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.rules.commits import blocks, check_known, merged_names
+from hindsight_integrations.backends.ledger.rules.commits import check_known, merged_names
 from hindsight_integrations.backends.ledger.rules.entity_changes import LoggedChange, Moved, check_undoable
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entities import logged_changes, mention_texts
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import write_names
 from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows, find_bank, unit_rows
 from hindsight_integrations.model.entities import EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.time import to_micros
@@ -47,18 +48,10 @@ class _Editor:
     def set_names(self, row: int, names: Iterable[str]) -> None:
         """Exactly these names, findable by them alone."""
         given = tuple(names)
-        keys = sorted({key for name in given for key in blocks(name)})
         for table in ("entity_names", "entity_blocks"):
             self.connection.execute(f"DELETE FROM {table} WHERE entity = ?", (row,))
         self.connection.execute("UPDATE entities SET names = ? WHERE id = ?", (json.dumps(given), row))
-        self.connection.executemany(
-            "INSERT INTO entity_names (bank, name, entity) VALUES (?, ?, ?)",
-            [(self.bank, name, row) for name in given],
-        )
-        self.connection.executemany(
-            "INSERT INTO entity_blocks (bank, block, entity) VALUES (?, ?, ?)",
-            [(self.bank, key, row) for key in keys],
-        )
+        write_names(self.connection, self.bank, ((name, row) for name in given))
 
     def move(self, source: int, target: int, units: Sequence[str]) -> None:
         """Mentions of these units from one entity to another; a unit that mentions both already keeps both."""

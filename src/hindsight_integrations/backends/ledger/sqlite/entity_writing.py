@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from sqlite3 import Connection
 
@@ -45,7 +45,9 @@ def write_entities(target: Target, writes: Mapping[str, EntityWrite]) -> None:
         if after != (role, names):
             changed.append((after[0].value, json.dumps(after[1]), row))
     target.connection.executemany("UPDATE entities SET role = ?, names = ? WHERE id = ?", changed)
-    _write_names(target, writes)
+    rows = entity_rows(target.connection, target.bank, list(writes))
+    pairs = ((name, rows[write.id]) for write in writes.values() for name in write.names)
+    write_names(target.connection, target.bank, pairs)
 
 
 def _known_entities(
@@ -64,18 +66,17 @@ def _known_entities(
     return known
 
 
-def _write_names(target: Target, writes: Mapping[str, EntityWrite]) -> None:
-    """Make the entities findable by their names and blocks."""
-    rows = entity_rows(target.connection, target.bank, list(writes))
-    names = {(name, rows[write.id]) for write in writes.values() for name in write.names}
-    target.connection.executemany(
+def write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, int]]) -> None:
+    """Make entities findable by the names and blocks of these (normalised name, row id) pairs."""
+    names = set(pairs)
+    connection.executemany(
         "INSERT INTO entity_names (bank, name, entity) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(target.bank, name, row) for name, row in sorted(names)],
+        [(bank, name, row) for name, row in sorted(names)],
     )
     keys = {(block, row) for name, row in names for block in blocks(name)}
-    target.connection.executemany(
+    connection.executemany(
         "INSERT INTO entity_blocks (bank, block, entity) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(target.bank, block, row) for block, row in sorted(keys)],
+        [(bank, block, row) for block, row in sorted(keys)],
     )
 
 

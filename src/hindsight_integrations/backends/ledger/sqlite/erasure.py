@@ -29,7 +29,10 @@ class SqliteErasure:
             found = find_bank(connection, bank)
             chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
             units, before = _unit_ids(connection, chosen), connection.total_changes
-            _tombstones(connection, found.id, found.revision + 1, chosen)
+            connection.executemany(
+                "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
+                [(row, found.id, found.revision + 1) for row in chosen],
+            )
             if erasure.everything:
                 entities, counts = _erase_all(connection, found.id)
             else:
@@ -97,12 +100,6 @@ def _unit_ids(connection: Connection, rows: list[int]) -> list[str]:
         (json.dumps(rows),),
     )
     return [row[0] for row in found]
-
-
-def _tombstones(connection: Connection, bank: int, revision: int, rows: list[int]) -> None:
-    connection.executemany(
-        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)", [(row, bank, revision) for row in rows]
-    )
 
 
 def _erase_some(

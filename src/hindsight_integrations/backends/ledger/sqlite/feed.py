@@ -66,7 +66,7 @@ class SqliteFeed:
             tokens=np.array(tokens, np.int64),
             tags=[parsed[text] for text in tags],
             turns=list(zip(threads, speakers, strict=True)),
-            gaps=_gaps(self._connection, self._bank, since),
+            gaps=self._gaps(since),
         )
 
     def vectors(self, since: int) -> tuple[IntArray, Matrix]:
@@ -94,14 +94,10 @@ class SqliteFeed:
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
-        units = _ids(
-            self._connection, "SELECT id FROM units WHERE bank = ? AND created > ?", self._bank, since
-        )
-        links = _table(
-            self._connection, "SELECT source, target, code, weight FROM links", (self._bank, since), _LINK
-        )
+        units = self._ids("SELECT id FROM units WHERE bank = ? AND created > ?", since)
+        links = self._table("SELECT source, target, code, weight FROM links", since, _LINK)
         links = links[np.lexsort((links["code"], links["target"], links["source"]))]
-        pairs = _table(self._connection, "SELECT unit, entity FROM mentions", (self._bank, since), _MENTION)
+        pairs = self._table("SELECT unit, entity FROM mentions", since, _MENTION)
         pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
         edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
         mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
@@ -109,9 +105,7 @@ class SqliteFeed:
 
     def removed(self, since: int) -> IntArray:
         """Row ids of units forgotten after `since`, ascending."""
-        return _ids(
-            self._connection, "SELECT unit FROM removed WHERE bank = ? AND revision > ?", self._bank, since
-        )
+        return self._ids("SELECT unit FROM removed WHERE bank = ? AND revision > ?", since)
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""
@@ -127,27 +121,22 @@ class SqliteFeed:
         )
         return np.fromiter((row for (row,) in rows), np.int64)
 
+    def _gaps(self, since: int) -> IntArray:
+        """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
+        log = self._connection.execute(
+            "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
+            "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ?3 "
+            "WHERE units.bank = ?1 AND units.changed > ?2) ORDER BY id",
+            (self._bank, since, ValidityKind.RESTORED.value),
+        )
+        return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
 
-def _gaps(connection: Connection, bank: int, since: int) -> IntArray:
-    """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
-    log = connection.execute(
-        "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
-        "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ?3 "
-        "WHERE units.bank = ?1 AND units.changed > ?2) ORDER BY id",
-        (bank, since, ValidityKind.RESTORED.value),
-    )
-    return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
+    def _ids(self, query: str, since: int) -> IntArray:
+        ids = np.fromiter((row[0] for row in self._connection.execute(query, (self._bank, since))), np.int64)
+        ids.sort()
+        return ids
 
-
-def _ids(connection: Connection, query: str, bank: int, since: int) -> IntArray:
-    ids = np.fromiter((row[0] for row in connection.execute(query, (bank, since))), np.int64)
-    ids.sort()
-    return ids
-
-
-def _table(
-    connection: Connection, select: str, bank_and_since: tuple[int, int], dtype: np.dtype[np.void]
-) -> npt.NDArray[np.void]:
-    """The rows of a select with `bank` and `revision`, as a structured array."""
-    rows = connection.execute(f"{select} WHERE bank = ? AND revision > ?", bank_and_since)
-    return np.fromiter(rows, dtype)
+    def _table(self, select: str, since: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
+        """The rows of a select with `bank` and `revision`, as a structured array."""
+        rows = self._connection.execute(f"{select} WHERE bank = ? AND revision > ?", (self._bank, since))
+        return np.fromiter(rows, dtype)

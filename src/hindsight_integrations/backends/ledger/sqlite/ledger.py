@@ -25,11 +25,10 @@ from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     BANK_COLUMNS,
-    embedder_text,
+    fields_text,
     find_bank,
     header_from,
     missing_bank,
-    profile_text,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
 from hindsight_integrations.errors import InvalidRequest, LedgerReadOnly
@@ -109,7 +108,9 @@ class SqliteLedger(
             return cls((_open_for_reading if read_only else _open_for_writing)(Path(path)))
         if read_only:
             raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
-        return cls(_open_in_memory())
+        # A database of its own that no other engine can see; it ends with `close`.
+        uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
+        return cls(Connections(Path(IN_MEMORY), uri, lock=None, read_only=False, shared=True))
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""
@@ -137,7 +138,7 @@ class SqliteLedger(
         with self._connections.writing() as connection:
             connection.execute(
                 "INSERT INTO banks (name, key, profile) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (name, key, profile_text(BankProfile())),
+                (name, key, fields_text(BankProfile())),
             )
         return self.bank(name)
 
@@ -145,7 +146,7 @@ class SqliteLedger(
         """Replace the bank's profile."""
         with self._connections.writing() as connection:
             row = find_bank(connection, bank).id
-            connection.execute("UPDATE banks SET profile = ? WHERE id = ?", (profile_text(profile), row))
+            connection.execute("UPDATE banks SET profile = ? WHERE id = ?", (fields_text(profile), row))
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""
@@ -165,7 +166,7 @@ class SqliteLedger(
             revision = found.revision + (connection.total_changes > before)
             connection.execute(
                 "UPDATE banks SET embedder = ?, dimension = ?, revision = ? WHERE id = ?",
-                (embedder_text(embedder), embedder.dimension, revision, found.id),
+                (fields_text(embedder), embedder.dimension, revision, found.id),
             )
         return revision
 
@@ -208,12 +209,6 @@ def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
     """Whether the bank has no other units than these."""
     rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
     return {row[0] for row in rows} <= set(ids)
-
-
-def _open_in_memory() -> Connections:
-    """A new in-memory database no other engine can see; it ends with `close`."""
-    uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-    return Connections(Path(":memory:"), uri, lock=None, read_only=False, shared=True)
 
 
 def _open_for_writing(directory: Path) -> Connections:

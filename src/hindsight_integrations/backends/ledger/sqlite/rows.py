@@ -83,19 +83,19 @@ def marks(count: int) -> str:
 
 def unit_rows(connection: Connection, bank: int, unit_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of unit ids; unknown ones are left out."""
-    found: dict[str, int] = {}
-    for some in batches(unit_ids):
-        query = f"SELECT unit_id, id FROM units WHERE bank = ? AND unit_id IN ({marks(len(some))})"
-        found.update(connection.execute(query, (bank, *some)))
-    return found
+    return _row_ids(connection, "SELECT unit_id, id FROM units WHERE bank = ? AND unit_id", bank, unit_ids)
 
 
 def entity_rows(connection: Connection, bank: int, entity_ids: Sequence[str]) -> dict[str, int]:
     """Row ids of entity ids; unknown ones are left out."""
+    select = "SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id"
+    return _row_ids(connection, select, bank, entity_ids)
+
+
+def _row_ids(connection: Connection, select: str, bank: int, ids: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for some in batches(entity_ids):
-        query = f"SELECT entity_id, id FROM entities WHERE bank = ? AND entity_id IN ({marks(len(some))})"
-        found.update(connection.execute(query, (bank, *some)))
+    for some in batches(ids):
+        found.update(connection.execute(f"{select} IN ({marks(len(some))})", (bank, *some)))
     return found
 
 
@@ -109,7 +109,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         to_micros(unit.mentioned_at),
         to_micros(unit.occurred.start) if unit.occurred else None,
         to_micros(unit.occurred.end) if unit.occurred else None,
-        _micros(unit.closed_at),
+        None if unit.closed_at is None else to_micros(unit.closed_at),
         unit.context,
         unit.confidence,
         mapping_text(unit.metadata),
@@ -179,14 +179,9 @@ def header_from(row: Row) -> BankHeader:
     return BankHeader(name, key, revision, embedder_from(embedder), profile_from(profile))
 
 
-def embedder_text(embedder: EmbedderIdentity) -> str:
-    """An embedder's identity as JSON."""
-    return json.dumps(asdict(embedder))
-
-
-def profile_text(profile: BankProfile) -> str:
-    """A profile as JSON."""
-    return json.dumps(asdict(profile))
+def fields_text(value: EmbedderIdentity | BankProfile) -> str:
+    """The fields of an embedder's identity or a profile as JSON."""
+    return json.dumps(asdict(value))
 
 
 def mapping_text(mapping: Mapping[str, str]) -> str:
@@ -220,10 +215,6 @@ def _record_from(text: str | None) -> Record | None:
         return None
     kind, value, number, category, unit = json.loads(text)
     return Record(kind, Decimal(value) if number else value, category, unit)
-
-
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
 
 
 def _moment(micros: int | None) -> datetime | None:

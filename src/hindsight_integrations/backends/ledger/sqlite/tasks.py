@@ -79,16 +79,15 @@ class SqliteTasks:
 
 def enqueue(connection: Connection, bank: int, writes: Collection[TaskWrite]) -> tuple[Task, ...]:
     """Insert tasks, in order."""
-    return tuple(_insert(connection, bank, write) for write in writes)
-
-
-def _insert(connection: Connection, bank: int, write: TaskWrite) -> Task:
-    inserted = connection.execute(
+    insert = (
         "INSERT INTO tasks (bank, kind, payload, state, not_before, last_error) VALUES (?, ?, ?, ?, ?, ?) "
-        f"RETURNING {_COLUMNS}",
-        (bank, write.kind, write.payload, TaskState.PENDING, to_micros(write.not_before), write.reason),
+        f"RETURNING {_COLUMNS}"
     )
-    return _task(inserted.fetchone())
+    rows = (
+        (bank, write.kind, write.payload, TaskState.PENDING, to_micros(write.not_before), write.reason)
+        for write in writes
+    )
+    return tuple(_task(connection.execute(insert, row).fetchone()) for row in rows)
 
 
 def complete(connection: Connection, bank: int, ids: Collection[int]) -> None:
