@@ -73,7 +73,7 @@ class TestTinyEmbedder(EmbedderContract):
         embedder = SentenceTransformersEmbedder(folder=tiny_embedder)
         embedder.embed_query("hello")
         with torch.no_grad():
-            next(embedder._model._loaded.parameters()).fill_(float("nan"))  # type: ignore[union-attr]
+            next(embedder._model._loaded().parameters()).fill_(float("nan"))
         with pytest.raises(MalformedOutput, match="NaN"):
             embedder.embed_query("hello")
 

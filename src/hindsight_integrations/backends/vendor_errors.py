@@ -1,4 +1,4 @@
-"""A vendor's exception, told by its shape and converted once: no vendor package is imported to recognise its errors.
+"""A vendor's exception, known by its shape and converted once: no vendor package is imported to recognise its errors.
 
 Used as `with converting("name"): call()`; what it does not recognise passes through unchanged.
 """

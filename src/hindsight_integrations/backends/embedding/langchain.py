@@ -50,13 +50,11 @@ class LangChainEmbedder:
         """
         if self._identity is None:
             with self._lock:
-                self._identity = self._identity or self._identify()
+                if self._identity is None:
+                    dimension = self._known_dimension()
+                    thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
+                    self._identity = EmbedderIdentity(self._name, dimension, "", thresholds)
         return self._identity
-
-    def _identify(self) -> EmbedderIdentity:
-        dimension = self._known_dimension()
-        thresholds = self._thresholds or calibrate(self.embed_documents, self.embed_query)
-        return EmbedderIdentity(self._name, dimension, "", thresholds)
 
     def _known_dimension(self) -> int:
         return self._dimension or len(self.embed_query(PROBE))
@@ -85,7 +83,7 @@ class LangChainEmbedder:
         return vector
 
     def _checked(self, found: Sequence[Sequence[float]], count: int) -> Matrix:
-        """The vectors at unit norm, if they are what was asked for."""
+        """The vectors at unit norm, if there is one a text and all are usable."""
         if len(found) != count:
             raise self._malformed(found, f"{len(found)} vectors for {count} texts")
         widths = sorted({len(row) for row in found} | ({self._dimension} if self._dimension else set()))

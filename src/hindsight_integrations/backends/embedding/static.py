@@ -8,9 +8,9 @@ has no positions: its config.json says seq_length 1,000,000).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from hindsight_integrations.backends.local_models.weights import (
     WeightsSpec,
     resolve_weights,
 )
+from hindsight_integrations.backends.once import Once
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import Matrix, Vector
@@ -94,13 +95,11 @@ class StaticEmbedder:
     """
 
     def __init__(self, *, folder: Path | None = None, offline: bool = False) -> None:
-        self._folder, self._offline = folder, offline
-        self._lock = threading.Lock()
-        self._loaded: _Model | None = None
-        self._weights: ResolvedWeights | None = None
-        self._identity: EmbedderIdentity | None = None
+        weights = Once(lambda: resolve_weights(POTION_BASE_8M, folder=folder, offline=offline))
+        self._name = folder.name if folder else POTION_BASE_8M.name
+        self._weights, self._model = weights, Once(lambda: _load(weights()))
 
-    @property
+    @cached_property
     def identity(self) -> EmbedderIdentity:
         """The pinned weights' identity is known without loading them; other weights are calibrated.
 
@@ -108,39 +107,22 @@ class StaticEmbedder:
             MissingDependency: the weights are not on this machine.
             InvalidRequest: the folder given does not hold them, or not in a form that can be read.
         """
-        if self._identity is None:
-            self._identity = self._identify(self._found().sha256)
-        return self._identity
-
-    def _identify(self, sha256: str) -> EmbedderIdentity:
+        sha256 = self._weights().sha256
         if sha256 == POTION_SHA256:
             return EmbedderIdentity(POTION_BASE_8M.name, POTION_DIMENSION, sha256, POTION_THRESHOLDS)
-        name = self._folder.name if self._folder else POTION_BASE_8M.name
-        dimension = self._ready().table.shape[1]
-        return EmbedderIdentity(name, dimension, sha256, calibrate(self.embed_documents, self.embed_query))
+        thresholds = calibrate(self.embed_documents, self.embed_query)
+        return EmbedderIdentity(self._name, self._model().table.shape[1], sha256, thresholds)
 
     def embed_documents(self, texts: Sequence[str]) -> Matrix:
         """Vectors of texts, (n, dimension), float32, unit norm; (0, dimension) for no texts."""
         if not texts:
             return np.empty((0, self.identity.dimension), np.float32)
-        return unit_rows(self._ready().means([encodable(text) for text in texts]), POTION_BASE_8M.name)
+        return unit_rows(self._model().means([encodable(text) for text in texts]), POTION_BASE_8M.name)
 
     def embed_query(self, text: str) -> Vector:
         """Vector of a question, (dimension,), float32, unit norm: that of the same text as a passage."""
         vector: Vector = self.embed_documents([text])[0]
         return vector
-
-    def _found(self) -> ResolvedWeights:
-        if self._weights is None:
-            self._weights = resolve_weights(POTION_BASE_8M, folder=self._folder, offline=self._offline)
-        return self._weights
-
-    def _ready(self) -> _Model:
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    self._loaded = _load(self._found())
-        return self._loaded
 
 
 def _load(weights: ResolvedWeights) -> _Model:

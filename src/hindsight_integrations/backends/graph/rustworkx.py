@@ -27,16 +27,12 @@ _PAYLOADS = list(range((MENTION + 1) * _CODE_STEP))
 _NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
 
 
-def _inverse_codes() -> IntArray:
-    """For each link code, the code seen from the other end: causes <-> caused_by, the others themselves."""
-    codes = np.arange(len(LINK_CODES), dtype=np.int64)
-    causes = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
-    caused_by = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
-    codes[[causes, caused_by]] = [caused_by, causes]
-    return codes
-
-
-_INVERSE = _inverse_codes()
+# For each link code, the code seen from the other end: causes <-> caused_by, the others themselves.
+_CAUSAL_PAIR = [
+    LINK_CODES[LinkType.CAUSAL, each] for each in (CausalRelation.CAUSES, CausalRelation.CAUSED_BY)
+]
+_INVERSE = np.arange(len(LINK_CODES), dtype=np.int64)
+_INVERSE[_CAUSAL_PAIR] = _CAUSAL_PAIR[::-1]
 
 
 def _payloads_of(codes: IntArray, weights: FloatArray) -> IntArray:

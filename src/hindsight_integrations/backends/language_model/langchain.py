@@ -105,7 +105,7 @@ def _messages(messages: Sequence[PromptMessage]) -> list[BaseMessage]:
 
 
 def _text_of(raw: object) -> str:
-    """What the model said: its text, else the arguments of its tool calls."""
+    """What the model answered: its text, else the arguments of its tool calls."""
     text = getattr(raw, "text", "")
     if text:
         return str(text)
@@ -137,9 +137,7 @@ def _problem(error: Exception) -> str:
         error = error.__cause__
     if isinstance(error, ValidationError):
         found = error.errors(include_url=False)
-        return "; ".join(
-            f"{'.'.join(map(str, item['loc'])) or 'answer'}: {item['msg']}" for item in found[:5]
-        )
+        return "; ".join(f"{_place(item['loc'])}: {item['msg']}" for item in found[:5])
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 

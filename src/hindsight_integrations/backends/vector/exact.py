@@ -20,10 +20,8 @@ BLAS gives equal rows scores that differ in the last bit, depending on where in 
 100k x 384). So BLAS only picks who can be in the list, and `_cosines` gives the scores.
 """
 
-
-PICK_COST = (
-    10  # picking rows copies them: ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384)
-)
+# Picking rows copies them: ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
+PICK_COST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,11 @@ class ExactVectorIndex:
         """
         if len(ids) == 0:
             return
-        self._check_dimension(vectors)
-        ids, vectors = _last_of_each(ids, vectors)
         rows = self._rows
+        if len(rows.ids) and vectors.shape[1] != rows.matrix.shape[1]:
+            reason = f"it holds vectors of {rows.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
+            raise IndexOutOfStep("vector", self._bank, reason)
+        ids, vectors = _last_of_each(ids, vectors)
         if len(rows.ids) == 0 or ids[0] > rows.ids[-1]:
             self._append(ids, vectors)
         else:
@@ -136,12 +136,6 @@ class ExactVectorIndex:
     def close(self) -> None:
         """Release the matrix; nothing is kept."""
         self.clear()
-
-    def _check_dimension(self, vectors: Matrix) -> None:
-        rows = self._rows
-        if len(rows.ids) and vectors.shape[1] != rows.matrix.shape[1]:
-            reason = f"it holds vectors of {rows.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
-            raise IndexOutOfStep("vector", self._bank, reason)
 
     def _publish(self, rows: _Rows) -> None:
         self._store = self._rows = rows
