@@ -7,7 +7,6 @@ import binascii
 import json
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
@@ -21,108 +20,110 @@ from hindsight_integrations.ports.ledger import ArchiveRow, Json
 JSON_FIELDS = frozenset(
     {"metadata", "tags", "sources", "record", "names", "embedder", "profile", "fields", "detail"}
 )
-_UNIT = "(SELECT id FROM units WHERE bank = :bank AND unit_id = :{0})"
-_ENTITY = "(SELECT id FROM entities WHERE bank = :bank AND entity_id = :{0})"
+UNFIT = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, KeyError)
+"""What a row that does not fit the tables raises."""
+
+ROWS_IN_ORDER = frozenset({"chunks", "entity_changes", "tasks"})
+"""Tables whose rows have an order of their own; the others lie by their keys."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Kind:
     """How one kind of row leaves and enters; `:bank` is the bank's row id, `:now` the revision the import makes."""
 
-    select: str
-    inserts: tuple[str, ...]
+    def __init__(self, select: str, *inserts: str) -> None:
+        self.select, self.inserts = select, inserts
+
+
+def _unit(field: str) -> str:
+    """The row id of the unit named by a field of the archived row."""
+    return f"(SELECT id FROM units WHERE bank = :bank AND unit_id = :{field})"
+
+
+def _entity(field: str) -> str:
+    return f"(SELECT id FROM entities WHERE bank = :bank AND entity_id = :{field})"
+
+
+def _into(table: str, columns: str, **expressions: str) -> str:
+    """An INSERT of these columns, each from the field of its name unless an expression says from what."""
+    values = [expressions.get(name, f":{name}") for name in columns.split(", ")]
+    return f"INSERT INTO {table} ({columns}) VALUES ({', '.join(values)})"
+
+
+def _into_each(table: str, column: str) -> str:
+    """An INSERT of an entity's values of one column, which are a list in the field of the column's plural."""
+    values = f"SELECT :bank, value, {_entity('entity_id')} FROM json_each(:{column}s)"
+    return f"INSERT INTO {table} (bank, {column}, entity) {values}"
 
 
 def _plain(table: str, columns: str) -> _Kind:
     """A table of the bank whose rows stand by themselves."""
-    names = ", ".join(f":{name.strip()}" for name in columns.split(","))
-    return _Kind(
-        f"SELECT {columns} FROM {table} WHERE bank = :bank ORDER BY rowid"
-        if table in {"chunks", "entity_changes", "tasks"}
-        else f"SELECT {columns} FROM {table} WHERE bank = :bank",
-        (f"INSERT INTO {table} (bank, {columns}) VALUES (:bank, {names})",),
-    )
+    order = " ORDER BY rowid" if table in ROWS_IN_ORDER else ""
+    select = f"SELECT {columns} FROM {table} WHERE bank = :bank{order}"
+    return _Kind(select, _into(table, f"bank, {columns}"))
 
 
-_UNIT_VALUES = ", ".join(f":{name.strip()}" for name in UNIT_COLUMNS.split(","))
 _KINDS = {
     kinds.DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
     kinds.CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
     kinds.MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
     kinds.UNIT: _Kind(
         f"SELECT {UNIT_COLUMNS}, vector FROM units JOIN vectors ON unit = units.id WHERE units.bank = :bank ORDER BY id",
-        (
-            f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed) VALUES ({_UNIT_VALUES}, :bank, :now, :now)",
-            f"INSERT INTO vectors (unit, bank, revision, vector) VALUES ({_UNIT.format('unit_id')}, :bank, :now, :vector)",
-        ),
+        _into("units", f"{UNIT_COLUMNS}, bank, created, changed", created=":now", changed=":now"),
+        _into("vectors", "unit, bank, revision, vector", unit=_unit("unit_id"), revision=":now"),
     ),
     kinds.EVENT: _Kind(
         "SELECT own.unit_id AS unit, kind, effective_at, revision, stating.unit_id AS by_unit, reason "
         "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
         "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
-        (
-            (
-                "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) VALUES "
-                f"({_UNIT.format('unit')}, :kind, :effective_at, :revision, {_UNIT.format('by_unit')}, :reason)"
-            ),
+        _into(
+            "validity_events",
+            "unit, kind, effective_at, revision, by_unit, reason",
+            unit=_unit("unit"),
+            by_unit=_unit("by_unit"),
         ),
     ),
     kinds.ENTITY: _Kind(
         "SELECT entity_id, name, type, role, names FROM entities WHERE bank = :bank ORDER BY id",
-        (
-            (
-                "INSERT INTO entities (bank, entity_id, name, type, role, names) "
-                "VALUES (:bank, :entity_id, :name, :type, :role, :names)"
-            ),
-            (
-                "INSERT INTO entity_names (bank, name, entity) "
-                f"SELECT :bank, value, {_ENTITY.format('entity_id')} FROM json_each(:names)"
-            ),
-            (
-                "INSERT INTO entity_blocks (bank, block, entity) "
-                f"SELECT :bank, value, {_ENTITY.format('entity_id')} FROM json_each(:blocks)"
-            ),
-        ),
+        _into("entities", "bank, entity_id, name, type, role, names"),
+        _into_each("entity_names", "name"),
+        _into_each("entity_blocks", "block"),
     ),
     kinds.MENTION: _Kind(
         "SELECT unit_id AS unit, entity_id AS entity, mentions.text AS text FROM mentions JOIN units "
         "ON units.id = unit JOIN entities ON entities.id = entity WHERE mentions.bank = :bank",
-        (
-            (
-                "INSERT INTO mentions (unit, entity, bank, revision, text) VALUES "
-                f"({_UNIT.format('unit')}, {_ENTITY.format('entity')}, :bank, :now, :text)"
-            ),
+        _into(
+            "mentions",
+            "unit, entity, bank, revision, text",
+            unit=_unit("unit"),
+            entity=_entity("entity"),
+            revision=":now",
         ),
     ),
     kinds.LINK: _Kind(
         "SELECT one.unit_id AS source, two.unit_id AS target, code, weight FROM links "
         "JOIN units AS one ON one.id = source JOIN units AS two ON two.id = target WHERE links.bank = :bank",
-        (
-            (
-                "INSERT INTO links (source, target, code, weight, bank, revision) VALUES "
-                f"({_UNIT.format('source')}, {_UNIT.format('target')}, :code, :weight, :bank, :now)"
-            ),
+        _into(
+            "links",
+            "source, target, code, weight, bank, revision",
+            source=_unit("source"),
+            target=_unit("target"),
+            revision=":now",
         ),
     ),
     kinds.EDIT: _Kind(
         "SELECT unit_id AS unit, made_at, fields FROM unit_edits JOIN units ON units.id = unit "
         "WHERE units.bank = :bank ORDER BY unit_edits.id",
-        (
-            (
-                "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) "
-                f"VALUES (:bank, {_UNIT.format('unit')}, :now, :made_at, :fields)"
-            ),
-        ),
+        _into("unit_edits", "bank, unit, revision, made_at, fields", unit=_unit("unit"), revision=":now"),
     ),
     kinds.CHANGE: _plain("entity_changes", "kind, detail, made_at, undone"),
     kinds.EVIDENCE: _Kind(
         "SELECT one.unit_id AS opinion, two.unit_id AS evidence, assessment, effective_at FROM evidence "
         "JOIN units AS one ON one.id = opinion JOIN units AS two ON two.id = evidence WHERE one.bank = :bank",
-        (
-            (
-                "INSERT INTO evidence (opinion, evidence, assessment, effective_at) VALUES "
-                f"({_UNIT.format('opinion')}, {_UNIT.format('evidence')}, :assessment, :effective_at)"
-            ),
+        _into(
+            "evidence",
+            "opinion, evidence, assessment, effective_at",
+            opinion=_unit("opinion"),
+            evidence=_unit("evidence"),
         ),
     ),
     kinds.TASK: _plain("tasks", "kind, payload, state, attempts, lease_until, not_before, last_error"),
@@ -156,18 +157,10 @@ class SqliteArchive:
                     if kind == kinds.BANK:
                         now = max(now, _restore_bank(connection, found.id, batch[0].fields))
                         continue
-                    _insert(
-                        connection,
-                        kind,
-                        [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch],
-                    )
+                    values = [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch]
+                    _insert(connection, kind, values)
                     units += len(batch) if kind == kinds.UNIT else 0
-            except (
-                sqlite3.IntegrityError,
-                sqlite3.ProgrammingError,
-                sqlite3.InterfaceError,
-                KeyError,
-            ) as error:
+            except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
         return units
