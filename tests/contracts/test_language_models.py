@@ -52,7 +52,7 @@ class TestScriptedModel(LanguageModelContract):
     def model_for(self) -> ModelFor:
         return lambda answers: LangChainModel(ScriptedModel(answers))
 
-    def test_it_remembers_what_it_was_asked(self) -> None:
+    def test_it_records_its_prompts(self) -> None:
         """A test can check the prompt that was sent: roles and texts, in order."""
         scripted = ScriptedModel([VERDICT])
         asyncio.run(LangChainModel(scripted).complete(verdict_prompt("Truly?")))
@@ -73,7 +73,7 @@ class TestScriptedModel(LanguageModelContract):
 
     def test_a_script_too_short_says_so(self) -> None:
         """A test that asks more often than planned fails with the number of calls."""
-        with pytest.raises(ScriptExhausted, match="asked 1 times"):
+        with pytest.raises(ScriptExhausted, match="called 1 times"):
             ScriptedModel([]).invoke("hello")
 
     def test_a_function_can_answer_by_prompt(self) -> None:
@@ -146,7 +146,7 @@ class TestChatOpenAI(LanguageModelContract):
         assert (done.tokens_in, done.tokens_out) == (TOKENS_IN, TOKENS_OUT)
 
     def test_extracted_facts_make_the_trip(self, serving: Serving) -> None:
-        """The extraction schema, with its decimals and enums, can be asked of OpenAI's structured outputs."""
+        """The extraction schema, with its decimals and enums, can be sent to OpenAI's structured outputs."""
         fact = {
             "what": "A coffee cost 3.41 USD.",
             "record": {"kind": "expense", "value": "3.41", "unit": "USD"},
@@ -169,12 +169,9 @@ class TestChatOpenAI(LanguageModelContract):
         ids=["rate-limit", "error", "overloaded", "bad-key", "no-access"],
     )
     def test_failures_have_our_types(
-        self,
-        serving: Serving,
-        reply: ServerReply,
-        expected: type[Exception],
+        self, serving: Serving, reply: ServerReply, expected: type[Exception]
     ) -> None:
-        """What is worth a retry is told from what is not, and the model is named."""
+        """What is worth a retry is kept apart from what is not, and the model is named."""
         with pytest.raises(expected, match=r"ChatOpenAI/gpt-test.*scripted failure"):
             asyncio.run(LangChainModel(chat(serving([reply]))).complete(verdict_prompt()))
 
@@ -238,7 +235,7 @@ def test_openai_model_takes_the_name_and_the_usual_variables(monkeypatch: pytest
 
 
 def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing key is said at once, and by name."""
+    """A missing key is reported at once, and by name."""
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         monkeypatch.delenv(name)
     with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
@@ -253,7 +250,7 @@ def test_other_providers_are_not_guessed(name: str) -> None:
 
 
 def test_a_model_without_an_answer_is_malformed() -> None:
-    """A model that calls no tool and says nothing is asked again rather than believed."""
+    """A model that calls no tool and answers nothing is called again rather than believed."""
 
     class Silent:
         def with_structured_output(self, schema: object, *, include_raw: bool) -> Silent:
@@ -268,7 +265,7 @@ def test_a_model_without_an_answer_is_malformed() -> None:
 
 def test_transport_errors_are_unavailable_whatever_the_client() -> None:
     """A vendor whose client lets httpx errors through is still retried."""
-    model = LangChainModel(ScriptedModel([httpx.ConnectTimeout("slow"), ConnectionResetError("gone")]))
+    model = LangChainModel(ScriptedModel([httpx.ConnectTimeout("slow"), ConnectionResetError("reset")]))
     for _ in range(2):
         with pytest.raises(ModelUnavailable):
             asyncio.run(model.complete(verdict_prompt()))

@@ -24,12 +24,7 @@ from hindsight_integrations.backends.local_models.onnx import (
 )
 from hindsight_integrations.backends.local_models.weights import resolve_weights
 from hindsight_integrations.backends.reranking.remembering import RememberingReranker
-from hindsight_integrations.errors import (
-    InvalidRequest,
-    MalformedOutput,
-    ModelRefused,
-    ModelUnavailable,
-)
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.model.time import Interval, as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.clock import SystemClock
@@ -37,11 +32,7 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 from hindsight_integrations.testing.embedder_contract import EmbedderContract
-from hindsight_integrations.testing.openai_server import (
-    OpenAIServer,
-    ServerReply,
-    Status,
-)
+from hindsight_integrations.testing.openai_server import OpenAIServer, ServerReply, Status
 from hindsight_integrations.testing.reranker_contract import RerankerContract
 from hindsight_integrations.testing.strategies import aware_datetimes, intervals, memory_units
 

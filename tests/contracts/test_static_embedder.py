@@ -197,7 +197,7 @@ def test_without_weights_the_error_says_how_to_get_them(
 
 
 def test_a_folder_needs_both_files(tmp_path: Path) -> None:
-    """A mistyped path is the caller's mistake, told at once."""
+    """A mistyped path is the caller's mistake, reported at once."""
     with pytest.raises(InvalidRequest, match=r"does not hold model\.safetensors and tokenizer\.json"):
         _ = StaticEmbedder(folder=tmp_path).identity
 

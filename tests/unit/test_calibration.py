@@ -114,7 +114,7 @@ def test_the_floor_never_hides_what_is_relevant() -> None:
 
 
 def test_the_duplicate_threshold_can_be_met() -> None:
-    """With an embedder that rates all paraphrases near 1, the same sentence said twice is still a duplicate."""
+    """With an embedder that rates all paraphrases near 1, the same sentence written twice is still a duplicate."""
     found = thresholds_of(Concepts(related=0.99, unrelated=0.5))
     assert found.duplicate == DUPLICATE_CEILING
     assert found.semantic_link <= found.duplicate
@@ -162,8 +162,8 @@ def test_the_default_embedder_tells_the_pairs_apart() -> None:
     link = embedder.identity.thresholds.semantic_link
     assert (np.diag(cosines) >= link).mean() >= 0.9
     assert cosines[~np.eye(len(cosines), dtype=bool)].max() < link
-    asked = np.stack([embedder.embed_query(question) for question, _ in pairs.questions])
-    answers = asked @ embedder.embed_documents([passage for _, passage in pairs.questions]).T
+    questions = np.stack([embedder.embed_query(question) for question, _ in pairs.questions])
+    answers = questions @ embedder.embed_documents([passage for _, passage in pairs.questions]).T
     assert np.diag(answers).min() >= embedder.identity.thresholds.channel_floor
 
 

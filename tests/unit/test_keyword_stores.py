@@ -217,7 +217,7 @@ def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Path) -> None:
-    """With its folder gone every use says so, instead of finding nothing in a new index, until it is cleared."""
+    """With its folder removed every use reports it, instead of finding nothing in a new index, until it is cleared."""
     stores = LuceneKeywords(tmp_path, open_stores=1)
     index, other = stores.open("bank"), stores.open("other")
     fill(index, CORPUS, 5)

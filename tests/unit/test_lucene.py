@@ -61,7 +61,7 @@ def attached_threads() -> int:
 
 
 def test_all_engines_share_one_java_thread(engine: LuceneKeywords, tmp_path: Path) -> None:
-    """Two engines asked from many threads do all their Java work on one and the same other thread."""
+    """Two engines used from many threads do all their Java work on one and the same other thread."""
     second = LuceneKeywords(tmp_path)
     indexes = [engine.open("bank"), second.open("bank")]
     for index in indexes:
@@ -105,7 +105,7 @@ def test_callers_are_not_attached_to_java(engine: LuceneKeywords) -> None:
 
 
 def test_java_errors_name_their_class() -> None:
-    """A failure in Java arrives as a package error that says what Java said."""
+    """A failure in Java arrives as a package error with what Java reported."""
     with pytest.raises(JavaFailure, match="NumberFormatException") as caught:
         run_on_java_thread(lambda: java_class("java.lang.Integer").parseInt("not a number"))
     assert caught.value.class_name == "java.lang.NumberFormatException"

@@ -1,4 +1,4 @@
-"""Models that are folders: where they come from, what tells them apart, and what is said where torch is missing."""
+"""Models that are folders: where they come from, what tells them apart, and the error where torch is missing."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ def test_changed_weights_are_refused(package: Path) -> None:
 
 
 def test_the_hub_is_asked_for_the_pinned_commit(tmp_path: Path) -> None:
-    """Everybody who downloads gets the same model, offline is passed on, and pickles are never asked for."""
-    asked: list[tuple[str, str, bool]] = []
+    """Everybody who downloads gets the same model, offline is passed on, and pickles are never fetched."""
+    fetched: list[tuple[str, str, bool]] = []
 
     def download(name: str, revision: str, patterns: Sequence[str], offline: bool) -> Path:
-        asked.append((name, revision, offline))
+        fetched.append((name, revision, offline))
         assert not any("bin" in pattern for pattern in patterns)
         return model(tmp_path / "hub")
 
     assert resolve_folder(spec(), offline=True, download=download) == tmp_path / "hub"
-    assert asked == [("somebody/tiny", REVISION, True)]
+    assert fetched == [("somebody/tiny", REVISION, True)]
 
 
 def test_the_error_names_every_way() -> None:
@@ -133,7 +133,7 @@ def test_pickled_weights_are_refused(tmp_path: Path) -> None:
 def test_without_the_library_the_error_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A lean installation is told the one command that brings torch and the rest."""
+    """A lean installation hears the one command that brings torch and the rest."""
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     folder = model(tmp_path)
     line = r"pip install 'hindsight-integrations\[sentence-transformers\]'"

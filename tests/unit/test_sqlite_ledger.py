@@ -21,13 +21,7 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import Scrub
-from hindsight_integrations.testing.builders import (
-    BANK,
-    make_unit,
-    make_units,
-    make_write_set,
-    with_vector,
-)
+from hindsight_integrations.testing.builders import BANK, make_unit, make_units, make_write_set, with_vector
 from hindsight_integrations.testing.ledger_support import changes, commit, everything_of, rich_write_set
 
 
@@ -114,7 +108,7 @@ def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
-    """Garbage where the ledger should be, or another program's database, is said to be that."""
+    """Garbage where the ledger should be, or another program's database, is reported as that."""
     garbage, foreign = tmp_path / "garbage", tmp_path / "foreign"
     garbage.mkdir()
     (garbage / "ledger.sqlite").write_bytes(b"not a database at all " * 500)

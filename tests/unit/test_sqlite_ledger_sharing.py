@@ -14,18 +14,8 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.errors import (
-    BankNotFound,
-    EngineClosed,
-    LedgerBusy,
-    LedgerReadOnly,
-)
-from hindsight_integrations.testing.builders import (
-    BANK,
-    make_entity,
-    make_units,
-    make_write_set,
-)
+from hindsight_integrations.errors import BankNotFound, EngineClosed, LedgerBusy, LedgerReadOnly
+from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
 from hindsight_integrations.testing.ledger_support import changes, commit
 
 

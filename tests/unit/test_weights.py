@@ -108,17 +108,17 @@ def test_a_changed_file_is_refused(package: Path, name: str) -> None:
 
 def test_the_hub_is_asked_for_the_pinned_commit(tmp_path: Path) -> None:
     """Everybody who downloads gets the same weights, whatever the repository holds later."""
-    asked = []
+    fetched = []
 
     def download(repository: str, revision: str, path: str, offline: bool) -> Path:
-        asked.append((repository, revision, path, offline))
+        fetched.append((repository, revision, path, offline))
         target = tmp_path / Path(path).name
         target.write_bytes(GRAPH if path.endswith("onnx") else VOCABULARY)
         return target
 
     found = resolve_weights(spec(), download=download)
     revision = "0123456789abcdef0123456789abcdef01234567"
-    assert asked == [
+    assert fetched == [
         ("somebody/tiny", revision, "onnx/model.onnx", False),
         ("somebody/tiny", revision, "tokenizer.json", False),
     ]
@@ -159,7 +159,7 @@ def test_offline_reads_the_hubs_cache_and_nothing_else(
 
 
 def test_without_the_hubs_client_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lean installation is told which package would fetch the weights."""
+    """A lean installation hears which package would fetch the weights."""
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingDependency, match="pip install huggingface_hub"):
         hub_file("somebody/tiny", "main", "model.onnx", offline=True)

@@ -38,9 +38,7 @@ _CLASSES: dict[Trouble, dict[str, frozenset[str]]] = {
         "anthropic": frozenset({"AuthenticationError", "PermissionDeniedError"}),
         "google": frozenset({"Unauthenticated", "PermissionDenied"}),
     },
-    Trouble.CUT_SHORT: {
-        "openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"}),
-    },
+    Trouble.CUT_SHORT: {"openai": frozenset({"LengthFinishReasonError", "ContentFilterFinishReasonError"})},
 }
 _REFUSED_STATUS = frozenset({401, 403})
 _TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; and every 5xx

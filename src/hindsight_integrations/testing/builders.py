@@ -47,15 +47,15 @@ def make_unit(
     tags: tuple[str, ...] = (),
 ) -> MemoryUnit:
     """A unit mentioned `hours` after START; `dataclasses.replace` sets the rest."""
-    said = text or f"fact {unit_id}"
+    text = text or f"fact {unit_id}"
     return MemoryUnit(
         id=unit_id,
         bank=bank,
-        text=said,
+        text=text,
         fact_type=fact_type,
         mentioned_at=at(hours),
         tags=tags,
-        tokens=len(said.split()),
+        tokens=len(text.split()),
     )
 
 

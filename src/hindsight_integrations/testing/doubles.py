@@ -105,12 +105,12 @@ class FixedReranker:
 
 def word_overlap(query: str, text: str) -> float:
     """Share of the query's words that the text has, in [0, 1]; 0 for a query without words."""
-    asked = set(words(query))
-    return len(asked & set(words(text))) / len(asked) if asked else 0.0
+    wanted = set(words(query))
+    return len(wanted & set(words(text))) / len(wanted) if wanted else 0.0
 
 
 class FrozenClock:
-    """A clock that moves only when told to.
+    """A clock that moves by `set` and `advance` alone.
 
     Args:
         moment: where it stands at first; aware.

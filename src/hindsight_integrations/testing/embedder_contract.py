@@ -56,7 +56,7 @@ class EmbedderContract:
         assert cosines.argmax(axis=1).tolist() == list(range(len(texts)))
 
     def test_the_same_call_gives_the_same_vectors(self, embedder: Embedder) -> None:
-        """A recall asked twice ranks the same twice."""
+        """The same recall ranks the same."""
         np.testing.assert_array_equal(
             embedder.embed_documents(SENTENCES), embedder.embed_documents(SENTENCES)
         )

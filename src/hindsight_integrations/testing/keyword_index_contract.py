@@ -34,21 +34,8 @@ CORPUS = {
 }
 
 SYNTAX = (
-    "AND",
-    "OR NOT",
-    "(",
-    ")",
-    "+ -",
-    "text:",
-    'title: "x*`',
-    '"',
-    "a*",
-    "NEAR(",
-    "{}[]^~",
-    "\\",
-    "';--",
-    "?!",
-)
+    "AND", "OR NOT", "(", ")", "+ -", "text:", 'title: "x*`', '"', "a*", "NEAR(", "{}[]^~", "\\", "';--", "?!",
+)  # fmt: skip
 
 
 def int_ids(*values: int) -> IntArray:

@@ -71,7 +71,7 @@ class LanguageModelContract:
         ids=["prose", "broken-json", "out-of-range"],
     )
     def test_malformed_output_is_carried(self, model_for: ModelFor, output: str, telltale: str) -> None:
-        """What the model said is at hand for a repair, and the error names the model."""
+        """What the model answered is at hand for a repair, and the error names the model."""
         model = model_for([output])
         with pytest.raises(MalformedOutput) as caught:
             run(model.complete(verdict_prompt()))

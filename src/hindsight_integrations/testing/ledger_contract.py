@@ -44,9 +44,9 @@ class LedgerContract(
         assert (header.name, header.revision, header.embedder) == ("new", 0, None)
         assert header.profile == BankProfile()
         assert ledger.count("new") == 0
-        assert changes(ledger, "new", 0).columns.tags == []
-        assert changes(ledger, "new", 0).vectors[1].shape == (0, 0)
-        assert changes(ledger, "new", 0).removed.tolist() == []
+        new = changes(ledger, "new")
+        assert new.columns.tags == new.removed.tolist() == []
+        assert new.vectors[1].shape == (0, 0)
 
     def test_an_unknown_bank_is_an_error_naming_those_known(self, ledger: Ledger, bank: str) -> None:
         """A misspelt bank name is reported, with the banks there are, and creates nothing."""
@@ -89,17 +89,14 @@ class LedgerContract(
         assert ledger.row_ids("two", ["u1"]) == {}
         assert ledger.known_messages("two", [MessageKey("thread", "m1", "h1")]) == frozenset()
         assert ledger.entity_candidates("two", ["alice"], 5) == {"alice": []}
-        assert ledger.units("two", changes(ledger, "one", 0).columns.ids) == {}
-        assert ledger.unit_ids("two", changes(ledger, "one", 0).columns.ids) == {}
-        assert ledger.entities_of("two", changes(ledger, "one", 0).columns.ids) == {}
+        one = changes(ledger, "one").columns.ids
+        for found in (ledger.units("two", one), ledger.unit_ids("two", one), ledger.entities_of("two", one)):
+            assert found == {}
         commit(ledger, rich_write_set(bank="two"))
-        assert not set(changes(ledger, "one", 0).columns.ids.tolist()) & set(
-            changes(ledger, "two", 0).columns.ids.tolist()
-        )
+        two = changes(ledger, "two").columns.ids
+        assert not set(one.tolist()) & set(two.tolist())
         assert ledger.entities_named("two", ["alice"])["alice"].mentions == 2
-        assert {
-            unit.bank for unit in ledger.units("two", changes(ledger, "two", 0).columns.ids).values()
-        } == {"two"}
+        assert {unit.bank for unit in ledger.units("two", two).values()} == {"two"}
 
     def test_a_profile_is_kept(self, ledger: Ledger, bank: str) -> None:
         """The profile read back is the one set, and setting it is no commit."""
@@ -116,11 +113,11 @@ class LedgerContract(
         units = [replace(with_vector(make_unit(key)), vector=vector) for key in keys]
         links = tuple(Link(one, two, LinkType.SEMANTIC, 0.9) for one, two in itertools.pairwise(keys))
         commit(ledger, replace(make_write_set(units=units), links=links))
-        assert ledger.count(bank) == len(changes(ledger, bank, 0).columns.ids) == 10_000
-        assert changes(ledger, bank, 0).vectors[1].shape == (10_000, DIMENSION)
-        assert len(changes(ledger, bank, 0).graph[1].sources) == 9_999
-        assert len(ledger.row_ids(bank, keys)) == 10_000
-        assert len(ledger.units(bank, changes(ledger, bank, 0).columns.ids)) == 10_000
+        new = changes(ledger, bank)
+        assert ledger.count(bank) == len(new.columns.ids) == len(ledger.row_ids(bank, keys)) == 10_000
+        assert new.vectors[1].shape == (10_000, DIMENSION)
+        assert len(new.graph[1].sources) == 9_999
+        assert len(ledger.units(bank, new.columns.ids)) == 10_000
         assert time.perf_counter() - started < 20
 
     def test_a_closed_ledger_says_so(self, ledger: Ledger, bank: str) -> None:

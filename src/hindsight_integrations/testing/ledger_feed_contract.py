@@ -51,7 +51,7 @@ class LedgerFeedContract(LedgerFixtures):
                 events=[make_event("u2", CLOSED, 4)],
             ),
         )
-        columns = changes(ledger, bank, 0).columns
+        columns = changes(ledger, bank).columns
         rows = ledger.row_ids(bank, ["u1", "u2"])
         assert columns.ids.tolist() == [rows["u1"], rows["u2"]]
         assert columns.types.tolist() == [list(FactType).index(FactType.EXPERIENCE), 0]
@@ -137,7 +137,7 @@ class LedgerFeedContract(LedgerFixtures):
 
     def test_a_feed_is_of_one_state(self, ledger: Ledger, bank: str) -> None:
         """However many commits come in between, columns, texts, vectors, graph and count are of the feed's revision."""
-        wholes: list[tuple[int, ...]] = []
+        wholes: list[list[int]] = []
         done = threading.Event()
 
         def follow() -> None:
@@ -145,26 +145,15 @@ class LedgerFeedContract(LedgerFixtures):
             while not last:
                 last = done.is_set()
                 new = changes(ledger, bank)
-                wholes.append(
-                    (
-                        new.revision,
-                        new.count,
-                        len(new.columns.ids),
-                        len(new.texts[0]),
-                        len(new.vectors[0]),
-                        len(new.graph[0]),
-                        len(new.graph[2].units),
-                    )
-                )
+                parts = (new.columns.ids, new.texts[0], new.vectors[0], new.graph[0], new.graph[2].units)
+                wholes.append([new.revision, new.count, *map(len, parts)])
 
         follower = threading.Thread(target=follow)
         follower.start()
         for revision in range(40):
-            unit, entities = f"u{revision}", [make_entity("e")]
-            commit(
-                ledger,
-                make_write_set(revision, units=make_units(unit), entities=entities, mentions=[(unit, "e")]),
-            )
+            unit, entity = f"u{revision}", make_entity("e")
+            units, mentions = make_units(unit), [(unit, "e")]
+            commit(ledger, make_write_set(revision, units=units, entities=[entity], mentions=mentions))
         done.set()
         follower.join()
         assert wholes[-1][0] == 40

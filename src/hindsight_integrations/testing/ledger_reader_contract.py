@@ -11,10 +11,7 @@ import pytest
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.units import Record, ValidityKind
-from hindsight_integrations.model.writes import (
-    MessageKey,
-    UnitWrite,
-)
+from hindsight_integrations.model.writes import MessageKey, UnitWrite
 from hindsight_integrations.ports.ledger import Amendment, Ledger
 from hindsight_integrations.testing.builders import (
     at,
@@ -68,15 +65,12 @@ class LedgerReaderContract(LedgerFixtures):
         assert [rows[r] for r in ledger.units_of_messages(bank, [("t", "m1")]).tolist()] == ["both"]
         assert [rows[r] for r in ledger.units_of_messages(bank, [("t", "m2")]).tolist()] == ["both", "second"]
         assert [rows[r] for r in ledger.units_of_chunks(bank, "d", [1, 7]).tolist()] == ["chunk"]
-        assert (
-            ledger.units_of_messages(bank, []).tolist()
-            == ledger.units_of_chunks(bank, "d", []).tolist()
-            == []
-        )
+        assert ledger.units_of_messages(bank, []).tolist() == []
+        assert ledger.units_of_chunks(bank, "d", []).tolist() == []
 
     def test_closed_units_are_not_found(self, ledger: Ledger, bank: str) -> None:
         """What was closed already is not closed again by a later edit."""
-        units = [made_of("said", thread="t", sources=("m",)), made_of("written", document_id="d")]
+        units = [made_of("message", thread="t", sources=("m",)), made_of("chunk", document_id="d")]
         commit(ledger, make_write_set(units=units))
         events = [make_event(write.unit.id, ValidityKind.CLOSED, 5) for write in units]
         commit(ledger, make_write_set(1, events=events))
@@ -103,9 +97,8 @@ class LedgerReaderContract(LedgerFixtures):
         assert found("EXPENSE", None) == ["u1", "u2"]
         assert found("expense", "coffee") == ["u1"]
         assert found("step", None) == []
-        assert (
-            ledger.units(bank, ledger.record_rows(bank, kind="expense"))[rows["u1"]].record == records["u1"]
-        )
+        expenses = ledger.units(bank, ledger.record_rows(bank, kind="expense"))
+        assert expenses[rows["u1"]].record == records["u1"]
 
     def test_amendments_are_found_by_the_unit_they_amend(self, ledger: Ledger, bank: str) -> None:
         """A unit partly taken back is known as such, with what, by whom and since when; closings are not meant.
@@ -121,9 +114,7 @@ class LedgerReaderContract(LedgerFixtures):
             make_event("u1", AMENDED, 5, by_unit="u2", reason="one"),
             make_event("u2", CLOSED, 6, by_unit="u3"),
         ]
-        commit(
-            ledger, make_write_set(0, bank=bank, units=make_units("u1", "u2", "u3", bank=bank), events=events)
-        )
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=events))
         rows = ledger.row_ids(bank, ["u1", "u2", "u3"])
         assert changes(ledger, bank).amended.tolist() == [rows["u1"]]
         assert ledger.amendments(bank, np.array(sorted(rows.values()), np.int64)) == [
@@ -182,7 +173,7 @@ class LedgerReaderContract(LedgerFixtures):
         assert ledger.entity_candidates(bank, ["alice"], 0) == {"alice": []}
 
     def test_a_token_everybody_shares_is_not_followed(self, ledger: Ledger, bank: str) -> None:
-        """Among very many "person ..." entities only names near the one asked for are candidates, itself first."""
+        """Among very many "person ..." entities only names near the one sought are candidates, itself first."""
         many = [make_entity(f"e{n}", f"person {n * 1000:07}") for n in range(600)]
         commit(ledger, make_write_set(entities=many))
         found = ledger.entity_candidates(bank, ["person", "person 0007000"], 5)

@@ -53,7 +53,7 @@ class LedgerTasksContract(LedgerFixtures):
         assert leased(ledger, NOW + 0.5 * MINUTE) == ""
         assert [task.attempts for task in ledger.tasks(bank)] == [0, 1, 1]
 
-    def test_only_kinds_asked_for_are_leased(self, ledger: Ledger, bank: str) -> None:
+    def test_only_kinds_named_are_leased(self, ledger: Ledger, bank: str) -> None:
         """Work nobody here can do stays where it is."""
         enqueued(ledger, work("parked"))
         assert ledger.lease_task(bank, (QUEUED,), now=NOW, until=NOW + MINUTE) is None

@@ -128,7 +128,7 @@ class MemoryGraphContract(ABC):
         assert pairs(graph.entities_of(int_array([2, 4]))) == [(2, 7), (2, 9), (4, 7), (4, 8)]
         assert pairs(graph.units_of(int_array([7, 9]))) == [(2, 7), (4, 7), (2, 9), (3, 9)]
 
-    def test_degrees_answer_in_the_order_asked(self, graph: MemoryGraph) -> None:
+    def test_degrees_answer_in_the_order_given(self, graph: MemoryGraph) -> None:
         """Hub detection lines degrees up with the entities it was given."""
         fill(graph, mentioned=[(1, 7), (2, 7), (3, 7), (1, 8)])
         assert graph.degrees(int_array([8, 99, 7, 8])).tolist() == [1, 0, 3, 1]

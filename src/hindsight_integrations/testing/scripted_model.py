@@ -1,4 +1,4 @@
-"""ScriptedModel: a LangChain chat model that replays what a test wrote, and remembers what it was asked."""
+"""ScriptedModel: a LangChain chat model that replays what a test wrote, and records its prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Script: TypeAlias = "Sequence[Reply] | Callable[[list[BaseMessage]], Reply]"
 
 
 class ScriptExhausted(AssertionError):
-    """The model was asked more often than its script has replies."""
+    """The model was called more often than its script has replies."""
 
 
 class ScriptedModel(BaseChatModel):
@@ -50,7 +50,7 @@ class ScriptedModel(BaseChatModel):
 
     @property
     def calls(self) -> int:
-        """How often it has been asked."""
+        """How often it has been called."""
         return len(self.prompts)
 
     @override
@@ -67,11 +67,7 @@ class ScriptedModel(BaseChatModel):
 
     @override
     def with_structured_output(
-        self,
-        schema: dict[str, Any] | type,
-        *,
-        include_raw: bool = False,
-        **kwargs: Any,
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
         """A runnable answering in `schema`; with include_raw a dict of raw, parsed and parsing_error."""
 
@@ -107,7 +103,7 @@ class ScriptedModel(BaseChatModel):
             reply = self.script[position]
         else:
             raise ScriptExhausted(
-                f"asked {position + 1} times, but the script has {len(self.script)} replies"
+                f"called {position + 1} times, but the script has {len(self.script)} replies"
             )
         if isinstance(reply, Exception):
             raise reply
@@ -122,8 +118,8 @@ def as_message(reply: Reply, messages: Sequence[BaseMessage]) -> AIMessage:
         text = reply.model_dump_json()
     else:
         text = reply if isinstance(reply, str) else json.dumps(reply, default=str)
-    asked, answered = sum(len(str(message.text).split()) for message in messages), len(text.split())
-    usage = {"input_tokens": asked, "output_tokens": answered, "total_tokens": asked + answered}
+    read, written = sum(len(str(message.text).split()) for message in messages), len(text.split())
+    usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
     return AIMessage(content=text, usage_metadata=usage)
 
 

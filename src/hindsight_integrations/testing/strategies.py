@@ -14,19 +14,8 @@ from hindsight_integrations.model.units import FactType, MemoryUnit, Record
 EARLIEST, LATEST = datetime(1900, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - hypothesis wants naive bounds
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Auckland")
 WORDS = (
-    "alice",
-    "bob",
-    "dog",
-    "moved",
-    "paris",
-    "coffee",
-    "likes",
-    "hates",
-    "budget",
-    "june",
-    "flight",
-    "cello",
-)
+    "alice", "bob", "dog", "moved", "paris", "coffee", "likes", "hates", "budget", "june", "flight", "cello",
+)  # fmt: skip
 
 
 def texts(*, least: int = 1, most: int = 200) -> st.SearchStrategy[str]:

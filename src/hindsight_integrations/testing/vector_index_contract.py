@@ -33,7 +33,7 @@ class VectorIndexContract:
     """Inherit and give a fixture `index` with a new, empty index.
 
     Attributes:
-        exact: whether the index answers as brute force does; otherwise 98 % of the ten nearest are asked of it.
+        exact: whether the index answers as brute force does; otherwise it must find 98 % of the ten nearest.
     """
 
     exact: bool = True
@@ -70,7 +70,7 @@ class VectorIndexContract:
         assert everything.scores[-1] == pytest.approx(-1.0, abs=1e-5)
 
     def test_upsert_mixes_new_and_known_ids_in_any_order(self, index: VectorIndex) -> None:
-        """A batch may hold new ids and known ones unsorted; each id ends with the vector given beside it."""
+        """A batch may hold new ids and known ones unsorted; each id ends with its own vector."""
         filled(index, 5)
         vectors = unit_vectors(4, DIMENSION, seed=1)
         index.upsert(row_ids(99, 12, 3, 11), vectors)
@@ -112,7 +112,7 @@ class VectorIndexContract:
         [hits] = index.search(vectors[:1], 40)
         assert sorted(hits.ids.tolist()) == ids[1::2].tolist()
 
-    def test_remove_ignores_unknownrow_ids(self, index: VectorIndex) -> None:
+    def test_remove_ignores_unknown_ids(self, index: VectorIndex) -> None:
         """Forgetting something twice, or something never indexed, is not an error."""
         ids, _ = filled(index, 5)
         index.remove(row_ids(int(ids[0]), 777))

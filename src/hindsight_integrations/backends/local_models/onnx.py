@@ -97,7 +97,7 @@ MS_MARCO_MINILM_L12 = WeightsSpec(
 BGE_SMALL_DIMENSION = 384
 
 # Printed by `python -m hindsight_integrations.backends.local_models.calibration` for the packaged int8 weights, 2026-11-22;
-# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first asked for.
+# tests/unit/test_calibration.py recomputes them. Other weights are calibrated when their identity is first read.
 BGE_SMALL_INT8_THRESHOLDS = Thresholds(semantic_link=0.823, channel_floor=0.465, duplicate=0.967)
 
 

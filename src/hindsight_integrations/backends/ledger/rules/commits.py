@@ -19,9 +19,8 @@ NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units on
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
 _FLOAT_BYTES = 4
 COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
-_EDITABLE = range(
-    5, 41
-)  # letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys
+# Letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys.
+_EDITABLE = range(5, 41)
 
 
 def bank_key(name: str) -> str:

@@ -221,12 +221,9 @@ class Connections:
         if connection := self._readers.get(thread):
             return connection
         with self._opening:
-            self._forget_finished_threads()
+            for finished in [known for known in self._readers if not known.is_alive()]:
+                self._readers.pop(finished).close()
             connection = self._connect()
             connection.execute("PRAGMA query_only = ON")
             self._readers[thread] = connection
             return connection
-
-    def _forget_finished_threads(self) -> None:
-        for thread in [known for known in self._readers if not known.is_alive()]:
-            self._readers.pop(thread).close()

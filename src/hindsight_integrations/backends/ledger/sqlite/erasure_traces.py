@@ -36,29 +36,25 @@ def _erase_chunks(connection: Connection, bank: int, given: str, document: str |
     named = connection.execute(
         "DELETE FROM chunks WHERE bank = ? AND document = ?", (bank, document)
     ).rowcount
-    return (
-        named
-        + connection.execute(
-            "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
-            "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
-            (bank, given),
-        ).rowcount
-    )
+    emptied = connection.execute(
+        "UPDATE chunks SET text = '' WHERE bank = ? AND (document, ordinal) IN "
+        "(SELECT document, chunk FROM units WHERE id IN (SELECT value FROM json_each(?)))",
+        (bank, given),
+    ).rowcount
+    return named + emptied
 
 
 def _erase_documents(connection: Connection, bank: int, given: str, document: str | None) -> int:
     """The document named; of those whose last unit goes, what the caller gave with them."""
     named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
-    return (
-        named
-        + connection.execute(
-            "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = ?1 AND id IN "
-            "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(?2))) AND NOT EXISTS "
-            "(SELECT 1 FROM units WHERE units.bank = ?1 AND units.document = documents.id "
-            "AND units.id NOT IN (SELECT value FROM json_each(?2)))",
-            (bank, given),
-        ).rowcount
-    )
+    emptied = connection.execute(
+        "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = ?1 AND id IN "
+        "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(?2))) AND NOT EXISTS "
+        "(SELECT 1 FROM units WHERE units.bank = ?1 AND units.document = documents.id "
+        "AND units.id NOT IN (SELECT value FROM json_each(?2)))",
+        (bank, given),
+    ).rowcount
+    return named + emptied
 
 
 def _erase_tasks(connection: Connection, bank: int, given: str, erasure: Erasure) -> int:
@@ -110,9 +106,8 @@ def erase_names(
         if not left or entity_id == named:
             orphans.append((entity, entity_id))
             continue
-        dropped, fewer = _drop_names(
-            connection, entity, [text for unit, text in mentions if unit in erased], left
-        )
+        going = [text for unit, text in mentions if unit in erased]
+        dropped, fewer = _drop_names(connection, entity, going, left)
         forgotten |= dropped
         lost += fewer
         _recount(connection, entity, erased)

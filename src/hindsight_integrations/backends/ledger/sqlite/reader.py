@@ -1,4 +1,4 @@
-"""Reads of units, messages, documents and validity. Every query is bounded by what was asked for."""
+"""Reads of units, messages, documents and validity. Every query is bounded by its arguments."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ CREATE TABLE message_keys (
 """,
 )
 
-# From a message to the units that stand on it: an edited message closes what its earlier version said.
+# From a message to the units that stand on it: an edited message closes the units of its earlier version.
 UNIT_SOURCES = (
     """
 CREATE TABLE unit_sources (
@@ -269,6 +269,6 @@ CREATE TABLE graph_epochs (
 )
 
 SPEAKERS = ("ALTER TABLE units ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",)
-"""Version 2: who said a unit that is one message word for word."""
+"""Version 2: the speaker of a unit that is one message word for word."""
 
 FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)
