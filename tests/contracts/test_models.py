@@ -90,7 +90,7 @@ class TestOnnxEmbedder(EmbedderContract):
         assert (together == alone).all()
         assert (reversed_ == alone).all()
 
-    def test_weights_in_a_folder_are_told_apart(self, tmp_path: Path) -> None:
+    def test_weights_in_a_folder_have_hashes_of_their_own(self, tmp_path: Path) -> None:
         """A bank notices other weights: a folder's own hash is recorded, and its cosines are calibrated."""
         packaged = resolve_weights(BGE_SMALL, offline=True)
         # A trailing protobuf field nobody reads: the same graph under another hash.
@@ -262,7 +262,7 @@ class TestRememberingReranker(RerankerContract):
         assert reranker.score("red kayak", [""]).tolist() == [0.0]
         assert reranker.score("kayak", ["red kayak"]).tolist() == [1.0]
 
-    def test_it_forgets_what_was_not_asked_for_longest(self) -> None:
+    def test_it_forgets_what_was_unused_longest(self) -> None:
         """Memory is bounded: beyond its capacity the pair unused for longest is read again."""
         read: list[int] = []
         reranker = RememberingReranker(FixedReranker(on_call=read.append), capacity=2)
@@ -280,7 +280,7 @@ class TestSystemClock:
 
 
 class TestFrozenClock:
-    def test_it_moves_only_when_told(self) -> None:
+    def test_it_moves_by_set_and_advance_alone(self) -> None:
         """A test's "now" is what the test says, to the microsecond."""
         clock = FrozenClock(datetime(2024, 1, 31, tzinfo=UTC))
         assert clock.advance(timedelta(days=1)) == clock.now() == datetime(2024, 2, 1, tzinfo=UTC)

@@ -116,7 +116,7 @@ class TestStaticEmbedder(EmbedderContract):
         broken, whole = embedder.embed_documents(["I love my dog \ud83d", "I love my dog"])
         assert float(broken @ whole) > 0.99
 
-    def test_models_are_told_apart(self, tmp_path: Path) -> None:
+    def test_models_have_identities_of_their_own(self, tmp_path: Path) -> None:
         """A bank notices another model: its folder's name and the hash of its weights are recorded."""
         first = StaticEmbedder(folder=word_model(tmp_path / "one", {"embeddings": ROWS})).identity
         second = StaticEmbedder(folder=word_model(tmp_path / "two", {"embeddings": 2.0 * ROWS})).identity

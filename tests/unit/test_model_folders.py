@@ -75,7 +75,7 @@ def test_changed_weights_are_refused(package: Path) -> None:
         resolve_folder(spec("tiny_model"), download=unreachable)
 
 
-def test_the_hub_is_asked_for_the_pinned_commit(tmp_path: Path) -> None:
+def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
     """Everybody who downloads gets the same model, offline is passed on, and pickles are never fetched."""
     fetched: list[tuple[str, str, bool]] = []
 

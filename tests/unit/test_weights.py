@@ -106,7 +106,7 @@ def test_a_changed_file_is_refused(package: Path, name: str) -> None:
         resolve_weights(spec("tiny_weights"), download=unreachable)
 
 
-def test_the_hub_is_asked_for_the_pinned_commit(tmp_path: Path) -> None:
+def test_the_hub_serves_the_pinned_commit(tmp_path: Path) -> None:
     """Everybody who downloads gets the same weights, whatever the repository holds later."""
     fetched = []
 

@@ -162,7 +162,7 @@ class KeywordIndexContract:
         assert after.ids.tolist() == before.ids.tolist()
         assert after.scores.tolist() == before.scores.tolist()
 
-    def test_removed_texts_are_gone(self, index: KeywordIndex) -> None:
+    def test_removed_texts_are_not_found(self, index: KeywordIndex) -> None:
         """A removed text is not found; unknown ids are ignored."""
         fill(index, CORPUS)
         index.remove(int_ids(1, 999))

@@ -146,15 +146,8 @@ class MemoryGraphContract(ABC):
         fill(graph, units=[1], mentioned=[(1, 7)])
         for ids in (int_array(), int_array([404])):
             found, mentioned, by = graph.links(ids), graph.entities_of(ids), graph.units_of(ids)
-            arrays = (
-                found.sources,
-                found.targets,
-                found.codes,
-                mentioned.units,
-                mentioned.entities,
-                by.units,
-                by.entities,
-            )
+            arrays = [found.sources, found.targets, found.codes, mentioned.units, mentioned.entities]
+            arrays += [by.units, by.entities]
             assert [(len(array), array.dtype) for array in arrays] == [(0, np.dtype(np.int64))] * len(arrays)
             assert (len(found.weights), found.weights.dtype) == (0, np.dtype(np.float32))
 
@@ -193,7 +186,7 @@ class MemoryGraphContract(ABC):
         assert pairs(graph.entities_of(everyone)) == pairs(whole.entities_of(everyone))
         whole.close()
 
-    def test_the_watermark_moves_when_told_and_clear_resets_it(self, graph: MemoryGraph) -> None:
+    def test_advance_moves_the_watermark_and_clear_resets_it(self, graph: MemoryGraph) -> None:
         """A cleared graph is filled from the beginning again."""
         fill(graph, units=[1], links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(1, 7)])
         graph.advance(12)
@@ -212,11 +205,8 @@ class MemoryGraphContract(ABC):
             return links == sorted(set(links)) and by == sorted(set(by)) and len(links) >= 1 <= len(by)
 
         def write(unit: int) -> bool:
-            fill(
-                graph,
-                links=[(0, unit, SEMANTIC, 0.8), (unit, 0, TEMPORAL, 0.5)],
-                mentioned=[(unit, 0), (unit, unit)],
-            )
+            links = [(0, unit, SEMANTIC, 0.8), (unit, 0, TEMPORAL, 0.5)]
+            fill(graph, links=links, mentioned=[(unit, 0), (unit, unit)])
             graph.remove(int_array([unit - 1] if unit % 3 == 0 else []))
             return True
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from sqlite3 import Connection
+from sqlite3 import Connection, Cursor
 
 import numpy as np
 
@@ -48,11 +48,7 @@ class UnitReader(BankReads):
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """Units by row id; unknown ids and those of other banks are left out."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
-                f"SELECT units.id, {UNIT_COLUMNS} FROM json_each(?) AS given CROSS JOIN units "
-                "ON units.id = given.value WHERE +bank = ?",
-                (json.dumps(ids.tolist()), row),
-            )
+            found = _of_units(connection, UNIT_COLUMNS, row, ids)
             return {each[0]: unit_from(each[1:], bank) for each in found}
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
@@ -63,12 +59,7 @@ class UnitReader(BankReads):
     def unit_ids(self, bank: str, ids: IntArray) -> dict[int, str]:
         """Unit ids of row ids; unknown ids and those of other banks are left out."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
-                "SELECT units.id, unit_id FROM json_each(?) AS given CROSS JOIN units "
-                "ON units.id = given.value WHERE +bank = ?",
-                (json.dumps(ids.tolist()), row),
-            )
-            return dict(found)
+            return dict(_of_units(connection, "unit_id", row, ids))
 
     def vectors_of(self, bank: str, ids: IntArray) -> dict[int, Vector]:
         """Stored vectors (dimension,) by row id; unknown ids are left out."""
@@ -193,6 +184,15 @@ class UnitReader(BankReads):
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
+
+
+def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> Cursor:
+    """Row id and these columns of units of the bank; the others are left out."""
+    return connection.execute(
+        f"SELECT units.id, {columns} FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+        "WHERE +bank = ?",
+        (json.dumps(ids.tolist()), bank),
+    )
 
 
 def count_units(connection: Connection, bank: int) -> int:
