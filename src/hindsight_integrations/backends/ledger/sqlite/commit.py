@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.commits import (
@@ -32,7 +32,7 @@ from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
 _FLOAT_BYTES = 4
@@ -96,7 +96,7 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
 
 
 def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
-    """Insert the units that are not there yet, with their vectors; their ids, in row order."""
+    """Insert the units that are not there yet, with their vectors and the messages they stand on; their ids, in row order."""
     if not writes.units:
         return ()
     target.connection.executemany(
@@ -110,15 +110,18 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
             (target.bank, target.revision),
         ).fetchall()
     )
+    new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
     target.connection.executemany(
         "INSERT INTO vectors (unit, bank, revision, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (created[write.unit.id], target.bank, target.revision, write.vector)
-            for write in writes.units
-            if write.unit.id in created
-        ],
+        [(row, target.bank, target.revision, write.vector) for row, write in new],
     )
-    _write_unit_sources(target, created, writes.units)
+    sources = [
+        (target.bank, write.unit.thread, message, row) for row, write in new for message in write.unit.sources
+    ]
+    target.connection.executemany(
+        "INSERT INTO unit_sources (bank, thread, message, unit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        sources,
+    )
     return tuple(created)
 
 
@@ -148,19 +151,6 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
         [
             (target.bank, key.thread, key.message_id, key.content_hash, target.revision)
             for key in writes.messages
-        ],
-    )
-
-
-def _write_unit_sources(target: Target, created: Mapping[str, int], units: Sequence[UnitWrite]) -> None:
-    """Make new units findable by the messages they stand on."""
-    target.connection.executemany(
-        "INSERT INTO unit_sources (bank, thread, message, unit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (target.bank, write.unit.thread, message, created[write.unit.id])
-            for write in units
-            if write.unit.id in created
-            for message in write.unit.sources
         ],
     )
 
