@@ -66,45 +66,35 @@ class LedgerFeedContract(LedgerFixtures):
     def test_feeds_tell_what_is_new_since_a_revision(self, ledger: Ledger, bank: str) -> None:
         """An index that reached revision r gets exactly what was committed after r."""
         commit(ledger, rich_write_set())
-        late = Link("u3", "u1", LinkType.TEMPORAL, 0.25)
-        commit(
-            ledger,
-            replace(
-                make_write_set(1, units=make_units("u3"), mentions=[("u3", "e1"), ("u2", "e2")]),
-                links=(late,),
-            ),
-        )
+        later = make_write_set(1, units=make_units("u3"), mentions=[("u3", "e1"), ("u2", "e2")])
+        commit(ledger, replace(later, links=(Link("u3", "u1", LinkType.TEMPORAL, 0.25),)))
         rows, names = ledger.row_ids(bank, ["u1", "u2", "u3"]), ledger.entity_rows(bank, ["e1", "e2"])
-        assert changes(ledger, bank, 1).columns.ids.tolist() == [rows["u3"]]
-        ids, vectors = changes(ledger, bank, 1).vectors
+        new, nothing = changes(ledger, bank, 1), changes(ledger, bank, 2)
+        assert new.columns.ids.tolist() == [rows["u3"]]
+        ids, vectors = new.vectors
         assert (ids.tolist(), vectors.shape) == ([rows["u3"]], (1, DIMENSION))
         assert vectors.dtype == np.float32
         assert vectors[0] == pytest.approx(make_vector("u3"))
-        assert changes(ledger, bank, 1).texts[1] == ["fact u3"]
-        units, edges, mentions = changes(ledger, bank, 1).graph
+        assert new.texts[1] == ["fact u3"]
+        units, edges, mentions = new.graph
         assert units.tolist() == [rows["u3"]]
         assert (edges.sources.tolist(), edges.targets.tolist()) == ([rows["u3"]], [rows["u1"]])
-        assert (edges.codes.tolist(), edges.weights.tolist()) == (
-            [LINK_CODES[LinkType.TEMPORAL, None]],
-            [0.25],
-        )
+        assert edges.codes.tolist() == [LINK_CODES[LinkType.TEMPORAL, None]]
+        assert edges.weights.tolist() == [0.25]
         pairs = list(zip(mentions.units.tolist(), mentions.entities.tolist(), strict=True))
         assert pairs == [(rows["u2"], names["e2"]), (rows["u3"], names["e1"])]
         assert everything_of(ledger)[0] == 2
-        assert (
-            len(changes(ledger, bank, 2).columns.ids) == len(changes(ledger, bank, 2).graph[1].sources) == 0
-        )
+        assert len(nothing.columns.ids) == len(nothing.graph[1].sources) == 0
 
     def test_a_validity_event_moves_columns_only(self, ledger: Ledger, bank: str) -> None:
         """Closing a unit reports its columns again, but not its text, vector or links; an amendment none of them."""
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         commit(ledger, make_write_set(1, events=[make_event("u1", CLOSED, 1)]))
         commit(ledger, make_write_set(2, events=[make_event("u2", AMENDED, 1)]))
-        assert changes(ledger, bank, 1).columns.ids.tolist() == [ledger.row_ids(bank, ["u1"])["u1"]]
         assert len(changes(ledger, bank, 2).columns.ids) == 0
-        assert changes(ledger, bank, 1).texts[1] == []
-        assert len(changes(ledger, bank, 1).vectors[0]) == 0
-        assert len(changes(ledger, bank, 1).graph[0]) == 0
+        new = changes(ledger, bank, 1)
+        assert new.columns.ids.tolist() == [ledger.row_ids(bank, ["u1"])["u1"]]
+        assert len(new.texts[1]) == len(new.vectors[0]) == len(new.graph[0]) == 0
 
     def test_columns_tell_when_a_unit_was_closed_before_it_was_restored(
         self, ledger: Ledger, bank: str

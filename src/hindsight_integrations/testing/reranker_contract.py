@@ -54,13 +54,10 @@ class RerankerContract:
 
     def test_threads_get_their_own_answers(self, reranker: Reranker) -> None:
         """Concurrent recalls never see each other's scores."""
-        expected = [reranker.score(question, PASSAGES) for question in (QUESTION, "Who bakes bread?")]
+        questions = (QUESTION, "Who bakes bread?")
+        expected = [reranker.score(question, PASSAGES) for question in questions]
         with ThreadPoolExecutor(4) as pool:
-            found = list(
-                pool.map(
-                    lambda question: reranker.score(question, PASSAGES), (QUESTION, "Who bakes bread?") * 3
-                )
-            )
+            found = list(pool.map(lambda question: reranker.score(question, PASSAGES), questions * 3))
         for position, scores in enumerate(found):
             np.testing.assert_allclose(scores, expected[position % 2], atol=1e-4)
 

@@ -203,10 +203,8 @@ class VectorIndexContract:
             readers = [pool.submit(search, reader) for reader in range(READERS)]
             try:
                 for round_ in range(10):
-                    index.upsert(
-                        1000 + 5 * round_ + np.arange(5, dtype=np.int64),
-                        unit_vectors(5, DIMENSION, seed=9 + round_),
-                    )
+                    fresh = 1000 + 5 * round_ + np.arange(5, dtype=np.int64)
+                    index.upsert(fresh, unit_vectors(5, DIMENSION, seed=9 + round_))
                     index.advance(round_ + 1)
             finally:
                 done.set()
