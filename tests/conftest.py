@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -19,6 +20,11 @@ NOW = datetime(2024, 6, 12, 9, 0, tzinfo=UTC)  # a Wednesday
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
 
 Opener = Callable[..., Hindsight]
+
+settings.register_profile(
+    "busy", deadline=None
+)  # how long an example takes says more of the machine than of the code
+settings.load_profile("busy")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,9 +20,9 @@ import pytest
 from chromadb.api.client import Client
 from chromadb.config import Settings
 
+from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
-from hindsight_integrations.backends.vector.chroma_gate import ChromaGate
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.vectors import unit_vectors
 
@@ -210,22 +210,22 @@ def test_rebuilds_beside_searches_break_nothing(open_store: OpenStore, tmp_path:
 
 def test_work_on_files_waits_for_calls_and_goes_before_later_ones() -> None:
     """Work begins when the calls under way have ended; a call that comes after it waits until it is done."""
-    gate, order = ChromaGate(), []
+    gate, order = Gate(), []
     working, finish = threading.Event(), threading.Event()
 
     def work() -> None:
-        with gate.alone():
+        with gate.exclusive():
             order.append("work begins")
             working.set()
             finish.wait(10)
             order.append("work ends")
 
     def call() -> None:
-        with gate.calling():
+        with gate.shared():
             order.append("later call")
 
     with ThreadPoolExecutor(2) as threads:
-        with gate.calling(), gate.calling():  # calls do not wait for each other
+        with gate.shared(), gate.shared():  # calls do not wait for each other
             threads.submit(work)
             assert not working.wait(0.2)
             order.append("calls end")
@@ -238,8 +238,8 @@ def test_work_on_files_waits_for_calls_and_goes_before_later_ones() -> None:
 
 def test_a_failed_call_or_piece_of_work_leaves_the_gate_open() -> None:
     """An exception inside does not keep anybody out afterwards."""
-    gate = ChromaGate()
-    for way in (gate.calling, gate.alone) * 2:
+    gate = Gate()
+    for way in (gate.shared, gate.exclusive) * 2:
         with pytest.raises(ValueError, match="inside"), way():
             raise ValueError("inside")
 

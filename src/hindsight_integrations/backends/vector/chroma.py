@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma_files import (
     WatermarkFile,
     blank_unused,
@@ -24,7 +25,6 @@ from hindsight_integrations.backends.vector.chroma_files import (
     segment_folders,
     vacuum,
 )
-from hindsight_integrations.backends.vector.chroma_gate import ChromaGate
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
 
@@ -199,7 +199,7 @@ class ChromaVectorIndex:
     @contextmanager
     def _calling(self) -> Iterator[None]:
         """A call to Chroma: its failures converted, and its files left alone meanwhile."""
-        with self._converting(), self._client.gate.calling():
+        with self._converting(), self._client.gate.shared():
             yield
 
     def _converting(self) -> _Converting:
@@ -223,7 +223,8 @@ class _Client:
     memory would break a user's own `EphemeralClient()`. A system made here is in nobody's table.
 
     Attributes:
-        gate: every use of the API goes through it; work on Chroma's files happens alone.
+        gate: every use of the API goes through it; work on Chroma's files happens alone. Chroma brings a SQLite of its own
+            beside Python's, and neither sees the other's file locks, which are the process's (decision 084).
         stopped: whether `stop` was called.
         max_batch: the most vectors that Chroma takes in one call.
     """
@@ -240,7 +241,7 @@ class _Client:
             is_persistent=folder is not None,
             persist_directory="" if folder is None else str(folder),
         )
-        self.gate = ChromaGate()
+        self.gate = Gate()
         self._folder = folder
         self._system = System(settings)
         self._api = self._system.instance(RustBindingsAPI)
@@ -256,7 +257,7 @@ class _Client:
         """The collection of this name, made if need be."""
         from chromadb.api.models.Collection import Collection
 
-        with self.gate.calling():
+        with self.gate.shared():
             made = self._api.create_collection(
                 name, configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH}}, get_or_create=True
             )
@@ -264,14 +265,14 @@ class _Client:
 
     def damage(self, collection: Collection) -> str | None:
         """What is wrong with the files of a collection nobody has used yet, or None."""
-        with self.gate.alone():
+        with self.gate.exclusive():
             return next(filter(None, map(damage, self._segments(collection))), None)
 
     def drop(self, name: str, collection: Collection) -> None:
         """Delete a collection, gone or broken as it may be, and the files it leaves."""
         from chromadb.errors import NotFoundError
 
-        with self.gate.alone():
+        with self.gate.exclusive():
             segments = self._segments(collection)
             with suppress(NotFoundError):
                 self._api.delete_collection(name)
@@ -279,7 +280,7 @@ class _Client:
 
     def blank(self, collection: Collection) -> bool:
         """Blank the unused parts of a collection's files; False while it has none."""
-        with self.gate.alone():
+        with self.gate.exclusive():
             segments = self._segments(collection)
             for segment in segments:
                 blank_unused(segment)
@@ -288,7 +289,7 @@ class _Client:
     def vacuum(self) -> None:
         """Overwrite what was deleted from Chroma's own database."""
         if self._folder:
-            with self.gate.alone():
+            with self.gate.exclusive():
                 vacuum(self._folder)
 
     def _segments(self, collection: Collection) -> list[Path]:

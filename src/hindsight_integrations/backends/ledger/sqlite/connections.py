@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock, Gate
+from hindsight_integrations.backends.gate import Gate
+from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.migrations import prepare
 from hindsight_integrations.errors import (
     EngineClosed,

@@ -1,11 +1,8 @@
-"""Who may use a ledger's files: one process writes a data directory, and in it one writer or many readers at a time."""
+"""Who may use a ledger's files: one process writes a data directory."""
 
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -48,39 +45,3 @@ class DirectoryLock:
         """The owner's pid; None while it is still writing it."""
         text = self._owner.read_text("ascii", errors="replace").strip() if self._owner.exists() else ""
         return int(text) if text.isdecimal() else None
-
-
-class Gate:
-    """Shared by readers, exclusive to a writer; a waiting writer goes before new readers. Not reentrant."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._readers = 0
-        self._writer = False
-
-    @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Hold it together with other readers."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._writer)
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._readers -= 1
-                self._changed.notify_all()
-
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Hold it alone."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._writer)
-            self._writer = True
-            self._changed.wait_for(lambda: not self._readers)
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._writer = False
-                self._changed.notify_all()
