@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sentence_transformers import SentenceTransformer
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.backends.local_models.calibration import calibrate, held_pairs, tells_apart
@@ -39,10 +40,10 @@ class TestTinyEmbedder(EmbedderContract):
     def embedder(self, tiny_embedder: Path) -> Embedder:
         return SentenceTransformersEmbedder(folder=tiny_embedder)
 
-    def test_the_models_own_prompts_are_used(self, embedder: Embedder) -> None:
+    def test_the_models_own_prompts_are_used(self, embedder: Embedder, tiny_embedder: Path) -> None:
         """Recall is as good as the model's card promises: questions and passages get the prompts it was saved with."""
         assert not np.allclose(embedder.embed_query("hello"), embedder.embed_documents(["hello"])[0])
-        model = embedder._model._loaded  # type: ignore[attr-defined]
+        model = SentenceTransformer(str(tiny_embedder))
         raw = model.encode(["query: hello", "passage: hello"], normalize_embeddings=True, prompt="")
         np.testing.assert_allclose(embedder.embed_query("hello"), raw[0], atol=1e-5)
         np.testing.assert_allclose(embedder.embed_documents(["hello"])[0], raw[1], atol=1e-5)
