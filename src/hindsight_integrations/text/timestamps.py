@@ -24,12 +24,11 @@ _CLOCK = re.compile(
 _EDGES = " \t\r\n,;-[]()\u2013\u2014"
 _JOINTS = re.compile(r"^(?:on|am|el|le)\s+|\s+(?:at|um|a las?|à|on)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:1[89]|20|21)[0-9]{2}(?![0-9])")
+_CODES = tuple(LANGUAGES)  # of the languages whose names of months are read
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 
 
-def parse_timestamp(
-    text: str, *, date_order: DateOrder | None = None, codes: tuple[str, ...] = tuple(LANGUAGES)
-) -> datetime | None:
+def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> datetime | None:
     """The moment a timestamp names.
 
     ISO 8601 goes first, then figures, then names of months, which `dateparser` reads.
@@ -38,7 +37,6 @@ def parse_timestamp(
         text: the timestamp and nothing else; brackets, a weekday and marks of direction around it do not matter.
         date_order: of the dates in figures. None reads those that only one order makes a date of: "12/31/23" and
             "31/12/2023", but neither "05/06/2023" nor "31/12/23", which begins with a year in some countries.
-        codes: of the languages whose names of months are read, ISO 639-1.
 
     Returns:
         The moment, naive if no zone is given, at midnight if no time of day is; None if it cannot be read for certain.
@@ -54,7 +52,7 @@ def parse_timestamp(
     clock = _CLOCK.search(plain)
     rest = plain.replace(clock[0], " ", 1) if clock else plain
     rest = _JOINTS.sub("", rest.strip(_EDGES)).strip(_EDGES)
-    day = _day(rest, date_order, codes)
+    day = _day(rest, date_order)
     try:
         return datetime.combine(day, _time(clock)) if day else None
     except ValueError:
@@ -68,7 +66,7 @@ def is_ambiguous(text: str) -> bool:
     return any(parse_timestamp(text, date_order=order) for order in DateOrder)
 
 
-def _day(text: str, order: DateOrder | None, codes: tuple[str, ...]) -> date | None:
+def _day(text: str, order: DateOrder | None) -> date | None:
     figures = FIGURES.search(text)
     if figures:
         around = (text[: figures.start()] + text[figures.end() :]).strip(_EDGES + ".")
@@ -76,7 +74,7 @@ def _day(text: str, order: DateOrder | None, codes: tuple[str, ...]) -> date | N
         return None if more else date_of_figures(figures, order)
     if not (_YEAR.search(text) and _LETTERS.search(text)):
         return None
-    found = date_in_words(text, codes)
+    found = date_in_words(text, _CODES)
     return found[0] if found and found[1] is Granule.DAY else None
 
 
