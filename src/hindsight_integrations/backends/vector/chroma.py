@@ -18,12 +18,10 @@ import numpy as np
 
 from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma_files import (
+    SegmentFiles,
     WatermarkFile,
-    blank_unused,
-    damage,
-    erase,
-    segment_folders,
     vacuum,
+    vector_segments,
 )
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
@@ -109,8 +107,9 @@ class ChromaVectorIndex:
         self._bank = bank
         self._mark = client.watermark_file(bank_key)
         self._collection = client.collection(self._name)
-        self.discarded = self._blanked = False
-        self._damage = client.damage(self._collection)
+        self._files = client.files(self._collection)
+        self.discarded = False
+        self._damage = self._files.damage()
         self._watermark = self._mark.read(str(self._collection.id)) if self._mark else 0
         # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
         self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
@@ -150,7 +149,6 @@ class ChromaVectorIndex:
             if self._unclean:
                 self._client.vacuum()
                 self._unclean = False
-            self._blank()
             if self._mark:
                 self._mark.write(str(self._collection.id), revision)
         self._watermark = revision
@@ -174,21 +172,17 @@ class ChromaVectorIndex:
         with _Converting(self._bank, self._client):
             # The mark stays: bound to the old collection it reads 0, and tells that a vacuum is due.
             self._watermark = 0
-            self._unclean, self._blanked = self._mark is not None, False
-            self._client.drop(self._name, self._collection)
+            self._unclean = self._mark is not None
+            self._client.drop(self._name, self._files)
             self._collection = self._client.collection(self._name)
+            self._files = self._client.files(self._collection)
             self._damage = None
-
-    def _blank(self) -> None:
-        """Clear what lies in new segment files by accident; later ones hold nothing but elements."""
-        if not self._blanked and self._client.blank(self._collection):
-            self._blanked = True
 
     def discard(self) -> None:
         """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
         with _Converting(self._bank, self._client):
             self.discarded = True
-            self._client.drop(self._name, self._collection)
+            self._client.drop(self._name, self._files)
             self._client.vacuum()
             if self._mark:
                 self._mark.drop()
@@ -198,9 +192,18 @@ class ChromaVectorIndex:
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """A call to Chroma: its failures converted, and its files left alone meanwhile."""
-        with self._converting(), self._client.gate.shared():
-            yield
+        """A call to Chroma: its failures converted, its files left alone meanwhile and then cleared of heap memory.
+
+        Any call may be the one at which Chroma loads the collection, and so writes its files anew.
+        """
+        with self._converting():
+            try:
+                with self._client.gate.shared():
+                    yield
+            finally:
+                if self._files.rewritten():
+                    with self._client.gate.exclusive():
+                        self._files.blank()
 
     def _converting(self) -> _Converting:
         if self._damage:
@@ -263,37 +266,27 @@ class _Client:
             )
         return Collection(client=self._api, model=made, embedding_function=None)
 
-    def damage(self, collection: Collection) -> str | None:
-        """What is wrong with the files of a collection nobody has used yet, or None."""
+    def files(self, collection: Collection) -> SegmentFiles:
+        """The files of a collection, there or not yet."""
+        if self._folder is None:
+            return SegmentFiles(())
         with self.gate.exclusive():
-            return next(filter(None, map(damage, self._segments(collection))), None)
+            return SegmentFiles(vector_segments(self._folder, str(collection.id)))
 
-    def drop(self, name: str, collection: Collection) -> None:
+    def drop(self, name: str, files: SegmentFiles) -> None:
         """Delete a collection, gone or broken as it may be, and the files it leaves."""
         from chromadb.errors import NotFoundError
 
         with self.gate.exclusive():
-            segments = self._segments(collection)
             with suppress(NotFoundError):
                 self._api.delete_collection(name)
-            erase(segments)
-
-    def blank(self, collection: Collection) -> bool:
-        """Blank the unused parts of a collection's files; False while it has none."""
-        with self.gate.exclusive():
-            segments = self._segments(collection)
-            for segment in segments:
-                blank_unused(segment)
-        return bool(segments)
+            files.erase()
 
     def vacuum(self) -> None:
         """Overwrite what was deleted from Chroma's own database."""
         if self._folder:
             with self.gate.exclusive():
                 vacuum(self._folder)
-
-    def _segments(self, collection: Collection) -> list[Path]:
-        return segment_folders(self._folder, str(collection.id)) if self._folder else []
 
     def stop(self) -> None:
         """Let go of files and threads; calls under way finish."""

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 DATABASE = "chroma.sqlite3"
+HEADER, ELEMENTS, LENGTHS = "header.bin", "data_level0.bin", "length.bin"
 
 _HEADER = struct.Struct("<iQQQQ")
 """Start of hnswlib's header.bin: format, offset, capacity, elements, bytes per element (chromadb 1.5.9, measured)."""
@@ -69,7 +70,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def vacuum(folder: Path) -> None:
-    """Rewrite Chroma's database, so that its free pages keep nothing of what was deleted; Chroma may have it open.
+    """Rewrite Chroma's files, so that they keep nothing of what was deleted; Chroma may have them open, but rest.
+
+    Free pages of the database go, and what a process killed right after a load left in a segment (see `SegmentFiles`).
 
     Raises:
         OSError: it cannot be rewritten now.
@@ -79,64 +82,103 @@ def vacuum(folder: Path) -> None:
             database.execute("VACUUM")
     except sqlite3.Error as error:
         raise OSError(f"{DATABASE} cannot be vacuumed: {error}") from error
+    for header in folder.glob(f"*/{HEADER}"):
+        _blank_unused(header.parent)
 
 
-def segment_folders(folder: Path, collection: str) -> list[Path]:
-    """Where the vectors of this collection lie; nothing if Chroma's own database cannot say."""
+def vector_segments(folder: Path, collection: str) -> tuple[Path, ...]:
+    """Where the vectors of this collection lie or will lie; nothing if Chroma's own database cannot say."""
     uri = f"{(folder / DATABASE).absolute().as_uri()}?mode=ro"
+    query = "SELECT id FROM segments WHERE collection = ? AND scope = 'VECTOR'"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as database:
-            rows = database.execute("SELECT id FROM segments WHERE collection = ?", (collection,)).fetchall()
+            return tuple(folder / segment for (segment,) in database.execute(query, (collection,)))
     except sqlite3.Error:
-        return []
-    return [path for (segment,) in rows if (path := folder / segment).is_dir()]
+        return ()
 
 
-def erase(folders: list[Path]) -> None:
-    """Delete segment folders: `delete_collection` leaves them, vectors and all (chromadb 1.5.9, measured)."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def blank_unused(segment: Path) -> None:
-    """Overwrite the part of a segment's files that no element uses yet.
+class SegmentFiles:
+    """What Chroma keeps of one collection's vectors outside its database. Nothing in memory.
 
     hnswlib writes whole buffers it never cleared: whatever the process had in that memory before, another bank's text
-    included, is then on disk (chromadb 1.5.9, measured). Elements that come later overwrite it.
+    included, is then on disk. It does so whenever a collection that never outgrew Chroma's queue is loaded: at its first
+    write, at the first search after an open, and again once Chroma has unloaded it (chromadb 1.5.9, measured).
     """
-    header = segment / "header.bin"
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        self._folders = folders
+        self._seen: list[tuple[int, int] | None] = []
+
+    def rewritten(self) -> bool:
+        """Whether Chroma wrote the files since they were last blanked; two system calls at most."""
+        return self._state() != self._seen
+
+    def blank(self) -> None:
+        """Overwrite what no element uses yet; elements that come later overwrite it. Only while no call runs."""
+        for folder in self._folders:
+            _blank_unused(folder)
+        self._seen = self._state()
+
+    def damage(self) -> str | None:
+        """What is wrong with the files while no call has used them yet, or None."""
+        return next(filter(None, map(_damage, self._folders)), None)
+
+    def erase(self) -> None:
+        """Delete them: `delete_collection` leaves them, vectors and all (chromadb 1.5.9, measured)."""
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _state(self) -> list[tuple[int, int] | None]:
+        return [_written(folder / LENGTHS) for folder in self._folders]
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """Which file this is and when it was written last; None if it is not there."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _blank_unused(segment: Path) -> None:
+    header = segment / HEADER
     start = header.read_bytes() if header.exists() else b""
     if len(start) != _HEADER_BYTES:
         return
     form, _, _, elements, width = _HEADER.unpack_from(start)
     if form == _HEADER_FORMAT:
-        _blank_from(segment / "data_level0.bin", elements * width)
-        _blank_from(segment / "length.bin", elements * _LENGTH_BYTES)
+        _blank_from(segment / ELEMENTS, elements * width)
+        _blank_from(segment / LENGTHS, elements * _LENGTH_BYTES)
 
 
 def _blank_from(path: Path, used: int) -> None:
-    size = path.stat().st_size if path.exists() else 0
-    if size > used:
-        with path.open("r+b") as file:
+    """Zeros from there to the end of the file; what is zero already is not written again."""
+    if not path.exists():
+        return
+    with path.open("r+b") as file:
+        file.seek(used)
+        rest = file.read()
+        if rest.strip(b"\0"):
             file.seek(used)
-            file.write(bytes(size - used))
+            file.write(bytes(len(rest)))
 
 
-def damage(segment: Path) -> str | None:
-    """What is wrong with the files of a segment nobody is writing to, or None.
+def _damage(segment: Path) -> str | None:
+    """What is wrong with the files of a segment, or None.
 
     Chroma reports a broken metadata pickle by itself, but a short data file kills the process with a segmentation
     fault at the first search, and a missing pickle silently hides the vectors (chromadb 1.5.9, measured for both).
     """
-    header, data = segment / "header.bin", segment / "data_level0.bin"
+    header, data = segment / HEADER, segment / ELEMENTS
     if not (header.exists() and data.exists()):
         return None  # never written to disk, or so incomplete that Chroma itself says so
     start = header.read_bytes()
     if len(start) != _HEADER_BYTES:
-        return f"header.bin has {len(start)} bytes instead of {_HEADER_BYTES}"
+        return f"{HEADER} has {len(start)} bytes instead of {_HEADER_BYTES}"
     form, _, _, elements, width = _HEADER.unpack_from(start)
     if form == _HEADER_FORMAT and data.stat().st_size < elements * width:
-        return f"data_level0.bin has {data.stat().st_size} bytes instead of {elements * width}"
+        return f"{ELEMENTS} has {data.stat().st_size} bytes instead of {elements * width}"
     links = segment / "link_lists.bin"
     if links.exists() and links.stat().st_size and not (segment / "index_metadata.pickle").exists():
         return "index_metadata.pickle is missing"
