@@ -1,11 +1,15 @@
-"""Kill a process in a retain loop, again and again, and check that nothing acknowledged is lost.
+"""Kill a process in the middle of its work, again and again, and check that nothing acknowledged is lost.
 
-    python benchmarks/crash.py [--rounds 25] [--keep DIR]
+    python benchmarks/crash.py [--kills 44] [--keywords lucene,fts5] [--kinds retain,edit,...] [--jobs 1] [--seed 7]
+        [--out FILE] [--keep DIR]
 
-Each round starts a child that retains memories into one bank and prints their ids once retain has returned, and kills
-it (SIGKILL) at a random moment. After reopening, every acknowledged unit must be in the ledger, rank first by meaning
-and by words for its own text, have its node in the graph, and be found by time if dated. At the end the Chroma
-collection and the Lucene index are corrupted on purpose and must be rebuilt on open. Exits with 1 on any failure.
+Eleven kinds of operation are killed (SIGKILL) at random moments: retain, retain_many, forget, edit, merge, document
+upsert, reindex, import, forget_bank, open, and open with the indexes deleted. A child announces what each operation
+changes before it starts and once it has returned. After the kill the directory is opened again and compared: all that
+was acknowledged is there, and of what was under way each commit is there whole or not at all. Then memories are asked
+for by meaning, words, name and time, `doctor` must have nothing to say, and no file may hold words of what an
+acknowledged `forget` erased or an acknowledged `edit` replaced. Every 22 kills make a session over one directory,
+which ends with the indexes damaged and then deleted. Exits with 1 on any problem.
 """
 
 from __future__ import annotations
@@ -14,166 +18,181 @@ import argparse
 import json
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
-import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
-import numpy as np
+from kills.checks import file_problems, index_problems, tokens
+from kills.child import Left, Task, killed
+from kills.operations import EMBEDDERS, Kind, delete_indexes, open_memory
+from kills.state import State, apply, left_over, read_state
 
-from hindsight_integrations import Channel, Hindsight, MemoryBank
-from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.config import KeywordBackend
 
-BANK = "crash/test"
-WORDS = (
-    "amber",
-    "basil",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "harbor",
-    "inlet",
-    "jetty",
-    "knoll",
-    "lagoon",
-)
+SESSION = 22  # kills over one directory
 
 
-def fact(round_number: int, index: int) -> dict[str, object]:
-    """A fact with words of its own; every second one is dated."""
-    rng = random.Random(f"{round_number}/{index}")
-    words = " ".join(rng.choice(WORDS) + str(rng.randrange(10_000)) for _ in range(6))
-    day = f"2024-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}"
-    return {
-        "what": f"Traveller{round_number}x{index} visited {words}",
-        "occurred_start": day if index % 2 else None,
-        "entities": [
-            {"text": f"Traveller{round_number}x{index % 7}", "type": "PERSON"},
-            {"text": "Harbor Guild", "type": "ORG"},
-        ],
-        "sources": [f"r{round_number}-{index}"],
-    }
+@dataclass(slots=True)
+class Session:
+    """Kills over one directory.
 
+    Attributes:
+        folder: the data directory.
+        keywords: its keyword index.
+        rng: draws moments and samples.
+        state: what the directory held when last looked at.
+        embedder: whose vectors it holds.
+        kills: how many, by kind.
+        hits: of these, how many fell into an operation.
+        acknowledged: changes that were acknowledged.
+        problems: what was wrong.
+    """
 
-def open_memory(folder: Path) -> Hindsight:
-    return Hindsight.open(folder, embeddings=HashEmbedder(), reranker=None)
+    folder: Path
+    keywords: KeywordBackend
+    rng: random.Random
+    state: State = frozenset()
+    embedder: str = "hash"
+    kills: Counter[str] = field(default_factory=Counter)
+    hits: Counter[str] = field(default_factory=Counter)
+    acknowledged: int = 0
+    problems: list[str] = field(default_factory=list)
 
+    def round(self, kind: Kind, number: int) -> None:
+        """One child killed, and what it left looked at."""
+        before = len(self.problems)
+        target = self.embedder
+        if kind is Kind.REINDEX:
+            (target,) = set(EMBEDDERS) - {self.embedder}
+        left = killed(Task(self.folder, self.keywords, kind, number, target), self.state, self.rng)
+        self.kills[kind] += 1
+        self.hits[kind] += bool(left.under_way) or kind in (Kind.OPEN, Kind.OPEN_WITHOUT_INDEXES)
+        self.acknowledged += len(left.acknowledged)
+        if left.failure or not left.ready:
+            self.problems.append(f"the child failed by itself: {left.failure or 'it was not ready in time'}")
+        self._look(left, target)
+        self.problems[before:] = [
+            f"{self.keywords} round {number}, {kind}: {problem}" for problem in self.problems[before:]
+        ]
 
-def child(folder: Path, round_number: int) -> None:
-    """Retain until killed; a line of ids for every acknowledged retain."""
-    with open_memory(folder) as hindsight:
-        bank = hindsight.bank(BANK)
-        index = 0
-        while True:
-            facts = [fact(round_number, index + n) for n in range(1 + index % 4)]
-            messages = [{"role": "user", "content": f["what"], "id": f["sources"][0]} for f in facts]
-            result = bank.retain(messages, facts=facts, thread=f"round-{round_number}")
-            print(
-                json.dumps(
-                    [[i, f["what"], f["occurred_start"]] for i, f in zip(result.unit_ids, facts, strict=True)]
-                ),
-                flush=True,
-            )
-            index += len(facts)
+    def damaged(self) -> None:
+        """Damage and delete the indexes: what is in them is made again."""
+        for damage in (corrupt, delete_indexes):
+            damage(self.folder)
+            with open_memory(self.folder, self.keywords, self.embedder) as hindsight:
+                seen = read_state(hindsight)
+                wrong = index_problems(hindsight, set(), self.rng) + left_over(self.state, (), seen)
+            self.problems += [f"{self.keywords} {damage.__name__}: {problem}" for problem in wrong]
 
-
-def killed_round(folder: Path, round_number: int, rng: random.Random) -> list[list[str | None]]:
-    """Run one child and kill it; the units it acknowledged."""
-    command = [sys.executable, __file__, "--child", str(folder), "--round", str(round_number)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    lines: list[str] = []
-    assert process.stdout is not None
-    reader = threading.Thread(target=lambda: lines.extend(process.stdout), daemon=True)
-    reader.start()
-    deadline = time.monotonic() + 60
-    while not lines and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(rng.uniform(0.0, 1.5))
-    process.kill()
-    process.wait()
-    reader.join()
-    whole = [line for line in lines if line.endswith("\n")]
-    return [unit for line in whole for unit in json.loads(line)]
-
-
-def problems(bank: MemoryBank, hindsight: Hindsight, units: list[list[str | None]]) -> list[str]:
-    """What is wrong with the units that should be there."""
-    found = []
-    view = hindsight.asynchronous._projections[BANK].view()  # noqa: SLF001 - the script looks behind the curtain on purpose
-    rows = view.ledger.row_ids(BANK, [str(unit[0]) for unit in units])
-    for identity, text, day in units:
-        if identity not in rows:
-            found.append(f"{text}: not in the ledger")
-            continue
-        if not view.graph.has(np.array([rows[identity]], np.int64))[0]:
-            found.append(f"{text}: no node in the graph")
-        window = (f"{day}T00:00", f"{day}T23:59") if day else None
-        best = next(
-            (u for u in bank.recall(str(text), window=window, k=5).units if u.unit.id == identity), None
-        )
-        ranks = {channel: hit.rank for channel, hit in best.channels.items()} if best else {}
-        if ranks.get(Channel.SEMANTIC) != 1 or ranks.get(Channel.KEYWORD) != 1:
-            found.append(f"{text}: ranks {ranks}")
-        if day and Channel.TEMPORAL not in ranks:
-            found.append(f"{text}: not found by time")
-    return found
+    def _look(self, left: Left, target: str) -> None:
+        fresh = {line[2] for change in left.acknowledged for line in change.adds if line[0] == "unit"}
+        waiting: State = frozenset()
+        if (
+            target != self.embedder
+        ):  # banks that the reindex had not come to answer under the embedder they have
+            with open_memory(self.folder, self.keywords, self.embedder) as hindsight:
+                waiting = read_state(hindsight)
+                self.problems += index_problems(hindsight, fresh, self.rng)
+        with open_memory(self.folder, self.keywords, target) as hindsight:
+            seen = read_state(hindsight, other=waiting)
+            self.problems += left_over(apply(self.state, left.acknowledged), left.under_way, seen)
+            self.problems += index_problems(hindsight, fresh, self.rng)
+            held = {line[1] for line in seen} | tokens(line[2] for line in seen if len(line) > 2)
+            erased = {word for change in left.acknowledged for word in change.erased}
+            self.problems += file_problems(self.folder, erased - held)
+            if target != self.embedder:
+                for name in hindsight.banks():
+                    hindsight.bank(name).maintenance.reindex()
+        self.state, self.embedder = seen, target
 
 
 def corrupt(folder: Path) -> None:
-    """Damage the Chroma collection and the Lucene index as a bad disk would."""
-    for path in [
-        *folder.glob("chroma/*/*.bin"),
-        *folder.glob("chroma/*/*.pickle"),
-        *folder.glob("lucene/*/*"),
-    ]:
-        if path.is_file() and path.name != "write.lock":
-            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    """Cut the files of Chroma's collections and of Lucene in two, as a bad disk would."""
+    for pattern in ("chroma/*/*.bin", "chroma/*/*.pickle", "lucene/*/*"):
+        for path in folder.glob(pattern):
+            if path.is_file() and path.name != "write.lock":
+                path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def run(rounds: int, folder: Path, seed: int) -> int:
-    rng = random.Random(seed)
-    units: list[list[str | None]] = []
-    bad: list[str] = []
-    for number in range(rounds):
-        fresh = killed_round(folder, number, rng)
-        units += fresh
-        with open_memory(folder) as hindsight:
-            bad += problems(hindsight.bank(BANK), hindsight, fresh)
-        print(
-            f"round {number + 1}: {len(fresh)} acknowledged, {len(units)} in all, {len(bad)} problems",
-            flush=True,
-        )
-    for name, damage in (("corrupted", corrupt), ("deleted", lambda path: shutil.rmtree(path / "chroma"))):
-        damage(folder)
-        with open_memory(folder) as hindsight:
-            wrong = problems(hindsight.bank(BANK), hindsight, units)
-        bad += wrong
-        print(f"indexes {name} and rebuilt: {len(units)} units checked, {len(wrong)} problems", flush=True)
-    print("\n".join(bad[:20]))
-    print(f"{len(units)} acknowledged units, {len(bad)} problems")
-    return 1 if bad or not units else 0
+def run_session(keywords: str, kinds: Sequence[Kind], seed: int, parent: Path) -> Session:
+    """A session in a directory of its own: every kind in turn, in random order."""
+    rng = random.Random(f"{seed}/{keywords}")
+    session = Session(parent / f"{keywords}-{seed}", KeywordBackend(keywords), rng)
+    for number, kind in enumerate(rng.sample(kinds, len(kinds))):
+        session.round(kind, 100 * seed + number)
+    session.damaged()
+    return session
+
+
+def sessions(options: argparse.Namespace, parent: Path) -> Iterator[Session]:
+    """All sessions as they end, the kills dealt out evenly over keyword indexes and kinds."""
+    dealt = [
+        (options.keywords[n % len(options.keywords)], n // len(options.keywords))
+        for n in range(options.kills)
+    ]
+    plans: dict[tuple[str, int], list[Kind]] = {}
+    for keywords, place in dealt:
+        plans.setdefault((keywords, place // SESSION), []).append(options.kinds[place % len(options.kinds)])
+    with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
+        waiting = [
+            pool.submit(run_session, keywords, kinds, options.seed + number, parent)
+            for (keywords, number), kinds in plans.items()
+        ]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def run(options: argparse.Namespace, parent: Path) -> int:
+    """Every session; prints a line for each and a table at the end."""
+    kills: Counter[str] = Counter()
+    hits: Counter[str] = Counter()
+    acknowledged, bad = 0, list[str]()
+    for session in sessions(options, parent):
+        kills += session.kills
+        hits += session.hits
+        acknowledged += session.acknowledged
+        bad += session.problems
+        print(f"{kills.total()} kills, {acknowledged} changes acknowledged, {len(bad)} problems", flush=True)
+        if not session.problems and not options.keep:
+            shutil.rmtree(session.folder)
+    for kind in options.kinds:
+        print(f"  {kind:<28}{kills[kind]:>5} kills, {hits[kind]:>4} of them within an operation")
+    print("\n".join(bad[:40]))
+    print(f"{kills.total()} kills, {acknowledged} changes acknowledged, {len(bad)} problems")
+    if options.out:
+        report = {"kills": kills, "within": hits, "acknowledged": acknowledged, "problems": bad}
+        options.out.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if bad or not acknowledged else 0
 
 
 def main() -> int:
+    """Read the arguments and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--round", type=int, default=0, help=argparse.SUPPRESS)
+    add = parser.add_argument
+    add("--kills", type=int, default=44, help="how many, over all kinds and keyword indexes")
+    add("--keywords", type=lambda text: text.split(","), default=["lucene", "fts5"], help="keyword indexes")
+    add("--kinds", type=_kinds, default=list(Kind), help="kinds of operation, comma-separated")
+    add("--jobs", type=int, default=1, help="sessions at a time")
+    add("--seed", type=int, default=7)
+    add("--out", type=Path, help="write the counts and problems here as JSON")
+    add("--keep", type=Path, help="keep the directories here")
     options = parser.parse_args()
-    if options.child:
-        child(options.child, options.round)
     if options.keep:
-        return run(options.rounds, options.keep, options.seed)
-    with tempfile.TemporaryDirectory(prefix="hindsight-crash-") as folder:
-        return run(options.rounds, Path(folder), options.seed)
+        options.keep.mkdir(parents=True, exist_ok=True)
+        return run(options, options.keep)
+    with tempfile.TemporaryDirectory(prefix="hindsight-crash-", ignore_cleanup_errors=True) as folder:
+        return run(options, Path(folder))
+
+
+def _kinds(text: str) -> list[Kind]:
+    return [Kind(part) for part in text.split(",")]
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def run(script: str, *arguments: str) -> str:
         [sys.executable, str(BENCHMARKS / script), *arguments],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -28,8 +28,8 @@ def run(script: str, *arguments: str) -> str:
 
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
-    """Three SIGKILLs in a retain loop, then corrupted and deleted indexes: every acknowledged unit is found by all channels."""
-    assert "0 problems" in run("crash.py", "--rounds", "3").splitlines()[-1]
+    """Two SIGKILLs in each of eleven kinds of operation, over Lucene and FTS5: all that was acknowledged is there and found."""
+    assert run("crash.py", "--kills", "22").splitlines()[-1].startswith("22 kills, ")
 
 
 def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
