@@ -18,6 +18,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.testing.builders import make_mark
 from locomo.coverage import System
 
 MEMORY = ":memory:"
@@ -58,7 +59,7 @@ class Baselines:
         self._keywords = self._stores.open("baseline")
         ids = sorted(corpus.units)
         self._keywords.upsert(np.array(ids, np.int64), [corpus.units[row].text for row in ids])
-        self._keywords.advance(1)
+        self._keywords.advance(make_mark(1))
 
     def rank(self, question: str, vector: Vector) -> dict[System, IntArray]:
         """Row ids by cosine (exact), by BM25, and by reciprocal rank fusion of the two (k = 60), best first."""

@@ -9,6 +9,7 @@ import numpy as np
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
+from hindsight_integrations.ports.watermark import Watermark
 
 _CAUSES = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
 _CAUSED_BY = LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSED_BY]
@@ -25,12 +26,12 @@ class DictMemoryGraph:
         self._touching: dict[int, set[_Edge]] = {}
         self._entities: dict[int, set[int]] = {}
         self._units: dict[int, set[int]] = {}
-        self._watermark = 0
+        self._watermark: Watermark | None = None
         self._lock = threading.RLock()
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this graph has reached; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this graph has reached; None when new."""
         return self._watermark
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
@@ -62,9 +63,9 @@ class DictMemoryGraph:
                     if not self._units[entity]:
                         del self._units[entity]
 
-    def advance(self, revision: int) -> None:
-        """Record that everything up to `revision` has been applied."""
-        self._watermark = revision
+    def advance(self, mark: Watermark) -> None:
+        """Record that everything up to this commit has been applied."""
+        self._watermark = mark
 
     def has(self, units: IntArray) -> list[bool]:
         """Whether each unit is a node."""
@@ -108,7 +109,7 @@ class DictMemoryGraph:
         with self._lock:
             for held in (self._weights, self._touching, self._entities, self._units):
                 held.clear()
-            self._watermark = 0
+            self._watermark = None
 
     def close(self) -> None:
         """Nothing to release."""

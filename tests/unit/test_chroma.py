@@ -24,6 +24,7 @@ from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.vectors import unit_vectors
 
 OpenStore = Callable[..., ChromaVectors]
@@ -49,7 +50,7 @@ def open_store(tmp_path: Path) -> Iterator[OpenStore]:
 def fill(index: ChromaVectorIndex, count: int = 5, dimension: int = 8) -> np.ndarray:
     vectors = unit_vectors(count, dimension)
     index.upsert(np.arange(count), vectors)
-    index.advance(1)
+    index.advance(make_mark(1))
     return vectors
 
 
@@ -107,9 +108,9 @@ def test_banks_are_apart(open_store: OpenStore) -> None:
     """Each bank has a collection and a watermark of its own."""
     store = open_store()
     fill(store.open("abc"))
-    assert (store.open("xyz").count(), store.open("xyz").watermark) == (0, 0)
+    assert (store.open("xyz").count(), store.open("xyz").watermark) == (0, None)
     store.open("xyz").clear()
-    assert (store.open("abc").count(), store.open("abc").watermark) == (5, 1)
+    assert (store.open("abc").count(), store.open("abc").watermark) == (5, make_mark(1))
 
 
 def test_large_batches_are_split(open_store: OpenStore) -> None:
@@ -139,11 +140,11 @@ def test_damaged_collection_says_so_and_heals(
         with pytest.raises(IndexOutOfStep, match="vector index of bank 'diary'"):
             call()
     index.clear()
-    assert (index.count(), index.watermark) == (0, 0)
+    assert (index.count(), index.watermark) == (0, None)
     vectors = fill(index, ENOUGH_TO_REACH_DISK)
     store.close()
     healed = open_store().open("abc")
-    assert (healed.count(), healed.watermark) == (ENOUGH_TO_REACH_DISK, 1)
+    assert (healed.count(), healed.watermark) == (ENOUGH_TO_REACH_DISK, make_mark(1))
     assert [hits.ids[0] for hits in healed.search(vectors[::100], 1)] == list(
         range(0, ENOUGH_TO_REACH_DISK, 100)
     )
@@ -164,7 +165,7 @@ def test_unreadable_database_is_made_anew(
     (tmp_path / "chroma" / "watermarks").mkdir(parents=True)
     (tmp_path / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 500)
     index = open_store().open("abc")
-    assert (index.count(), index.watermark) == (0, 0)
+    assert (index.count(), index.watermark) == (0, None)
     assert "is made anew" in caplog.text
 
 
@@ -244,7 +245,7 @@ def test_a_failed_call_or_piece_of_work_leaves_the_gate_open() -> None:
             raise ValueError("inside")
 
 
-def test_watermark_of_a_deleted_collection_reads_zero(open_store: OpenStore, tmp_path: Path) -> None:
+def test_watermark_of_a_deleted_collection_reads_none(open_store: OpenStore, tmp_path: Path) -> None:
     """If the collection was deleted behind our back, the bank is replayed from the start."""
     store = open_store()
     fill(store.open("abc"))
@@ -254,7 +255,7 @@ def test_watermark_of_a_deleted_collection_reads_zero(open_store: OpenStore, tmp
         foreign.delete_collection(collection.name)
     foreign.close()
     index = open_store().open("abc")
-    assert (index.count(), index.watermark) == (0, 0)
+    assert (index.count(), index.watermark) == (0, None)
 
 
 def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> None:
@@ -270,13 +271,21 @@ def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> 
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"collection": "c"}', '{"collection": "c", "revision": "x"}']
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"collection": "c"}',
+        '{"collection": "c", "watermark": "x"}',
+        '{"collection": "c", "revision": 5}',
+    ],
 )
-def test_unreadable_watermark_reads_zero(tmp_path: Path, content: str) -> None:
-    """A watermark file that makes no sense means a replay, not a crash."""
+def test_unreadable_watermark_reads_none(tmp_path: Path, content: str) -> None:
+    """A watermark file that makes no sense, or an earlier version's bare number, means a replay, not a crash."""
     path = tmp_path / "abc.json"
     path.write_text(content)
-    assert WatermarkFile(path).read("c") == 0
+    assert WatermarkFile(path).read("c") is None
 
 
 def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tmp_path: Path) -> None:
@@ -284,8 +293,8 @@ def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tm
     index = open_store().open("abc")
     (tmp_path / "chroma" / "watermarks").write_text("in the way")
     with pytest.raises(IndexOutOfStep):
-        index.advance(3)
-    assert index.watermark == 0
+        index.advance(make_mark(3))
+    assert index.watermark is None
 
 
 def test_another_dimension_is_out_of_step(open_store: OpenStore) -> None:
@@ -339,7 +348,7 @@ def test_closed_folder_can_be_deleted_and_used_again(open_store: OpenStore, tmp_
     store.close()
     shutil.rmtree(tmp_path / "chroma")
     index = open_store().open("abc")
-    assert (index.count(), index.watermark) == (0, 0)
+    assert (index.count(), index.watermark) == (0, None)
     fill(index)
     assert index.count() == 5
 

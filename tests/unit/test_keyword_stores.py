@@ -13,6 +13,7 @@ from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_wor
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordStores
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
+from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
 BACKENDS: list[Callable[..., KeywordStores]] = [LuceneKeywords, Fts5Keywords]
@@ -56,9 +57,9 @@ def test_broken_index_says_so_and_can_be_cleared(
         with pytest.raises(IndexOutOfStep, match="'bank'"):
             use()
     index.clear()
-    assert (index.watermark, index.count()) == (0, 0)
+    assert (index.watermark, index.count()) == (None, 0)
     fill(index, CORPUS, 6)
-    assert (index.watermark, found(index, "quartz")) == (6, [5])
+    assert (index.watermark, found(index, "quartz")) == (make_mark(6), [5])
     stores.close()
 
 
@@ -99,7 +100,7 @@ def test_more_banks_than_open_files(stores: KeywordStores) -> None:
             fill(index, {10 * number + revision: f"indigo garden {revision}"}, revision)
     assert len(stores._stores) == 2
     for number, index in enumerate(banks.values()):
-        assert (index.watermark, index.count()) == (2, 2)
+        assert (index.watermark, index.count()) == (make_mark(2), 2)
         assert found(index, "indigo") == [10 * number + 1, 10 * number + 2]
 
 
@@ -109,8 +110,8 @@ def test_eviction_between_write_and_advance_loses_nothing(stores: KeywordStores)
     for index in banks:
         index.upsert(int_ids(1), ["indigo garden"])
     for index in banks:
-        index.advance(3)
-    assert [(index.watermark, found(index, "indigo")) for index in banks] == [(3, [1])] * 5
+        index.advance(make_mark(3))
+    assert [(index.watermark, found(index, "indigo")) for index in banks] == [(make_mark(3), [1])] * 5
 
 
 def test_error_never_lets_the_watermark_run_ahead(stores: KeywordStores) -> None:
@@ -121,9 +122,9 @@ def test_error_never_lets_the_watermark_run_ahead(stores: KeywordStores) -> None
     with pytest.raises(IndexOutOfStep, match="disk on fire"):
         stores.use("bank", lambda _: broken_disk())
     with pytest.raises(IndexOutOfStep, match="were lost"):
-        index.advance(6)
+        index.advance(make_mark(6))
     again = stores.open("bank")
-    assert (again.watermark, found(again, "indigo")) == (5, [])
+    assert (again.watermark, found(again, "indigo")) == (make_mark(5), [])
 
 
 def broken_disk() -> None:
@@ -136,7 +137,7 @@ def test_forgotten_words_leave_the_files(stores: KeywordStores, tmp_path: Path) 
     fill(index, {**CORPUS, 9: "zyxwvsecretbox indigo"}, 1)
     assert any(b"zyxwvsecretbox" in path.read_bytes() for path in index_files(tmp_path))
     index.remove(int_ids(9))
-    index.advance(2)
+    index.advance(make_mark(2))
     assert not any(b"zyxwvsecret" in path.read_bytes() for path in index_files(tmp_path))
 
 
@@ -183,7 +184,12 @@ def test_closed_engine_and_closed_bank_refuse(stores: KeywordStores) -> None:
         bank.search("quartz", 1)
     stores.close()
     stores.close()
-    for use in (other.count, other.clear, lambda: other.search("quartz", 1), lambda: other.advance(1)):
+    for use in (
+        other.count,
+        other.clear,
+        lambda: other.search("quartz", 1),
+        lambda: other.advance(make_mark(1)),
+    ):
         with pytest.raises(EngineClosed):
             use()
 
@@ -212,7 +218,7 @@ def test_lucene_files_only_touched_are_read_anew(tmp_path: Path) -> None:
         os.utime(path, (1, 1))
     with pytest.raises(IndexOutOfStep, match="changed or removed by another program"):
         index.search("quartz", 1)
-    assert (index.watermark, found(index, "quartz")) == (5, [5])
+    assert (index.watermark, found(index, "quartz")) == (make_mark(5), [5])
     stores.close()
 
 
@@ -228,7 +234,7 @@ def test_a_lucene_index_removed_while_open_does_not_come_back_empty(tmp_path: Pa
             index.search("quartz", 1)
     assert found(other, "quartz") == [5]
     index.clear()
-    assert (index.watermark, index.count()) == (0, 0)
+    assert (index.watermark, index.count()) == (None, 0)
     stores.close()
 
 

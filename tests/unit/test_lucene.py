@@ -26,6 +26,7 @@ from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.lucene_store import _distinct_words, _within_clause_limit
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
 from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
+from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
 PRELUDE = """
@@ -34,6 +35,7 @@ import numpy as np
 from hindsight_integrations.backends.keyword.java import java_available
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.errors import EngineClosed, MissingDependency
+from hindsight_integrations.testing.builders import make_mark
 """
 
 
@@ -139,7 +141,7 @@ for _ in range(2):
     if not (child := os.fork()):
         index = engine.open("bank")
         index.upsert(np.array([1]), ["quartz"])
-        index.advance(1)
+        index.advance(make_mark(1))
         os._exit(0 if index.search("quartz", 1).ids.tolist() == [1] else 1)
     children.append(child)
 print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
@@ -153,7 +155,7 @@ def test_kill_after_advance_loses_nothing(tmp_path: Path) -> None:
 index = LuceneKeywords(sys.argv[1]).open("bank")
 for revision in range(1, 6):
     index.upsert(np.arange(100 * revision, 100 * revision + 100), [f"quartz note {n}" for n in range(100)])
-    index.advance(revision)
+    index.advance(make_mark(revision))
 index.upsert(np.array([7]), ["never recorded"])
 print(index.watermark, flush=True)
 signal.pause()
@@ -162,7 +164,7 @@ signal.pause()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         try:
             assert writer.stdout is not None
-            assert writer.stdout.readline().strip() == "5"
+            assert writer.stdout.readline().strip() == str(make_mark(5))
             engine = LuceneKeywords(tmp_path)
             index = engine.open("bank")
             for use in (index.count, index.clear):
@@ -170,7 +172,7 @@ signal.pause()
                     use()
         finally:
             writer.kill()
-    assert (index.watermark, index.count()) == (5, 500)
+    assert (index.watermark, index.count()) == (make_mark(5), 500)
     assert len(found(index, "quartz", 1000)) == 500
     assert found(index, "recorded") == []
     engine.close()
@@ -181,7 +183,7 @@ def test_ctrl_c_and_exit_belong_to_python() -> None:
     done = run_python("""
 index = LuceneKeywords(":memory:").open("bank")
 index.upsert(np.array([1]), ["quartz"])
-index.advance(1)
+index.advance(make_mark(1))
 try:
     os.kill(os.getpid(), signal.SIGINT)
     signal.pause()
@@ -252,7 +254,7 @@ def test_new_and_known_ids_in_any_order(engine: LuceneKeywords) -> None:
     fill(index, {50: "quartz", 60: "kettle"}, 1)
     index.upsert(int_ids(70, 50, 10, 65), ["violin", "copper", "indigo", "garden"])
     index.upsert(int_ids(65), ["silver"])
-    index.advance(2)
+    index.advance(make_mark(2))
     assert index.count() == 5
     assert [found(index, word) for word in ("violin", "copper", "indigo", "silver", "quartz", "garden")] == [
         [70],

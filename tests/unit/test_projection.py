@@ -14,7 +14,14 @@ from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
-from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
+from hindsight_integrations.testing.builders import (
+    BANK,
+    make_entity,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
 from hindsight_integrations.testing.ledger_support import commit
 
 
@@ -29,6 +36,15 @@ def ledger() -> Iterator[Ledger]:
 @pytest.fixture
 def keywords() -> Iterator[Fts5Keywords]:
     opened = Fts5Keywords(MEMORY)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Ledger]:
+    """Another ledger, with a bank of the same name."""
+    opened = SqliteLedger.open(":memory:")
+    opened.create_bank(BANK)
     yield opened
     opened.close()
 
@@ -70,3 +86,14 @@ def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywo
     ledger.erase(BANK, Erasure(unit="u1"))
     with here.transaction() as (view, _):
         assert len(view.columns) == view.keywords.count() == view.graph.counts()[0] == 1
+
+
+def test_an_index_of_another_history_is_not_believed(
+    ledger: Ledger, elsewhere: Ledger, keywords: Fts5Keywords
+) -> None:
+    """The same numbers of commits and units are not the same memories: what an index followed elsewhere is not found."""
+    for there, text in ((elsewhere, "a quartz clock"), (ledger, "a copper kettle")):
+        commit(there, make_write_set(units=[with_vector(make_unit("u1", text))]))
+    following(elsewhere, keywords, "shared")
+    view = following(ledger, keywords, "shared").view()
+    assert [len(view.keywords.search(word, 5)) for word in ("quartz", "kettle")] == [0, 1]

@@ -22,6 +22,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.testing.builders import BANK, make_unit, make_units, make_write_set, with_vector
+from hindsight_integrations.testing.ledger_history_contract import mark_of
 from hindsight_integrations.testing.ledger_support import changes, commit, everything_of, rich_write_set
 
 
@@ -69,6 +70,7 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     """A directory of an earlier release opens with all it holds; its units just have no speaker yet."""
     opened_with(tmp_path, "u1", "u2").close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_history(raw)
         raw.execute("ALTER TABLE units DROP COLUMN speaker")
         raw.execute("PRAGMA user_version = 1")
     raw.close()
@@ -80,7 +82,31 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     again.close()
 
 
-RELEASED = (2, 42, "90afce3ae30e45a8a598fdc88267a5eba6f6c5e0457e6adbf19459f0be397fe2")
+def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
+    """A directory of the last release opens with an id of its own, and its banks with a mark that stays theirs."""
+    opened_with(tmp_path, "u1", "u2").close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_history(raw)
+        raw.execute("PRAGMA user_version = 2")
+    raw.close()
+    again = SqliteLedger.open(tmp_path)
+    mark = mark_of(again, BANK)
+    assert (len(mark.ledger), mark.revision, len(mark.token)) == (32, 1, 16)
+    commit(again, make_write_set(1, units=make_units("u3")))
+    again.close()
+    later = SqliteLedger.open(tmp_path)
+    with later.feed(BANK) as feed:
+        assert (feed.knows(mark), feed.mark.ledger, feed.mark.revision) == (True, mark.ledger, 2)
+    later.close()
+
+
+def _without_history(raw: sqlite3.Connection) -> None:
+    """Back from version 3 to version 2."""
+    for statement in ("TRIGGER banks_commit", "TABLE commits", "TABLE ledger", "TABLE losses"):
+        raw.execute(f"DROP {statement}")
+
+
+RELEASED = (3, 46, "c2640e30b27cfe3f60b4e32fb876b792811eeb98cf6ad2b02a70e154eebdcb51")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 

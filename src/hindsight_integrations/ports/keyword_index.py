@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hindsight_integrations.ports.arrays import Hits, IntArray
+from hindsight_integrations.ports.watermark import Watermark
 
 BM25_K1 = 1.2  # reference, "Lexical Scoring (BM25)"
 BM25_B = 0.75
@@ -18,8 +19,8 @@ class KeywordIndex(Protocol):
     """
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this index has reached; kept inside the index itself; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this index has reached; kept inside the index itself; None when new."""
         ...
 
     def upsert(self, ids: IntArray, texts: list[str]) -> None:
@@ -30,8 +31,8 @@ class KeywordIndex(Protocol):
         """Forget ids; unknown ids are ignored."""
         ...
 
-    def advance(self, revision: int) -> None:
-        """Record durably that everything up to `revision` has been applied, and make it visible to searches."""
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied, and make it visible to searches."""
         ...
 
     def count(self) -> int:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, IntArray
+from hindsight_integrations.ports.watermark import Watermark
 
 LINK_CODES: dict[tuple[LinkType, CausalRelation | None], int] = {
     (LinkType.TEMPORAL, None): 0,
@@ -48,8 +49,8 @@ class MemoryGraph(Protocol):
     """A projection of links and mentions. One object per bank; reads are safe from many threads; one writer."""
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this graph has reached; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this graph has reached; None when new."""
         ...
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
@@ -63,8 +64,8 @@ class MemoryGraph(Protocol):
         """Remove units with all their links and mentions; unknown ids are ignored."""
         ...
 
-    def advance(self, revision: int) -> None:
-        """Record that everything up to `revision` has been applied."""
+    def advance(self, mark: Watermark) -> None:
+        """Record that everything up to this commit has been applied."""
         ...
 
     def has(self, units: IntArray) -> list[bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, Matrix, Vector
+from hindsight_integrations.ports.watermark import Watermark
 
 
 class VectorIndex(Protocol):
@@ -15,8 +16,8 @@ class VectorIndex(Protocol):
     """
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this index has reached; kept inside the index itself; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this index has reached; kept inside the index itself; None when new."""
         ...
 
     @property
@@ -32,8 +33,8 @@ class VectorIndex(Protocol):
         """Forget ids; unknown ids are ignored."""
         ...
 
-    def advance(self, revision: int) -> None:
-        """Record durably that everything up to `revision` has been applied."""
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied."""
         ...
 
     def count(self) -> int:

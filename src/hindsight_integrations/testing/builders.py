@@ -13,6 +13,7 @@ from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.ports.watermark import Watermark
 
 BANK = "bank"
 DIMENSION = 4
@@ -105,3 +106,8 @@ def make_write_set(
         mentions=tuple(MentionWrite(unit, entity, entity) for unit, entity in mentions),
         events=tuple(events),
     )
+
+
+def make_mark(revision: int) -> Watermark:
+    """The mark of a revision in a history made up for a test: the same revision gives the same mark."""
+    return Watermark("1ed9e4", 1, revision, f"{revision:016x}")

@@ -15,6 +15,7 @@ import pytest
 
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
+from hindsight_integrations.testing.builders import make_mark
 
 MakeIndex: TypeAlias = Callable[[str], KeywordIndex]
 """From a bank key to that bank's index, all banks in one engine; a new engine for every test."""
@@ -46,7 +47,7 @@ def int_ids(*values: int) -> IntArray:
 def fill(index: KeywordIndex, texts: Mapping[int, str], revision: int = 1) -> None:
     """Put texts in under their ids and advance."""
     index.upsert(int_ids(*texts), list(texts.values()))
-    index.advance(revision)
+    index.advance(make_mark(revision))
 
 
 def found(index: KeywordIndex, text: str, limit: int = 10, among: IntArray | None = None) -> list[int]:
@@ -65,7 +66,7 @@ class KeywordIndexContract:
 
     def test_new_index_is_empty(self, index: KeywordIndex) -> None:
         """A new index holds nothing, has reached nothing and finds nothing, without an error."""
-        assert (index.count(), index.watermark) == (0, 0)
+        assert (index.count(), index.watermark) == (0, None)
         assert found(index, "harbour") == []
 
     def test_finds_texts_by_their_words(self, index: KeywordIndex) -> None:
@@ -148,7 +149,7 @@ class KeywordIndexContract:
     def test_last_of_a_double_id_stays(self, index: KeywordIndex) -> None:
         """An id given twice in one batch is one text: the later one."""
         index.upsert(int_ids(7, 8, 7), ["violin", "harbour", "quartz"])
-        index.advance(1)
+        index.advance(make_mark(1))
         assert index.count() == 2
         assert (found(index, "violin"), found(index, "quartz")) == ([], [7])
 
@@ -166,7 +167,7 @@ class KeywordIndexContract:
         """A removed text is not found; unknown ids are ignored."""
         fill(index, CORPUS)
         index.remove(int_ids(1, 999))
-        index.advance(2)
+        index.advance(make_mark(2))
         assert index.count() == len(CORPUS) - 1
         assert found(index, "kite") == []
         assert found(index, "harbour") == [3]
@@ -175,7 +176,7 @@ class KeywordIndexContract:
         """Scores after a removal are those of an index that never held the text."""
         fill(index, {**CORPUS, 50: "harbour " * 30, 51: "harbour red"})
         index.remove(int_ids(50, 51))
-        index.advance(2)
+        index.advance(make_mark(2))
         never = make_index("never")
         fill(never, CORPUS)
         after, expected = index.search("harbour red", 10), never.search("harbour red", 10)
@@ -194,15 +195,15 @@ class KeywordIndexContract:
     def test_advance_shows_and_records(self, index: KeywordIndex) -> None:
         """After `advance` what was written is found, and the watermark says so."""
         fill(index, CORPUS, 5)
-        assert (index.watermark, found(index, "quartz")) == (5, [5])
-        index.advance(9)
-        assert index.watermark == 9
+        assert (index.watermark, found(index, "quartz")) == (make_mark(5), [5])
+        index.advance(make_mark(9))
+        assert index.watermark == make_mark(9)
 
     def test_nothing_to_do_is_fine(self, index: KeywordIndex) -> None:
         """Empty batches are not errors."""
         index.upsert(int_ids(), [])
         index.remove(int_ids())
-        index.advance(1)
+        index.advance(make_mark(1))
         assert index.count() == 0
 
     @pytest.mark.parametrize("syntax", SYNTAX)
@@ -258,10 +259,10 @@ class KeywordIndexContract:
         fill(other, CORPUS, 3)
         fill(index, CORPUS, 5)
         index.clear()
-        assert (index.count(), index.watermark, found(index, "quartz")) == (0, 0, [])
+        assert (index.count(), index.watermark, found(index, "quartz")) == (0, None, [])
         fill(index, {1: "quartz"}, 2)
-        assert (index.count(), index.watermark) == (1, 2)
-        assert (other.count(), other.watermark) == (len(CORPUS), 3)
+        assert (index.count(), index.watermark) == (1, make_mark(2))
+        assert (other.count(), other.watermark) == (len(CORPUS), make_mark(3))
 
     def test_each_thread_gets_its_own_answer(self, index: KeywordIndex) -> None:
         """Eight agents asking at once, while memories are written, each get the answer to their own question."""
@@ -295,7 +296,7 @@ class PersistentKeywordIndexContract(KeywordIndexContract):
         before = index.search("red harbour", 10)
         again = reopen()("bank")
         after = again.search("red harbour", 10)
-        assert (again.watermark, again.count()) == (5, len(CORPUS))
+        assert (again.watermark, again.count()) == (make_mark(5), len(CORPUS))
         assert after.ids.tolist() == before.ids.tolist()
         assert after.scores.tolist() == before.scores.tolist()
 
@@ -304,7 +305,7 @@ class PersistentKeywordIndexContract(KeywordIndexContract):
         fill(index, CORPUS, 5)
         index.close()
         again = make_index("bank")
-        assert (again.watermark, found(again, "quartz")) == (5, [5])
+        assert (again.watermark, found(again, "quartz")) == (make_mark(5), [5])
 
     def test_unrecorded_changes_can_be_replayed(
         self, index: KeywordIndex, reopen: Callable[[], MakeIndex]
@@ -314,8 +315,8 @@ class PersistentKeywordIndexContract(KeywordIndexContract):
         index.upsert(int_ids(9), ["indigo garden"])
         index.remove(int_ids(5))
         again = reopen()("bank")
-        assert again.watermark == 5
+        assert again.watermark == make_mark(5)
         again.upsert(int_ids(9), ["indigo garden"])
         again.remove(int_ids(5))
-        again.advance(6)
+        again.advance(make_mark(6))
         assert (again.count(), found(again, "indigo"), found(again, "quartz")) == (len(CORPUS), [9], [])

@@ -22,6 +22,7 @@ from hindsight_integrations.testing.builders import (
     with_vector,
 )
 from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
+from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
@@ -32,6 +33,7 @@ from hindsight_integrations.testing.ledger_writer_contract import LedgerWriterCo
 class LedgerContract(
     LedgerReaderContract,
     LedgerFeedContract,
+    LedgerHistoryContract,
     LedgerWriterContract,
     LedgerMaintenanceContract,
     LedgerTasksContract,

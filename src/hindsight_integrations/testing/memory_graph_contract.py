@@ -11,6 +11,7 @@ import pytest
 
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
+from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.graph_rows import fill, int_array, link_triples, pairs
 
 TEMPORAL = LINK_CODES[LinkType.TEMPORAL, None]
@@ -38,9 +39,9 @@ class MemoryGraphContract(ABC):
         yield graph
         graph.close()
 
-    def test_a_new_graph_is_empty_and_at_revision_zero(self, graph: MemoryGraph) -> None:
-        """A projection that was never filled asks for everything since revision 0."""
-        assert graph.watermark == 0
+    def test_a_new_graph_is_empty_and_has_reached_nothing(self, graph: MemoryGraph) -> None:
+        """A projection that was never filled asks for everything."""
+        assert graph.watermark is None
         assert graph.counts() == (0, 0, 0, 0)
         assert graph.has(int_array([1])) == [False]
 
@@ -189,10 +190,10 @@ class MemoryGraphContract(ABC):
     def test_advance_moves_the_watermark_and_clear_resets_it(self, graph: MemoryGraph) -> None:
         """A cleared graph is filled from the beginning again."""
         fill(graph, units=[1], links=[(1, 2, TEMPORAL, 0.5)], mentioned=[(1, 7)])
-        graph.advance(12)
-        assert graph.watermark == 12
+        graph.advance(make_mark(12))
+        assert str(graph.watermark) == str(make_mark(12))
         graph.clear()
-        assert (graph.watermark, graph.counts()) == (0, (0, 0, 0, 0))
+        assert (graph.watermark, graph.counts()) == (None, (0, 0, 0, 0))
         fill(graph, units=[3])
         assert graph.counts() == (1, 0, 0, 0)
 

@@ -11,6 +11,7 @@ import pytest
 
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.vectors import nearest, unit_vectors
 
 DIMENSION = 32
@@ -40,7 +41,7 @@ class VectorIndexContract:
 
     def test_new_index_is_empty(self, index: VectorIndex) -> None:
         """A new index holds nothing, has reached nothing and finds nothing, without an error."""
-        assert (index.count(), index.watermark) == (0, 0)
+        assert (index.count(), index.watermark) == (0, None)
         assert [len(hits) for hits in index.search(unit_vectors(3, DIMENSION), 5)] == [0, 0, 0]
 
     def test_finds_what_was_stored(self, index: VectorIndex) -> None:
@@ -131,10 +132,10 @@ class VectorIndexContract:
     def test_advance_moves_the_watermark(self, index: VectorIndex) -> None:
         """The watermark is the last revision recorded, and writing alone does not move it."""
         filled(index, 3)
-        assert index.watermark == 0
-        index.advance(4)
-        index.advance(9)
-        assert index.watermark == 9
+        assert index.watermark is None
+        index.advance(make_mark(4))
+        index.advance(make_mark(9))
+        assert index.watermark == make_mark(9)
 
     def test_limit_beyond_count_gives_everything(self, index: VectorIndex) -> None:
         """Asking for more than there is gives all there is, best first."""
@@ -179,9 +180,9 @@ class VectorIndexContract:
     def test_clear_forgets_everything(self, index: VectorIndex) -> None:
         """A cleared index is as good as new and can be filled again, even with vectors of another dimension."""
         filled(index, 20)
-        index.advance(5)
+        index.advance(make_mark(5))
         index.clear()
-        assert (index.count(), index.watermark) == (0, 0)
+        assert (index.count(), index.watermark) == (0, None)
         other = unit_vectors(2, DIMENSION * 2)
         assert [len(hits) for hits in index.search(other, 3)] == [0, 0]
         index.upsert(row_ids(1, 2), other)
@@ -205,7 +206,7 @@ class VectorIndexContract:
                 for round_ in range(10):
                     fresh = 1000 + 5 * round_ + np.arange(5, dtype=np.int64)
                     index.upsert(fresh, unit_vectors(5, DIMENSION, seed=9 + round_))
-                    index.advance(round_ + 1)
+                    index.advance(make_mark(round_ + 1))
             finally:
                 done.set()
         for reader, answers in enumerate(readers):
@@ -220,9 +221,9 @@ class DurableVectorIndexContract:
         """After a restart the vectors and the watermark are as they were."""
         ids, vectors = filled(index, 50)
         index.remove(ids[:10])
-        index.advance(12)
+        index.advance(make_mark(12))
         again = reopen()
-        assert (again.count(), again.watermark) == (40, 12)
+        assert (again.count(), again.watermark) == (40, make_mark(12))
         assert [hits.ids[0] for hits in again.search(vectors[10:], 1)] == ids[10:].tolist()
 
     def test_unrecorded_writes_leave_the_watermark(
@@ -230,14 +231,14 @@ class DurableVectorIndexContract:
     ) -> None:
         """Writes that were never advanced past are replayed after a restart, because the watermark stayed behind."""
         filled(index, 5)
-        index.advance(1)
+        index.advance(make_mark(1))
         filled(index, 9)
-        assert reopen().watermark == 1
+        assert reopen().watermark == make_mark(1)
 
     def test_cleared_index_stays_cleared(self, index: VectorIndex, reopen: Callable[[], VectorIndex]) -> None:
         """Nothing that was cleared comes back with a restart."""
         filled(index, 5)
-        index.advance(1)
+        index.advance(make_mark(1))
         index.clear()
         again = reopen()
-        assert (again.count(), again.watermark) == (0, 0)
+        assert (again.count(), again.watermark) == (0, None)

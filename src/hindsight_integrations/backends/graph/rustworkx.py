@@ -17,6 +17,7 @@ import rustworkx as rx
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
+from hindsight_integrations.ports.watermark import Watermark
 
 LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [decision 084]
 MENTION = len(LINK_CODES)  # the code of a mention, after those of links
@@ -74,16 +75,16 @@ class RustworkxMemoryGraph:
         self._entities: dict[int, int] = {}
         self._names = np.empty(0, np.int64)  # ledger row id of each node
         self._mention_count = 0
-        self._revision = 0
+        self._watermark: Watermark | None = None
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this graph has reached; 0 when new."""
-        return self._revision
+    def watermark(self) -> Watermark | None:
+        """The commit this graph has reached; None when new."""
+        return self._watermark
 
-    def advance(self, revision: int) -> None:
-        """Record that everything up to `revision` has been applied."""
-        self._revision = revision
+    def advance(self, mark: Watermark) -> None:
+        """Record that everything up to this commit has been applied."""
+        self._watermark = mark
 
     def add(self, units: IntArray, edges: Edges, mentions: Mentions) -> None:
         """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""

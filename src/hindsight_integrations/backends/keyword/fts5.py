@@ -25,6 +25,7 @@ from hindsight_integrations.backends.keyword.store_pool import (
 )
 from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
+from hindsight_integrations.ports.watermark import Watermark
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;  -- a power cut may undo the last commits, but rows and watermark together
 PRAGMA secure_delete = ON;    -- forgotten words must not linger in free pages
 CREATE VIRTUAL TABLE IF NOT EXISTS docs USING fts5(text, tokenize = 'porter unicode61');
-CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value NOT NULL);
 """
 
 
@@ -96,7 +97,7 @@ class Fts5Store:
             connection.close()
             raise
         self._connection = connection
-        self.watermark = int(row[0]) if row else 0
+        self.watermark = Watermark.parse(row[0]) if row else None
         self.dirty = self._erasing = False
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
@@ -111,16 +112,16 @@ class Fts5Store:
         deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", [(row,) for row in ids])
         self._erasing = self._erasing or deleted.rowcount > 0
 
-    def advance(self, revision: int) -> None:
+    def advance(self, mark: Watermark) -> None:
         """As the protocol. Deletions first merge the index into one piece, which leaves none of their words."""
         self._begin()
         if self._erasing:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
-        self._connection.execute("INSERT OR REPLACE INTO state VALUES ('watermark', ?)", (revision,))
+        self._connection.execute("INSERT OR REPLACE INTO state VALUES ('watermark', ?)", (str(mark),))
         self._connection.execute("COMMIT")
         if self._erasing:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self.watermark, self.dirty, self._erasing = revision, False, False
+        self.watermark, self.dirty, self._erasing = mark, False, False
 
     def count(self) -> int:
         """As the protocol."""

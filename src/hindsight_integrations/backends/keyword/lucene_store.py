@@ -17,6 +17,7 @@ from hindsight_integrations.backends.keyword.java import JavaObject, english_ana
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
 from hindsight_integrations.ports.keyword_index import BM25_B, BM25_K1
+from hindsight_integrations.ports.watermark import Watermark
 
 TEXT, ROW = "text", "nid"
 WATERMARK = "watermark"
@@ -116,7 +117,7 @@ class LuceneStore:
         self.dirty = True
         self._delete(ids)
 
-    def advance(self, revision: int) -> None:
+    def advance(self, mark: Watermark) -> None:
         """As the protocol.
 
         Deleted texts are merged away first. Until then Lucene would keep their words on disk, and go on counting
@@ -124,14 +125,14 @@ class LuceneStore:
         """
         self._watch.check()  # merging would copy what somebody else wrote into sound files
         data = java_class("java.util.HashMap")()
-        data.put(WATERMARK, str(revision))
+        data.put(WATERMARK, str(mark))
         self._writer.setLiveCommitData(data.entrySet())
         if self._writer.hasDeletions():
             self._writer.forceMergeDeletes()
         self._writer.commit()
         self._searchers.maybeRefreshBlocking()
         self._watch = self._new_watch()
-        self.watermark, self.dirty = revision, False
+        self.watermark, self.dirty = mark, False
 
     def count(self) -> int:
         """As the protocol."""
@@ -220,9 +221,9 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
 
 
-def _read_watermark(writer: JavaObject) -> int:
+def _read_watermark(writer: JavaObject) -> Watermark | None:
     entries = json.loads(_toolkit().json.writeValueAsString(writer.getLiveCommitData())) or []
-    return next((int(entry[WATERMARK]) for entry in entries if WATERMARK in entry), 0)
+    return next((Watermark.parse(entry[WATERMARK]) for entry in entries if WATERMARK in entry), None)
 
 
 def _rows(ids: list[int]) -> JavaObject:

@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
+from hindsight_integrations.ports.watermark import Watermark
 
 T = TypeVar("T")
 
@@ -37,8 +38,8 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")  # Lucene would look up a lone emoji; F
 class KeywordStore(Protocol):
     """One bank's open index. Never called by two threads at once."""
 
-    watermark: int
-    """Revision of the last `advance`; 0 when new."""
+    watermark: Watermark | None
+    """Of the last `advance`; None when new."""
     dirty: bool
     """Whether it was changed since the last `advance`."""
 
@@ -50,8 +51,8 @@ class KeywordStore(Protocol):
         """Forget ids, erasing their words from the files by the next `advance`."""
         ...
 
-    def advance(self, revision: int) -> None:
-        """Commit everything with `revision` as the watermark, and show it to searches."""
+    def advance(self, mark: Watermark) -> None:
+        """Commit everything with this watermark, and show it to searches."""
         ...
 
     def count(self) -> int:
@@ -88,7 +89,7 @@ class KeywordStores(ABC):
         self._capacity = None if self._folder is None else open_stores  # in memory they live only while open
         self._stores: dict[str, KeywordStore] = {}  # least recently used first
         self._lost: set[str] = set()
-        self._left_at: dict[str, int] = {}  # watermarks of stores put away: reopened, they must stand there
+        self._left_at: dict[str, int] = {}  # revisions of stores put away: reopened, they must stand there
         self._closed = False
 
     def open(self, bank_key: str) -> BankKeywords:
@@ -165,7 +166,7 @@ class KeywordStores(ABC):
     def _reopened(self, bank_key: str) -> KeywordStore:
         """The bank's store from its files, which must still hold what they held when it was put away."""
         store = self._open_store(bank_key)
-        if store.watermark < self._left_at.get(bank_key, 0):
+        if _revision(store) < self._left_at.get(bank_key, 0):
             store.close()
             self._lost.add(bank_key)
             raise IndexOutOfStep(self.index_name, bank_key, "its files were removed while the engine ran")
@@ -178,7 +179,7 @@ class KeywordStores(ABC):
 
     def _release(self, bank_key: str) -> None:
         if store := self._stores.pop(bank_key, None):
-            self._left_at[bank_key] = store.watermark
+            self._left_at[bank_key] = _revision(store)
             store.close()
 
     def _abandon(self, bank_key: str) -> None:
@@ -187,7 +188,7 @@ class KeywordStores(ABC):
 
     def _drop(self, bank_key: str) -> None:
         if store := self._stores.pop(bank_key, None):
-            self._left_at[bank_key] = store.watermark
+            self._left_at[bank_key] = _revision(store)
             if store.dirty:
                 self._lost.add(bank_key)
             store.abandon()
@@ -211,8 +212,8 @@ class BankKeywords:
         self._closed = False
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this index has reached; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this index has reached; None when new."""
         return self._use(lambda store: store.watermark)
 
     def upsert(self, ids: IntArray, texts: list[str]) -> None:
@@ -227,9 +228,9 @@ class BankKeywords:
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
 
-    def advance(self, revision: int) -> None:
-        """Record durably that everything up to `revision` has been applied, and make it visible to searches."""
-        self._use(lambda store: store.advance(revision))
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied, and make it visible to searches."""
+        self._use(lambda store: store.advance(mark))
 
     def count(self) -> int:
         """How many texts it holds."""
@@ -262,3 +263,7 @@ class BankKeywords:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed
+
+
+def _revision(store: KeywordStore) -> int:
+    return store.watermark.revision if store.watermark else 0

@@ -25,6 +25,7 @@ from hindsight_integrations.backends.vector.chroma_files import (
 )
 from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
+from hindsight_integrations.ports.watermark import Watermark
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
@@ -110,13 +111,13 @@ class ChromaVectorIndex:
         self._files = client.files(self._collection)
         self.discarded = False
         self._damage = self._files.damage()
-        self._watermark = self._mark.read(str(self._collection.id)) if self._mark else 0
+        self._watermark = self._mark.read(str(self._collection.id)) if self._mark else None
         # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
         self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this collection has reached; 0 when new, or made anew behind the watermark's back."""
+    def watermark(self) -> Watermark | None:
+        """The commit this collection has reached; None when new, or made anew behind the watermark's back."""
         return self._watermark
 
     @property
@@ -140,8 +141,8 @@ class ChromaVectorIndex:
             for start in range(0, len(names), self._client.max_batch):
                 self._collection.delete(ids=names[start : start + self._client.max_batch])
 
-    def advance(self, revision: int) -> None:
-        """Record durably that everything up to `revision` has been applied.
+    def advance(self, mark: Watermark) -> None:
+        """Record durably that everything up to this commit has been applied.
 
         After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
         """
@@ -150,8 +151,8 @@ class ChromaVectorIndex:
                 self._client.vacuum()
                 self._unclean = False
             if self._mark:
-                self._mark.write(str(self._collection.id), revision)
-        self._watermark = revision
+                self._mark.write(str(self._collection.id), mark)
+        self._watermark = mark
 
     def count(self) -> int:
         """How many vectors it holds."""
@@ -170,8 +171,8 @@ class ChromaVectorIndex:
     def clear(self) -> None:
         """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too."""
         with _Converting(self._bank, self._client):
-            # The mark stays: bound to the old collection it reads 0, and tells that a vacuum is due.
-            self._watermark = 0
+            # The mark stays: bound to the old collection it reads None, and tells that a vacuum is due.
+            self._watermark = None
             self._unclean = self._mark is not None
             self._client.drop(self._name, self._files)
             self._collection = self._client.collection(self._name)

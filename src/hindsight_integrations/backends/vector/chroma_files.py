@@ -10,6 +10,8 @@ import struct
 from contextlib import closing
 from pathlib import Path
 
+from hindsight_integrations.ports.watermark import Watermark
+
 DATABASE = "chroma.sqlite3"
 HEADER, ELEMENTS, LENGTHS = "header.bin", "data_level0.bin", "length.bin"
 
@@ -22,32 +24,32 @@ _HEADER_FORMAT = 1
 
 
 class WatermarkFile:
-    """The revision one bank's collection has reached, bound to that collection.
+    """The commit one bank's collection has reached, bound to that collection.
 
-    A collection deleted and made anew has another uuid, so a watermark that outlived its vectors reads 0.
+    A collection deleted and made anew has another uuid, so a watermark that outlived its vectors reads None.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def read(self, collection: str) -> int:
-        """The revision recorded for this collection; 0 if none was, or for another collection, or unreadably."""
+    def read(self, collection: str) -> Watermark | None:
+        """The commit recorded for this collection; None if none was, or for another collection, or unreadably."""
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            return int(kept["revision"]) if kept["collection"] == collection else 0
+            return Watermark.parse(kept["watermark"]) if kept["collection"] == collection else None
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return 0
+            return None
 
     def exists(self) -> bool:
         """Whether any record was written, for this collection or another."""
         return self._path.is_file()
 
-    def write(self, collection: str, revision: int) -> None:
+    def write(self, collection: str, mark: Watermark) -> None:
         """Replace the record; a kill or power cut leaves either the old one or the new one."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".tmp")
         with draft.open("w", encoding="utf-8") as file:
-            json.dump({"collection": collection, "revision": revision}, file)
+            json.dump({"collection": collection, "watermark": str(mark)}, file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, Matrix, Vector, no_hits, ranked
+from hindsight_integrations.ports.watermark import Watermark
 
 FIRST_CAPACITY = 1024  # rows; 1.5 MB at 384 dimensions, so that a small bank grows once
 
@@ -37,7 +38,7 @@ def _no_rows() -> _Rows:
 
 
 class ExactVectorIndex:
-    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at 0 in every process.
+    """A VectorIndex and VectorScorer over one float32 matrix in memory; its watermark starts at None in every process.
 
     Searches take no lock: the writer publishes a new pair of views, in one assignment. Ids that arrive in rising order
     are appended at amortised cost; replacing or removing copies the matrix once per call.
@@ -45,12 +46,12 @@ class ExactVectorIndex:
 
     def __init__(self, bank: str = "") -> None:
         self._bank = bank
-        self._watermark = 0
+        self._watermark: Watermark | None = None
         self._rows = self._store = _no_rows()
 
     @property
-    def watermark(self) -> int:
-        """The bank revision this index has reached; 0 when new."""
+    def watermark(self) -> Watermark | None:
+        """The commit this index has reached; None when new."""
         return self._watermark
 
     @property
@@ -82,9 +83,9 @@ class ExactVectorIndex:
         if len(left.ids) < len(self._rows.ids):
             self._publish(left)
 
-    def advance(self, revision: int) -> None:
-        """Remember that everything up to `revision` has been applied, for as long as the process lives."""
-        self._watermark = revision
+    def advance(self, mark: Watermark) -> None:
+        """Remember that everything up to this commit has been applied, for as long as the process lives."""
+        self._watermark = mark
 
     def count(self) -> int:
         """How many vectors it holds."""
@@ -126,7 +127,7 @@ class ExactVectorIndex:
 
     def clear(self) -> None:
         """Drop everything, watermark included."""
-        self._watermark = 0
+        self._watermark = None
         self._publish(_no_rows())
 
     def discard(self) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger.values import UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
+from hindsight_integrations.ports.watermark import Watermark
 
 
 class Feed(Protocol):
@@ -19,6 +20,19 @@ class Feed(Protocol):
     @property
     def revision(self) -> int:
         """The revision everything here stands at."""
+        ...
+
+    @property
+    def mark(self) -> Watermark:
+        """The commit everything here stands at: what an index that has applied it all advances to."""
+        ...
+
+    def knows(self, mark: Watermark) -> bool:
+        """Whether a mark is of this bank's history, up to here; then its revision is a `since` of this feed.
+
+        If not, what the index holds is of another history (a bank forgotten and made anew, a restored backup, another
+        ledger) and no `since` of this one brings it up to date.
+        """
         ...
 
     @property

@@ -26,6 +26,7 @@ class BankHeader:
     Attributes:
         name: the caller's bank id.
         key: a short, file-name-safe, stable key for the bank's folders and collections (hash of the name).
+        generation: which bank of this name: one forgotten and made anew has a higher one, and none has it again.
         revision: number of commits so far; 0 for a bank nothing was retained in.
         embedder: who made its vectors; None until the first commit of units.
         profile: who its agent is.
@@ -33,6 +34,7 @@ class BankHeader:
 
     name: str
     key: str
+    generation: int
     revision: int
     embedder: EmbedderIdentity | None
     profile: BankProfile

@@ -75,13 +75,15 @@ class Follower(ABC, Generic[IndexT]):
         return ""
 
     def _catch_up(self, feed: Feed) -> None:
-        if self._index.watermark > feed.revision:  # it belongs to another ledger and starts anew
-            logger.warning("bank %r: an index is ahead of the ledger; rebuilding it", self._bank)
+        mark = self._index.watermark
+        if mark is not None and not feed.knows(mark):
+            logger.warning("bank %r: an index has followed another history; rebuilding it", self._bank)
             self.clear()
-        since = self._index.watermark
+            mark = None
+        since = mark.revision if mark else 0
         if since != feed.revision:
             self._apply(since, feed)
-            self._index.advance(feed.revision)
+            self._index.advance(feed.mark)
 
     def _check_count(self, found: int, feed: Feed) -> None:
         expected = feed.count()

@@ -15,6 +15,7 @@ from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
+from hindsight_integrations.ports.watermark import Watermark
 
 _TYPE_CODES = {fact_type.value: code for code, fact_type in enumerate(FactType)}
 _LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight", "f4")])
@@ -32,6 +33,17 @@ class SqliteFeed:
     def revision(self) -> int:
         """The revision everything here stands at."""
         return self._revision
+
+    @property
+    def mark(self) -> Watermark:
+        """The commit everything here stands at."""
+        (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
+        return Watermark(ledger, self._bank, self._revision, self._token(self._revision))
+
+    def knows(self, mark: Watermark) -> bool:
+        """Whether a mark is of this bank's history; see the port."""
+        (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
+        return (mark.ledger, mark.generation, mark.token) == (ledger, self._bank, self._token(mark.revision))
 
     @property
     def graph_epoch(self) -> int:
@@ -120,6 +132,12 @@ class SqliteFeed:
             (self._bank,),
         )
         return np.fromiter((row for (row,) in rows), np.int64)
+
+    def _token(self, revision: int) -> str:
+        """What was drawn for a commit of the bank; empty if it has none of that number."""
+        query = "SELECT lower(hex(token)) FROM commits WHERE bank = ? AND revision = ?"
+        row = self._connection.execute(query, (self._bank, revision)).fetchone()
+        return str(row[0]) if row else ""
 
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""

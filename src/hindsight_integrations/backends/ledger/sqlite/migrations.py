@@ -5,10 +5,15 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from hindsight_integrations.backends.ledger.sqlite.schema import APPLICATION_ID, FIRST_SCHEMA, SPEAKERS
+from hindsight_integrations.backends.ledger.sqlite.schema import (
+    APPLICATION_ID,
+    FIRST_SCHEMA,
+    HISTORY,
+    SPEAKERS,
+)
 from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST_SCHEMA, SPEAKERS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST_SCHEMA, SPEAKERS, HISTORY)
 """Statements that take a file from version i to version i + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -32,7 +32,7 @@ ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
 )
-BANK_COLUMNS = "name, key, revision, embedder, profile"
+BANK_COLUMNS = "name, key, id, revision, embedder, profile"
 PARAMETERS = 900  # below SQLite's oldest limit of 999 bound values, with room for the bank's
 
 
@@ -175,8 +175,8 @@ def event_from(row: Row, unit_id: str) -> ValidityEvent:
 
 def header_from(row: Row) -> BankHeader:
     """The bank of a row of BANK_COLUMNS."""
-    name, key, revision, embedder, profile = row
-    return BankHeader(name, key, revision, embedder_from(embedder), profile_from(profile))
+    name, key, generation, revision, embedder, profile = row
+    return BankHeader(name, key, generation, revision, embedder_from(embedder), profile_from(profile))
 
 
 def fields_text(value: EmbedderIdentity | BankProfile) -> str:

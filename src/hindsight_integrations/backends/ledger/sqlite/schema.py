@@ -271,4 +271,41 @@ CREATE TABLE graph_epochs (
 SPEAKERS = ("ALTER TABLE units ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",)
 """Version 2: the speaker of a unit that is one message word for word."""
 
+# A trigger, because every way to raise a revision must draw a token: one forgotten would make an index look foreign.
+HISTORY = (
+    """
+CREATE TABLE ledger (
+    id TEXT NOT NULL,
+    transactions INTEGER NOT NULL,
+    token BLOB NOT NULL,
+    bank INTEGER
+)
+""",
+    "INSERT INTO ledger SELECT lower(hex(randomblob(16))), 0, randomblob(8), NULL",
+    # Ledgers whose end, or whose later part, was lost, and the user said to go on without.
+    """
+CREATE TABLE losses (
+    ledger TEXT PRIMARY KEY,
+    accepted_at INTEGER NOT NULL,
+    report TEXT NOT NULL
+)
+""",
+    """
+CREATE TABLE commits (
+    bank INTEGER NOT NULL REFERENCES banks ON DELETE CASCADE,
+    revision INTEGER NOT NULL,
+    token BLOB NOT NULL,
+    PRIMARY KEY (bank, revision)
+) WITHOUT ROWID
+""",
+    "INSERT INTO commits SELECT id, revision, randomblob(8) FROM banks WHERE revision > 0",
+    """
+CREATE TRIGGER banks_commit AFTER UPDATE OF revision ON banks WHEN new.revision <> old.revision BEGIN
+    INSERT INTO commits VALUES (new.id, new.revision, randomblob(8));
+    UPDATE ledger SET bank = new.id;
+END
+""",
+)
+"""Version 3: whose history this is. An id for the ledger and a random token for each commit of a bank."""
+
 FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)

@@ -1,0 +1,109 @@
+"""What every ledger promises of its history: marks that tell one commit, one bank, one ledger from any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
+from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.testing.builders import (
+    DIMENSION,
+    at,
+    make_embedder,
+    make_unit,
+    make_units,
+    make_write_set,
+)
+from hindsight_integrations.testing.ledger_support import LedgerFixtures, changes, commit, rich_write_set
+
+
+def mark_of(ledger: Ledger, bank: str) -> Watermark:
+    """Where the bank stands."""
+    with ledger.feed(bank) as feed:
+        return feed.mark
+
+
+def _embed_anew(ledger: Ledger, bank: str) -> None:
+    ids = changes(ledger, bank).columns.ids
+    ledger.set_embedder(bank, make_embedder("other"), ids, np.eye(2, DIMENSION, dtype=np.float32))
+
+
+EVERY_CHANGE: dict[str, Callable[[Ledger, str], object]] = {
+    "commit": lambda ledger, bank: commit(ledger, make_write_set(1, bank=bank, units=make_units("u3"))),
+    "erase": lambda ledger, bank: ledger.erase(bank, Erasure(unit="u1")),
+    "erase everything": lambda ledger, bank: ledger.erase(bank, Erasure(everything=True)),
+    "edit": lambda ledger, bank: ledger.edit_unit(
+        bank, UnitEdit(make_unit("u1", "corrected"), None, None, ("text",)), at(9)
+    ),
+    "merge": lambda ledger, bank: ledger.merge_entities(bank, "e1", "e2", at(7)),
+    "split": lambda ledger, bank: ledger.split_entity(
+        bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7)
+    ),
+    "alias": lambda ledger, bank: ledger.alias_entity(bank, "e1", ["boss"], at(7)),
+    "embed anew": _embed_anew,
+}
+
+
+class LedgerHistoryContract(LedgerFixtures):
+    """An index can tell the history it followed from every other, whatever the numbers say."""
+
+    def test_a_feed_knows_its_own_marks_and_no_others(self, ledger: Ledger, bank: str) -> None:
+        """Every commit gives a mark that later feeds know; one not made yet, or that differs in any part, is of another history."""
+        marks = [mark_of(ledger, bank)]
+        for number in range(3):
+            commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
+            marks.append(mark_of(ledger, bank))
+        assert [mark.revision for mark in marks] == [0, 1, 2, 3]
+        assert len({mark.token for mark in marks}) == 4
+        other = replace(marks[1], token=marks[2].token)
+        strangers = (
+            other,
+            replace(other, token=""),
+            replace(marks[0], token=marks[1].token),
+            replace(marks[3], revision=4),
+            replace(marks[2], generation=marks[2].generation + 1),
+            replace(marks[2], ledger="0" * 32),
+        )
+        with ledger.feed(bank) as feed:
+            assert [feed.knows(mark) for mark in (*marks, *strangers)] == [True] * 4 + [False] * 6
+
+    def test_a_bank_made_anew_has_another_history(self, ledger: Ledger, bank: str) -> None:
+        """Indexes of a forgotten bank are never taken for those of the bank that has its name now."""
+        commit(ledger, make_write_set(units=make_units("u1")))
+        before, earlier = mark_of(ledger, bank), ledger.bank(bank)
+        ledger.drop_bank(bank)
+        again = ledger.create_bank(bank)
+        assert again.generation > earlier.generation
+        with ledger.feed(bank) as feed:
+            assert not feed.knows(before)
+        commit(ledger, make_write_set(units=make_units("u1")))
+        with ledger.feed(bank) as feed:
+            assert (feed.mark.generation, feed.mark.revision) == (again.generation, before.revision)
+            assert not feed.knows(before)
+
+    @pytest.mark.parametrize("change", EVERY_CHANGE.values(), ids=EVERY_CHANGE)
+    def test_every_change_has_a_mark_of_its_own(
+        self, ledger: Ledger, bank: str, change: Callable[[Ledger, str], object]
+    ) -> None:
+        """Whatever raises the revision draws a token: not commits of retain alone."""
+        commit(ledger, rich_write_set())
+        before = mark_of(ledger, bank)
+        change(ledger, bank)
+        after = mark_of(ledger, bank)
+        assert after.revision == before.revision + 1
+        assert after.token not in ("", before.token)
+
+    def test_a_restored_bank_goes_on_from_its_archive(self, ledger: Ledger, bank: str) -> None:
+        """An import raises the revision to the archive's in one step; that commit has a token as well."""
+        for number in range(3):
+            commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
+        ledger.create_bank("copy")
+        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        original, copy = mark_of(ledger, bank), mark_of(ledger, "copy")
+        assert (copy.ledger, copy.revision) == (original.ledger, 3)
+        assert copy.token not in ("", original.token)
