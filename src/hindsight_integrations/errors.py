@@ -26,11 +26,28 @@ and the like instead of giving up (decision 084).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 
 class HindsightError(Exception):
-    """The root of every error this package raises on purpose."""
+    """The root of every error this package raises on purpose.
+
+    Errors can be copied and pickled, so that they come back whole from a process pool or a task queue.
+    """
+
+    def __reduce__(self) -> tuple[Callable[..., HindsightError], tuple[object, ...]]:
+        """The message and the fields, since a class's own arguments are the fields and `args` the message."""
+        return _rebuilt, (type(self), self.args, dict(vars(self)))
+
+
+def _rebuilt(
+    kind: type[HindsightError], arguments: tuple[object, ...], fields: dict[str, object]
+) -> HindsightError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(fields)
+    return error
 
 
 class InvalidRequest(HindsightError, ValueError):

@@ -1,0 +1,52 @@
+"""Errors as a caller meets them: what they carry, and that they survive a journey between processes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from hindsight_integrations.errors import HindsightError
+
+
+def error_classes(parent: type[HindsightError] = HindsightError) -> Iterator[type[HindsightError]]:
+    """Every class of the tree that builds its own message."""
+    for kind in parent.__subclasses__():
+        if "__init__" in vars(kind):
+            yield kind
+        yield from error_classes(kind)
+
+
+def example(kind: type[HindsightError]) -> HindsightError:
+    """One such error, each argument of its declared type."""
+    hints = get_type_hints(kind.__init__)
+    given = {}
+    for name in list(inspect.signature(kind).parameters):
+        wanted = str(hints[name])
+        given[name] = next(
+            (
+                value
+                for part, value in {
+                    "Path": Path("data"),
+                    "tuple": ("a",),
+                    "int": 7,
+                    "str": "words",
+                }.items()
+                if part in wanted
+            ),
+        )
+    return kind(**given)
+
+
+@pytest.mark.parametrize("kind", list(error_classes()), ids=lambda kind: kind.__name__)
+def test_an_error_comes_back_whole_from_another_process(kind: type[HindsightError]) -> None:
+    """Process pools and task queues pickle what is raised: type, message and fields are the same afterwards."""
+    error = example(kind)
+    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):  # noqa: S301 - our own bytes
+        assert type(twin) is kind
+        assert (str(twin), twin.args, vars(twin)) == (str(error), error.args, vars(error))
