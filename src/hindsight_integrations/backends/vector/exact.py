@@ -188,6 +188,9 @@ def _located(held: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
     """Positions in `held` (ascending) of the ids it has, and the positions in `ids` where those stand."""
     if len(held) == 0:
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    if len(held) == len(ids) and np.array_equal(held, ids):  # a whole bank's: 2 ms of searching saved at 100k
+        everywhere = np.arange(len(held))
+        return everywhere, everywhere
     positions = np.minimum(np.searchsorted(held, ids), len(held) - 1)
     known = np.flatnonzero(held[positions] == ids)
     return positions[known], known

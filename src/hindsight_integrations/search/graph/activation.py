@@ -7,19 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray, no_hits, ranked
+from hindsight_integrations.ports.arrays import BoolArray, Float64Array, Hits, IntArray, no_hits, ranked
 from hindsight_integrations.search.graph.gains import GAIN_CAP, entity_gain, link_gain
 from hindsight_integrations.search.graph.neighbourhood import (
     Allowed,
     Similarity,
     Walkable,
     best,
+    distinct,
+    mentioning,
+    nearest_per_entity,
+    nearest_together,
     permitted,
     strongest,
-    units_activated_by,
 )
 
 SEMANTIC_SEEDS = 20  # of "the top semantic hits" [paper section 4.2.2; the number has no source]
@@ -75,7 +79,10 @@ class _Activation:
 
     def above(self, bar: float) -> _Activation:
         """The part of it that reaches `bar`."""
-        keep = self.values >= bar
+        return self.only(self.values >= bar)
+
+    def only(self, keep: BoolArray) -> _Activation:
+        """The part of it a mask chooses."""
         return _Activation(self.ids[keep], self.values[keep], self.hops[keep])
 
     def at(self, ids: IntArray) -> Float64Array:
@@ -92,14 +99,28 @@ def _none() -> _Activation:
     return _Activation(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
 
 
+_Step: TypeAlias = Callable[[_Activation], tuple[IntArray, Float64Array]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Where activation may go."""
+    """Where activation may go, and how much of it is wanted.
+
+    Attributes:
+        graph, muted, allowed, similarity, budget: as in `spread`.
+        cut: whether the `budget` most active units are all that is wanted; what cannot be one of them is not read then.
+    """
 
     graph: Walkable
     muted: IntArray
     allowed: Allowed
     similarity: Similarity
+    budget: int
+    cut: bool
+
+    def bar(self, units: _Activation) -> float:
+        """Below what a unit is not worth activating."""
+        return units.bar(self.budget) if self.cut else ACTIVATION_FLOOR
 
     def admit(self, ids: IntArray, values: Float64Array, bar: float) -> tuple[IntArray, Float64Array]:
         """Each permitted unit with its maximum, none below the bar; ids ascending."""
@@ -108,7 +129,38 @@ class _Walk:
         keep = permitted(ids, self.allowed)
         return ids[keep], values[keep]
 
-    def over_links(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+    def hop(
+        self, units: _Activation, active: _Activation, risen: _Activation, hop: int
+    ) -> tuple[IntArray, Float64Array]:
+        """Units one hop from the activated ones, with what reaches them; ids ascending.
+
+        The strongest entities come first: what they reach raises the bar for the others, and that for links. What is
+        then below it neither ends among the most active nor passes anything on.
+
+        Args:
+            units: all that was activated so far.
+            active: the units that pass on.
+            risen: the entities that pass on.
+            hop: which one this is.
+        """
+        bar = self.bar(units)
+        reached = []
+        for over, some in self._by_strength(risen):
+            reached.append(self.admit(*over(some.above(bar / entity_gain())), bar))
+            units, _ = units.absorb(*reached[-1], hop)
+            bar = self.bar(units)
+        reached.append(self.admit(*self._over_links(active.above(bar / GAIN_CAP)), bar))
+        ids, values = (np.concatenate(parts) for parts in zip(*reached, strict=True))
+        return strongest(ids, values)
+
+    def _by_strength(self, risen: _Activation) -> list[tuple[_Step, _Activation]]:
+        """The entities in the order they are walked, each part with its way of walking."""
+        if not self.cut or not len(risen.ids):
+            return [(self._over_entities, risen)]
+        first = risen.values == risen.values.max()
+        return [(self._over_equals, risen.only(first)), (self._over_entities, risen.only(~first))]
+
+    def _over_links(self, active: _Activation) -> tuple[IntArray, Float64Array]:
         """Units one link away from the activated ones, with what reaches them."""
         edges = self.graph.links(active.ids)
         return edges.targets, active.at(edges.sources) * link_gain(edges)
@@ -119,18 +171,26 @@ class _Walk:
         passing = ~np.isin(mentions.entities, self.muted)
         return strongest(mentions.entities[passing], active.at(mentions.units[passing]))
 
-    def over_entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+    def _over_entities(self, active: _Activation) -> tuple[IntArray, Float64Array]:
         """Units that mention the activated entities, with what reaches them."""
-        mentions = units_activated_by(
-            self.graph, active.ids, allowed=self.allowed, similarity=self.similarity
-        )
-        return mentions.units, active.at(mentions.entities) * entity_gain()
+        mentions = mentioning(self.graph, active.ids, self.allowed)
+        near = nearest_per_entity(mentions, self.similarity)
+        return near.units, active.at(near.entities) * entity_gain()
 
-    def narrow(self, active: _Activation, budget: int) -> _Activation:
+    def _over_equals(self, active: _Activation) -> tuple[IntArray, Float64Array]:
+        """Of the units that mention entities all as active as each other, the `budget` nearest to the query.
+
+        What reaches them is the same, so the others rank behind them.
+        """
+        mentions = mentioning(self.graph, active.ids, self.allowed)
+        units = nearest_together(mentions, self.similarity, self.budget)
+        return units, np.repeat(active.values[:1], len(units)) * entity_gain()
+
+    def narrow(self, active: _Activation) -> _Activation:
         """The beam: at most `budget` most active units, ids ascending."""
-        if len(active.ids) <= budget:
+        if len(active.ids) <= self.budget:
             return active
-        kept = np.sort(active.top(budget, self.similarity))
+        kept = np.sort(active.top(self.budget, self.similarity))
         return _Activation(active.ids[kept], active.values[kept], active.hops[kept])
 
 
@@ -163,32 +223,23 @@ def spread(
     """
     if budget <= 0:
         return no_hits()
-    units = _activated_from(
-        seeds, _Walk(graph, muted, allowed, similarity), budget, lambda units: units.bar(budget)
-    )
+    units = _activated_from(seeds, _Walk(graph, muted, allowed, similarity, budget, cut=True))
     order = units.top(budget, similarity)
     return Hits(units.ids[order], units.values[order].astype(np.float32))
 
 
-def _activated_from(
-    seeds: Hits, walk: _Walk, budget: int, bar_of: Callable[[_Activation], float], hops: int = MAX_HOPS
-) -> _Activation:
-    """All that the seeds activate within so many hops; `bar_of` says below what a unit is not worth activating."""
+def _activated_from(seeds: Hits, walk: _Walk, hops: int = MAX_HOPS) -> _Activation:
+    """What the seeds activate within so many hops."""
     first = np.clip(seeds.scores.astype(np.float64), 0.0, 1.0)
     units, active = _none().absorb(*walk.admit(seeds.ids, first, ACTIVATION_FLOOR), 0)
     entities = _none()
     for hop in range(1, hops + 1):
-        bar = bar_of(units)
-        active = walk.narrow(active.above(bar / GAIN_CAP), budget)
+        active = walk.narrow(active.above(walk.bar(units) / GAIN_CAP))
         if len(active.ids) == 0:
             break
         # An entity passes on only what rose: its units have had the rest already.
         entities, risen = entities.absorb(*walk.entities(active), hop)
-        reached = zip(
-            walk.over_links(active), walk.over_entities(risen.above(bar / entity_gain())), strict=True
-        )
-        ids, values = (np.concatenate(parts) for parts in reached)
-        units, active = units.absorb(*walk.admit(ids, values, bar), hop)
+        units, active = units.absorb(*walk.hop(units, active, risen, hop), hop)
     return units
 
 
@@ -216,8 +267,8 @@ def spread_by_distance(
     """
     if budget <= 0:
         return no_hits()
-    walk = _Walk(graph, muted, allowed, similarity)
-    units = _activated_from(seeds, walk, budget, lambda _: ACTIVATION_FLOOR, min(steps, MAX_HOPS))
+    walk = _Walk(graph, muted, allowed, similarity, budget, cut=False)
+    units = _activated_from(seeds, walk, min(steps, MAX_HOPS))
     scores = np.zeros(len(units.ids), np.float32)
     for hop in np.unique(units.hops):
         at = np.flatnonzero(units.hops == hop)
@@ -235,6 +286,6 @@ def entity_seeds(
         At most FAN_OUT permitted units per entity that is not muted, all with activation 0.95, nearest first.
     """
     named = np.setdiff1d(entities, muted)
-    ids = np.unique(units_activated_by(graph, named, allowed=allowed, similarity=similarity).units)
+    ids = distinct(nearest_per_entity(mentioning(graph, named, allowed), similarity).units)
     order = best(ids, (np.zeros(len(ids)),), len(ids), similarity)
     return Hits(ids[order], np.full(len(ids), entity_gain(), np.float32))
