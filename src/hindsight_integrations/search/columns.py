@@ -131,7 +131,9 @@ def _coded(values: Sequence[Code], known: tuple[Code, ...]) -> tuple[IntArray, t
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
     """Units of the given networks."""
-    return np.isin(columns.types, [FACT_TYPES.index(fact_type) for fact_type in types])
+    wanted = np.zeros(len(FACT_TYPES), bool)
+    wanted[[FACT_TYPES.index(fact_type) for fact_type in types]] = True
+    return wanted[columns.types]
 
 
 def no_later(moment: datetime, by: datetime) -> bool:

@@ -25,6 +25,11 @@ def overlaps(starts: IntArray, ends: IntArray, window: Interval) -> BoolArray:
     return inside
 
 
+def matches(starts: IntArray, ends: IntArray, mentioned: IntArray, window: Interval) -> BoolArray:
+    """Which units happened in the window or were mentioned in it; arguments as in `temporal_hits`."""
+    return overlaps(starts, ends, window) | overlaps(mentioned, mentioned + 1, window)
+
+
 def proximity(starts: IntArray, ends: IntArray, window: Interval) -> npt.NDArray[np.float64]:
     """1 - |mid - mid_q| / (length / 2), clipped to [0, 1]: 1 at the window's centre, 0 from its edge on.
 

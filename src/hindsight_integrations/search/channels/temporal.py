@@ -9,7 +9,7 @@ from hindsight_integrations.ports.arrays import Hits, no_hits, ranked
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.temporal import temporal_hits
+from hindsight_integrations.search.temporal import matches, temporal_hits
 
 
 def temporal_channel(
@@ -22,8 +22,10 @@ def temporal_channel(
     """
     if window is None or not selected.count:
         return no_hits()
-    columns, mask = view.columns, selected.mask
+    columns = view.columns
+    of_then = matches(columns.starts, columns.ends, columns.mentioned, window) & selected.mask
+    at = np.flatnonzero(of_then)  # what lies elsewhere in time, mostly all, is neither copied nor scored
     hits = temporal_hits(
-        columns.ids[mask], columns.starts[mask], columns.ends[mask], columns.mentioned[mask], window=window
+        columns.ids[at], columns.starts[at], columns.ends[at], columns.mentioned[at], window=window
     )
     return ranked(hits.ids, (hits.scores * (1.0 + relevance(hits.ids)) / 2.0).astype(np.float32), limit)

@@ -57,7 +57,7 @@ def recall_confidence(run: RecallContext, units: Mapping[int, RecalledUnit], ran
     if not units:
         return 0.0
     with timed(run.trace, "confidence") as detail:
-        names = names_in_question(run.plan.query.text, run.plan.named.speaker, run.tools.languages)
+        names = names_in_question(run.query.text, run.named.speaker, run.tools.languages)
         thresholds = run.tools.embedder.identity.thresholds
         read = dict(zip(ranking.ids.tolist(), ranking.logits.tolist(), strict=False))  # they stand first
         logits = {item.unit.id: read[row] for row, item in units.items() if row in read}

@@ -5,29 +5,57 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hindsight_integrations.model.requests import Budget, RecallQuery
+from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Stage, Trace
+from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.recall.plan import RecallPlan
+from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
 
-@dataclass(frozen=True, slots=True)
-class RecallContext:
-    """One recall under way.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question put to a bank, of which nothing is known yet but its words.
 
     Attributes:
-        plan: what is searched for.
+        query: checked.
         view: the bank, as of one revision.
         tools: what recall needs of the engine.
         trace: stages and notes so far.
     """
 
-    plan: RecallPlan
+    query: RecallQuery
     view: BankView
     tools: RecallTools
-    trace: Trace
+    trace: Trace = field(default_factory=Trace)
+
+    @property
+    def limit(self) -> int:
+        """Candidates per channel."""
+        return self.tools.config.candidates[list(Budget).index(self.query.budget)]
+
+    @property
+    def rerank_limit(self) -> int:
+        """Candidates the reranker may read."""
+        return self.tools.config.rerank_candidates[list(Budget).index(self.query.budget)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallContext(Asked):
+    """One recall under way: the question, and what was made of its words.
+
+    Attributes:
+        vector: the question's unit vector.
+        window: the question's time, given or found in the text; None for a timeless question.
+        named: the entities the question names, and whether one of them is a speaker.
+    """
+
+    vector: Vector
+    window: Interval | None
+    named: Named
 
 
 @contextmanager

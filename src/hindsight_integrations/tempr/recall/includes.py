@@ -31,7 +31,7 @@ def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObser
 
     Those among the units themselves are left out: their text is there already.
     """
-    budget = run.plan.query.entity_tokens
+    budget = run.query.entity_tokens
     if not budget or not len(rows):
         return ()
     with timed(run.trace, "entities") as detail:
@@ -78,7 +78,7 @@ def _by_entity(
 
 def source_chunks(run: RecallContext, units: Collection[RecalledUnit]) -> tuple[RecalledChunk, ...]:
     """The passages the units came from, in the order of their best unit, as far as the budget goes."""
-    if not run.plan.query.chunk_tokens or not units:
+    if not run.query.chunk_tokens or not units:
         return ()
     with timed(run.trace, "chunks") as detail:
         origins: dict[tuple[str, int], list[str]] = {}
@@ -101,7 +101,7 @@ def _chunks(run: RecallContext, origins: Mapping[tuple[str, int], list[str]]) ->
     A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
     small budget unused; its beginning is worth more. Passages are counted here, since only units carry stored counts.
     """
-    left = run.plan.query.chunk_tokens
+    left = run.query.chunk_tokens
     texts: dict[str, dict[int, str]] = {}
     found = []
     for (document, ordinal), unit_ids in origins.items():
@@ -148,7 +148,7 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
 
     Facts among the units themselves are left out: their text is there already.
     """
-    budget = run.plan.query.source_fact_tokens
+    budget = run.query.source_fact_tokens
     observed = [item.unit for item in units.values() if item.unit.fact_type is FactType.OBSERVATION]
     if not budget or not observed:
         return ()
@@ -174,10 +174,10 @@ def _within_budget(
     run: RecallContext, rows: IntArray, types: tuple[FactType, ...], max_tokens: int
 ) -> dict[int, RecalledUnit]:
     """Those of the units the query's filters let through that fit a budget, by row id, nearest first."""
-    query = replace(run.plan.query, types=types, max_tokens=max_tokens, k=None)
+    query = replace(run.query, types=types, max_tokens=max_tokens, k=None)
     rows = rows[run.view.columns.allowed(rows, selection(run.view.columns, query))]
     if not len(rows):
         return {}
-    near = ranked(rows, Relevance(run.view, run.plan.vector)(rows), len(rows))
+    near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
     packed = pack_units(near.ids, near.scores.astype(np.float64), run.view, query, run.tools.tokens)
     return hydrate(packed, run.view, as_of=query.as_of, lists={})

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
-from hindsight_integrations.search.named_entities import named_in
 from hindsight_integrations.tempr.recall.confidence import recall_confidence
-from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
 from hindsight_integrations.tempr.recall.includes import entity_observations, source_chunks, source_facts
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.tempr.recall.packing import pack_units
-from hindsight_integrations.tempr.recall.plan import plan, query_window, selection, why_nothing
+from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.tools import RecallTools
@@ -35,26 +35,13 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    run = await tools.workers.read(_planned, query, view, tools)
+    asked = Asked(query=query, view=view, tools=tools)
     mask = selection(view.columns, query)
-    selected = Selection(mask, int(mask.sum()))
+    selected = Selection(mask, int(np.count_nonzero(mask)))
     if not selected.count:
-        run.trace.notes.append(why_nothing(view.columns, query))
-    channels = await search_channels(run, selected)
+        asked.trace.notes.append(why_nothing(view.columns, query))
+    run, channels = await search_channels(asked, selected)
     return await tools.workers.read(_ranked_and_packed, run, channels, mask)
-
-
-def _planned(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallContext:
-    """The query's vector, time window and names (paper section 4.2.1)."""
-    trace = Trace()
-    with timed(trace, "embed query"):
-        vector = tools.embedder.embed_query(query.text)
-    with timed(trace, "plan"):
-        window = query_window(query, tools, trace.notes)
-        named = named_in(query.text, view, tools.languages)
-        return RecallContext(
-            plan(query, vector, tools.config, window=window, named=named), view, tools, trace
-        )
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: BoolArray) -> RecallResult:
@@ -65,7 +52,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         channels: what the channels found.
         allowed: which units may be returned, over the columns' positions.
     """
-    query, view, tools, notes = run.plan.query, run.view, run.tools, run.trace.notes
+    query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
     ids, fused, turns = _fused(run, channels, allowed)
     ranking = rerank(run, ids, fused, turns)
     passed, dropped = passing(ranking, query.min_scores)
@@ -80,7 +67,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         confidence=recall_confidence(run, units, passed),
         units=tuple(units.values()),
         tokens=packed.tokens,
-        window=run.plan.window,
+        window=run.window,
         trace=run.trace,
         entities=entity_observations(run, packed.ids),
         chunks=source_chunks(run, units.values()),

@@ -1,19 +1,16 @@
-"""Plan: a checked query becomes numbers, a vector, a mask and a time window, each worked out once (paper section 4.2.1)."""
+"""Plan: a checked query becomes a mask and a time window, each worked out once (paper section 4.2.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.ports.arrays import BoolArray, Vector
+from hindsight_integrations.ports.arrays import BoolArray
 from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
-from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.times import question_time
 
@@ -22,42 +19,6 @@ _PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSErr
 # All three [recall docs, "How Budget Maps to Pipeline Parameters"].
 ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
 LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
-
-
-@dataclass(frozen=True, slots=True)
-class RecallPlan:
-    """Everything the channels need to know.
-
-    Attributes:
-        query: the checked query.
-        vector: the question's unit vector.
-        window: the question's time, given or found in the text; None for a timeless question.
-        named: the entities the question names, and whether one of them is a speaker.
-        limit: candidates per channel.
-        rerank_limit: candidates the reranker may read.
-    """
-
-    query: RecallQuery
-    vector: Vector
-    window: Interval | None
-    named: Named
-    limit: int
-    rerank_limit: int
-
-
-def plan(
-    query: RecallQuery, vector: Vector, config: RecallConfig, *, window: Interval | None, named: Named
-) -> RecallPlan:
-    """Turn the budget into numbers, once."""
-    effort = list(Budget).index(query.budget)
-    return RecallPlan(
-        query=query,
-        vector=vector,
-        window=window,
-        named=named,
-        limit=config.candidates[effort],
-        rerank_limit=config.rerank_candidates[effort],
-    )
 
 
 def query_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:

@@ -58,7 +58,7 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
     reranker = run.tools.reranker
     if reranker is None or not len(ids):
         return Ranking(ids, fused)
-    head = ids[: run.plan.rerank_limit]
+    head = ids[: run.rerank_limit]
     stored = run.view.ledger.units(run.view.bank, head)
     kept = ~np.isin(ids, [row for row in head.tolist() if row not in stored])
     ids, fused = ids[kept], fused[kept]
@@ -83,7 +83,7 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
 def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit]) -> FloatArray:
     """Logits of the first units, as many as the deadline allows."""
     with timed(run.trace, "rerank") as detail:
-        logits = score_until(reranker, run.plan.query.text, units, run.tools.config.rerank_deadline_ms)
+        logits = score_until(reranker, run.query.text, units, run.tools.config.rerank_deadline_ms)
         detail["scored"], detail["candidates"] = len(logits), len(units)
     if len(logits) < len(units):
         run.trace.notes.append(f"rerank: deadline after {len(logits)} of {len(units)} candidates")
@@ -94,8 +94,8 @@ def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
     """The units' boosts; none unless switched on (decision 053)."""
     if not run.tools.config.boosts:
         return no_boosts(len(ids))
-    query_time = run.plan.query.query_timestamp
-    return boosts_of(ids, run.view.columns, window=run.plan.window, query_time=query_time)
+    query_time = run.query.query_timestamp
+    return boosts_of(ids, run.view.columns, window=run.window, query_time=query_time)
 
 
 def rerank_text(unit: MemoryUnit) -> str:

@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from hindsight_integrations.config import OnChannelFailure
 from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Channel
-from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
 from hindsight_integrations.search.channels.graph import Walk, graph_channel, walk_of
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.channels.temporal import temporal_channel
-from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.search.named_entities import Named, named_in
+from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
+from hindsight_integrations.tempr.recall.plan import query_window
 from hindsight_integrations.text.question_kinds import chain_steps
+
+R = TypeVar("R")
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
 
@@ -48,64 +55,121 @@ class ChannelResults:
         }
 
 
-async def search_channels(run: RecallContext, selected: Selection) -> ChannelResults:
-    """Semantic, keyword and temporal search together; then the graph, from the semantic hits and the entities named.
+async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallContext, ChannelResults]:
+    """What the question asks for, and what the four channels find of it.
+
+    Each step runs as soon as what it needs is there. The keywords need the words alone, so they are looked up while
+    the question is embedded, which is the longest step of all.
 
     Args:
-        run: the recall under way.
+        asked: the question.
         selected: which units may be found.
 
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    plan, view, read = run.plan, run.view, run.tools.workers.read
-    relevance, limit = Relevance(view, plan.vector), plan.limit
-    floor = run.tools.embedder.identity.thresholds.channel_floor
-    searches: dict[Channel, Callable[[], Hits]] = {
-        Channel.SEMANTIC: lambda: semantic_channel(view, selected, plan.vector, limit=limit, floor=floor),
-        Channel.KEYWORD: lambda: keyword_channel(view, selected, plan.query.text, limit=limit),
-        Channel.TEMPORAL: lambda: temporal_channel(view, selected, plan.window, relevance, limit=limit),
-    }
-    found = await asyncio.gather(*(read(_searched, run, *search) for search in searches.items()))
-    results = dict(zip(searches, found, strict=True))
-    seeds, _ = results[Channel.SEMANTIC]
-    results[Channel.GRAPH] = await read(
-        _searched, run, Channel.GRAPH, lambda: _connected(run, selected, seeds, relevance)
+    keyword, (run, found) = await asyncio.gather(
+        asked.tools.workers.read(
+            _searched,
+            asked,
+            Channel.KEYWORD,
+            lambda: keyword_channel(asked.view, selected, asked.query.text, limit=asked.limit),
+        ),
+        _search_by_meaning(asked, selected),
     )
-    return ChannelResults(
+    results = {Channel.KEYWORD: keyword, **found}
+    return run, ChannelResults(
         lists={channel: results[channel][0] for channel in Channel},
         below={channel: results[channel][1] for channel in Channel},
     )
 
 
-def _searched(run: RecallContext, channel: Channel, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
+async def _search_by_meaning(
+    asked: Asked, selected: Selection
+) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
+    """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
+    read = asked.tools.workers.read
+    vector, (window, named) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
+    run = RecallContext(
+        query=asked.query,
+        view=asked.view,
+        tools=asked.tools,
+        trace=asked.trace,
+        vector=vector,
+        window=window,
+        named=named,
+    )
+    relevance = Relevance(run.view, vector)
+    along = partial(_searched, run, Channel.TEMPORAL, lambda: _in_window(run, selected, relevance))
+    linked, temporal = await asyncio.gather(
+        read(_semantic_and_linked, run, selected, relevance),
+        read(along) if window else _at_once(along),
+    )
+    return run, {**linked, Channel.TEMPORAL: temporal}
+
+
+async def _at_once(work: Callable[[], R]) -> R:
+    """Work too small for a thread."""
+    return work()
+
+
+def _embedded(asked: Asked) -> Vector:
+    with timed(asked.trace, "embed query"):
+        return asked.tools.embedder.embed_query(asked.query.text)
+
+
+def _understood(asked: Asked) -> tuple[Interval | None, Named]:
+    """The question's time window and names (paper section 4.2.1)."""
+    with timed(asked.trace, "plan"):
+        window = query_window(asked.query, asked.tools, asked.trace.notes)
+        return window, named_in(asked.query.text, asked.view, asked.tools.languages)
+
+
+def _semantic_and_linked(
+    run: RecallContext, selected: Selection, relevance: Relevance
+) -> dict[Channel, tuple[Hits, Hits]]:
+    floor = run.tools.embedder.identity.thresholds.channel_floor
+    semantic = _searched(
+        run,
+        Channel.SEMANTIC,
+        lambda: semantic_channel(run.view, selected, run.vector, limit=run.limit, floor=floor),
+    )
+    linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, semantic[0], relevance))
+    return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
+
+
+def _in_window(run: RecallContext, selected: Selection, relevance: Relevance) -> Hits:
+    return temporal_channel(run.view, selected, run.window, relevance, limit=run.limit)
+
+
+def _searched(asked: Asked, channel: Channel, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
     """A channel's hits and those below its minimum score, which neither count nor seed the graph.
 
     A failure raises, or leaves the channel out, as configured.
     """
-    with timed(run.trace, channel) as detail:
+    with timed(asked.trace, channel) as detail:
         try:
             index = INDEX_OF.get(channel, "")
-            if index in run.view.failures:
-                raise IndexOutOfStep(index, run.view.bank, run.view.failures[index])
+            if index in asked.view.failures:
+                raise IndexOutOfStep(index, asked.view.bank, asked.view.failures[index])
             hits = search()
         except StorageError as error:
-            if run.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
                 raise
-            run.trace.notes.append(f"{channel}: left out, {error}")
+            asked.trace.notes.append(f"{channel}: left out, {error}")
             hits = no_hits()
         detail["hits"] = len(hits)
-    least = channel_threshold(channel, run.plan.query.min_scores)
+    least = channel_threshold(channel, asked.query.min_scores)
     if least is None:
         return hits, no_hits()
     kept, below = cut(hits, least)
-    run.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
+    asked.trace.notes.append(f"min_scores: {channel} dropped {len(below)} of {len(hits)}")
     return kept, below
 
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
     """The graph channel, which only runs where the question gives it something to walk from (decisions 004 and 051)."""
-    named, text, languages = run.plan.named, run.plan.query.text, run.tools.languages
+    named, text, languages = run.named, run.query.text, run.tools.languages
     walk = walk_of(text, named.rows, run.view.hubs, languages)
     if walk is Walk.NONE and not named.speaker:
         run.trace.notes.append("graph: this question names nothing to walk from")
@@ -117,5 +181,5 @@ def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: 
         steps=chain_steps(text, languages),
         seeds=seeds,
         relevance=relevance,
-        limit=run.plan.limit,
+        limit=run.limit,
     )

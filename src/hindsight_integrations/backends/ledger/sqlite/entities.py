@@ -97,6 +97,7 @@ class EntityReader(BankReads):
     def entities_of(self, bank: str, ids: IntArray) -> dict[int, list[Entity]]:
         """The entities each unit mentions, by name."""
         found: dict[int, list[Entity]] = {}
+        read: dict[str, Entity] = {}  # an entity that many units mention is read once
         with self._at(bank) as (connection, row):
             # The + keeps the planner from walking the whole bank by the feed's index.
             rows = connection.execute(
@@ -105,8 +106,9 @@ class EntityReader(BankReads):
                 "WHERE +mentions.bank = ? ORDER BY entities.name, entity_id",
                 (json.dumps(sorted(set(ids.tolist()))), row),
             )
-            for each in rows:
-                found.setdefault(each[0], []).append(entity_from(each[1:]))
+            for unit, *fields in rows:
+                entity = read.get(fields[0]) or read.setdefault(fields[0], entity_from(tuple(fields)))
+                found.setdefault(unit, []).append(entity)
         return found
 
     def entity_rows(self, bank: str, entity_ids: Sequence[str]) -> dict[str, int]:
