@@ -48,6 +48,8 @@ def test_both_graphs_tell_the_same_story(steps: list[Addition | list[int]]) -> N
             else:
                 graph.remove(int_array(step))
         assert compact.counts() == plain.counts()
+        # Between the steps too: what a graph keeps of one answer must not outlive a change.
+        assert pairs(compact.units_of(everything)) == pairs(plain.units_of(everything))
     ours, theirs = compact.links(everything), plain.links(everything)
     assert link_triples(ours) == link_triples(theirs)
     assert ours.weights.tolist() == theirs.weights.tolist()

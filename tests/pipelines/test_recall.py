@@ -23,6 +23,9 @@ from hindsight_integrations import (
     TagsMatch,
 )
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
+from hindsight_integrations.ports.arrays import Hits, Vector
+from hindsight_integrations.search.channels.keyword import keyword_channel
+from hindsight_integrations.tempr.recall import retrieval
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 
 
@@ -348,3 +351,40 @@ def test_a_memory_erased_while_recall_reads_is_left_out(
 
     monkeypatch.setattr(SqliteLedger, "units", without)
     assert texts(bank.recall(EVERYTHING)) == before[1:]
+
+
+class Dawdling(HashEmbedder):
+    """An embedder that is not done with a question before the keywords have been looked up."""
+
+    def __init__(self, looked_up: threading.Event) -> None:
+        super().__init__()
+        self._looked_up = looked_up
+        self.waited: list[bool] = []
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector, once the event is set; after 30 seconds without it, to show that it was not."""
+        self.waited.append(self._looked_up.wait(30))
+        return super().embed_query(text)
+
+
+def test_words_are_looked_up_while_the_question_is_embedded(
+    opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keyword channel needs no vector: it is done before a slow embedder is."""
+    looked_up = threading.Event()
+    embedder = Dawdling(looked_up)
+    bank = opener(embeddings=embedder).bank("friends")
+    looked_up.set()  # while filling it
+    fill(bank, GARDEN)
+    looked_up.clear()
+    embedder.waited.clear()
+
+    def search(*given: Any, **options: Any) -> Hits:
+        found = keyword_channel(*given, **options)
+        looked_up.set()
+        return found
+
+    monkeypatch.setattr(retrieval, "keyword_channel", search)
+    found = bank.recall("bicycles")
+    assert embedder.waited == [True]
+    assert Channel.KEYWORD in found.units[0].channels

@@ -94,13 +94,13 @@ def best(
     return pool[order[:limit]]
 
 
-def nearest_per_entity(mentions: Mentions, similarity: Similarity, cap: int = FAN_OUT) -> Mentions:
-    """At most `cap` units of each entity, the nearest to the query, ties by unit id.
+def nearest_per_entity(mentions: Mentions, similarity: Similarity) -> Mentions:
+    """At most FAN_OUT units of each entity, the nearest to the query, ties by unit id.
 
     Expects the port's order (by entity); keeps it.
     """
     sizes = _run_lengths(mentions.entities)
-    crowded = sizes > cap
+    crowded = sizes > FAN_OUT
     if not crowded.any():
         return mentions
     keep = np.ones(len(mentions.units), np.bool_)
@@ -108,9 +108,10 @@ def nearest_per_entity(mentions: Mentions, similarity: Similarity, cap: int = FA
     near = cosines(mentions.units[within], similarity)
     ends = np.cumsum(sizes[crowded])
     for start, end in zip(ends - sizes[crowded], ends, strict=True):
+        last = end - start - FAN_OUT
         nearness, units = near[start:end], mentions.units[within[start:end]]
-        close = np.flatnonzero(nearness >= np.partition(nearness, len(nearness) - cap)[len(nearness) - cap])
-        kept = close[np.lexsort((units[close], -nearness[close]))[:cap]]
+        close = np.flatnonzero(nearness >= np.partition(nearness, last)[last])
+        kept = close[np.lexsort((units[close], -nearness[close]))[:FAN_OUT]]
         keep[within[start:end]] = False
         keep[within[start + kept]] = True
     return Mentions(mentions.units[keep], mentions.entities[keep])
