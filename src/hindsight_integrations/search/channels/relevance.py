@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from hindsight_integrations.ports.arrays import FloatArray, IntArray, Vector
@@ -22,16 +24,22 @@ class Relevance:
         self._view, self._vector = view, vector
         self._looked_up = 0
         self._all: _Cosines | None = None
+        self._one_pass = Lock()
 
     def __call__(self, ids: IntArray) -> FloatArray:
         """The cosines, (n,)."""
-        known = self._view.columns.ids
         self._looked_up += len(ids)
-        if self._all is None and self._looked_up * ALL_AT_ONCE < len(known):
+        if self._all is None and self._looked_up * ALL_AT_ONCE < len(self._view.columns):
             return self._computed(ids)
-        if self._all is None:
-            self._all = _Cosines(known, self._computed(known))
-        return self._all.of(ids)
+        return self.of_all().of(ids)
+
+    def of_all(self) -> _Cosines:
+        """The cosines of the whole bank; whoever asks while another thread works them out waits for it."""
+        with self._one_pass:
+            if self._all is None:
+                known = self._view.columns.ids
+                self._all = _Cosines(known, self._computed(known))
+            return self._all
 
     def _computed(self, ids: IntArray) -> FloatArray:
         found = self._view.scorer.similarities(self._vector, ids)

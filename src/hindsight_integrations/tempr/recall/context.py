@@ -12,6 +12,7 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Stage, Trace
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.channels.graph import Walk
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
@@ -51,11 +52,13 @@ class RecallContext(Asked):
         vector: the question's unit vector.
         window: the question's time, given or found in the text; None for a timeless question.
         named: the entities the question names, and whether one of them is a speaker.
+        walk: how far the question lets the graph channel go.
     """
 
     vector: Vector
     window: Interval | None
     named: Named
+    walk: Walk
 
 
 @contextmanager

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from hindsight_integrations.errors import IndexOutOfStep, StorageError
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
+from hindsight_integrations.search.bank_view import EXACT_LIMIT
 from hindsight_integrations.search.channels.graph import Walk, graph_channel, walk_of
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.relevance import Relevance
@@ -26,8 +26,6 @@ from hindsight_integrations.tempr.recall.context import Asked, RecallContext, ti
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
 from hindsight_integrations.tempr.recall.plan import query_window
 from hindsight_integrations.text.question_kinds import chain_steps
-
-R = TypeVar("R")
 
 INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
 
@@ -88,29 +86,33 @@ async def _search_by_meaning(
     asked: Asked, selected: Selection
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
-    read = asked.tools.workers.read
-    vector, (window, named) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
+    read, view = asked.tools.workers.read, asked.view
+    vector, (window, named, walk) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
     run = RecallContext(
         query=asked.query,
-        view=asked.view,
+        view=view,
         tools=asked.tools,
         trace=asked.trace,
         vector=vector,
         window=window,
         named=named,
+        walk=walk,
     )
-    relevance = Relevance(run.view, vector)
-    along = partial(_searched, run, Channel.TEMPORAL, lambda: _in_window(run, selected, relevance))
-    linked, temporal = await asyncio.gather(
+    relevance = Relevance(view, vector)
+    searches = asyncio.gather(
         read(_semantic_and_linked, run, selected, relevance),
-        read(along) if window else _at_once(along),
+        read(
+            _searched,
+            run,
+            Channel.TEMPORAL,
+            lambda: temporal_channel(view, selected, window, relevance, limit=run.limit),
+        ),
     )
+    if walk is Walk.ALL and len(view.columns) > EXACT_LIMIT:
+        (linked, temporal), _ = await asyncio.gather(searches, read(_compare_early, relevance))
+    else:
+        linked, temporal = await searches
     return run, {**linked, Channel.TEMPORAL: temporal}
-
-
-async def _at_once(work: Callable[[], R]) -> R:
-    """Work too small for a thread."""
-    return work()
 
 
 def _embedded(asked: Asked) -> Vector:
@@ -118,16 +120,28 @@ def _embedded(asked: Asked) -> Vector:
         return asked.tools.embedder.embed_query(asked.query.text)
 
 
-def _understood(asked: Asked) -> tuple[Interval | None, Named]:
-    """The question's time window and names (paper section 4.2.1)."""
+def _understood(asked: Asked) -> tuple[Interval | None, Named, Walk]:
+    """What the question's words say (paper section 4.2.1): its time, whom it names, how far the graph may go."""
+    text, view, languages = asked.query.text, asked.view, asked.tools.languages
     with timed(asked.trace, "plan"):
         window = query_window(asked.query, asked.tools, asked.trace.notes)
-        return window, named_in(asked.query.text, asked.view, asked.tools.languages)
+        named = named_in(text, view, languages)
+        return window, named, walk_of(text, named.rows, view.hubs, languages)
+
+
+def _compare_early(relevance: Relevance) -> None:
+    """Compare the whole bank with the question: the walk needs most of it, and semantic search takes as long.
+
+    A failure is for the channel to report that meets it again.
+    """
+    with suppress(StorageError):
+        relevance.of_all()
 
 
 def _semantic_and_linked(
     run: RecallContext, selected: Selection, relevance: Relevance
 ) -> dict[Channel, tuple[Hits, Hits]]:
+    """Both on one thread: the graph channel starts from the semantic hits."""
     floor = run.tools.embedder.identity.thresholds.channel_floor
     semantic = _searched(
         run,
@@ -136,10 +150,6 @@ def _semantic_and_linked(
     )
     linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, semantic[0], relevance))
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
-
-
-def _in_window(run: RecallContext, selected: Selection, relevance: Relevance) -> Hits:
-    return temporal_channel(run.view, selected, run.window, relevance, limit=run.limit)
 
 
 def _searched(asked: Asked, channel: Channel, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
@@ -169,16 +179,14 @@ def _searched(asked: Asked, channel: Channel, search: Callable[[], Hits]) -> tup
 
 def _connected(run: RecallContext, selected: Selection, seeds: Hits, relevance: Relevance) -> Hits:
     """The graph channel, which only runs where the question gives it something to walk from (decisions 004 and 051)."""
-    named, text, languages = run.named, run.query.text, run.tools.languages
-    walk = walk_of(text, named.rows, run.view.hubs, languages)
-    if walk is Walk.NONE and not named.speaker:
+    if run.walk is Walk.NONE and not run.named.speaker:
         run.trace.notes.append("graph: this question names nothing to walk from")
     return graph_channel(
         run.view,
         selected,
-        walk=walk,
-        named=named,
-        steps=chain_steps(text, languages),
+        walk=run.walk,
+        named=run.named,
+        steps=chain_steps(run.query.text, run.tools.languages),
         seeds=seeds,
         relevance=relevance,
         limit=run.limit,
