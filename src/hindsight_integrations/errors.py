@@ -12,6 +12,7 @@
     │   ├── EmbedderMismatch                 the bank was embedded with another model
     │   ├── TaskClosed                       a task was finished by somebody else meanwhile
     │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
+    │       └── IndexBehind                  the disk refused it for now; it is not broken
     ├── ModelError
     │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
     │   ├── ModelRefused      (ValueError)   the key or the access is wrong: retrying cannot help
@@ -149,6 +150,17 @@ class IndexOutOfStep(StorageError):
             f"the {index} index of bank {bank!r} is out of step with the ledger: {reason}. Nothing is lost; "
             "reopen the engine to rebuild it, or delete the index folder if that fails."
         )
+
+
+class IndexBehind(IndexOutOfStep):
+    """The disk refused what an index had to write. It waits as it is and is brought up to date at the next call."""
+
+    def __init__(self, index: str, bank: str, reason: str) -> None:
+        super().__init__(index, bank, reason)
+        told = (
+            f"the {index} index of bank {bank!r} could not be brought up to date: {reason}. Nothing is lost; "
+        )
+        self.args = (told + "make room on the disk, and the next call brings it up to date.",)
 
 
 class TaskClosed(StorageError):

@@ -14,14 +14,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from chromadb.api.client import Client
+from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
 
 from hindsight_integrations.backends.gate import Gate
-from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors, _Bound
 from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
 from hindsight_integrations.testing.builders import make_mark
@@ -52,6 +54,13 @@ def fill(index: ChromaVectorIndex, count: int = 5, dimension: int = 8) -> np.nda
     index.upsert(np.arange(count), vectors)
     index.advance(make_mark(1))
     return vectors
+
+
+def bound(index: ChromaVectorIndex) -> _Bound:
+    """What the index holds of Chroma now."""
+    assert index.watermark is None or index._bound
+    assert index._bound
+    return index._bound
 
 
 def segment_files(data: Path, name: str) -> list[Path]:
@@ -113,14 +122,24 @@ def test_banks_are_apart(open_store: OpenStore) -> None:
     assert (store.open("abc").count(), store.open("abc").watermark) == (5, make_mark(1))
 
 
-def test_large_batches_are_split(open_store: OpenStore) -> None:
-    """More vectors than Chroma takes in one call are stored and removed without an error."""
+def test_large_batches_are_split(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chroma holds the interpreter for a whole write, so it never gets many vectors at once; all arrive."""
     index = open_store(None).open("abc")
-    index._client.max_batch = 4
-    fill(index, 11)
-    assert index.count() == 11
-    index.remove(np.arange(1, 11))
-    assert index.count() == 1
+    sizes: list[int] = []
+
+    def watched(write: Callable[..., object]) -> Callable[..., object]:
+        def call(collection: Collection, **given: Any) -> object:
+            sizes.append(len(given["ids"]))
+            return write(collection, **given)
+
+        return call
+
+    for name in ("upsert", "delete"):
+        monkeypatch.setattr(Collection, name, watched(getattr(Collection, name)))
+    fill(index, 150)
+    assert index.count() == 150
+    index.remove(np.arange(1, 150))
+    assert (index.count(), sizes) == (1, [64, 64, 22, 64, 64, 21])
 
 
 @pytest.mark.parametrize("harm", [truncate_pickle, delete_pickle, truncate_data, truncate_header])
@@ -262,7 +281,7 @@ def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> 
     """A collection that vanishes under an open index raises our error, and clear() makes a new one."""
     index = open_store(None).open("abc")
     fill(index)
-    index._client._api.delete_collection("bank-abc")
+    bound(index).client._api.delete_collection("bank-abc")
     with pytest.raises(IndexOutOfStep, match="does not exist"):
         index.count()
     index.clear()
@@ -291,6 +310,7 @@ def test_unreadable_watermark_reads_none(tmp_path: Path, content: str) -> None:
 def test_watermark_that_cannot_be_written_is_our_error(open_store: OpenStore, tmp_path: Path) -> None:
     """A full or read-only disk under the watermark raises a storage error and leaves the watermark where it was."""
     index = open_store().open("abc")
+    assert index.watermark is None
     (tmp_path / "chroma" / "watermarks").write_text("in the way")
     with pytest.raises(IndexOutOfStep):
         index.advance(make_mark(3))
@@ -313,7 +333,7 @@ def test_panic_in_chroma_is_our_error(open_store: OpenStore, monkeypatch: pytest
     def panics() -> int:
         raise panic("index out of bounds")
 
-    monkeypatch.setattr(index, "_collection", SimpleNamespace(count=panics))
+    monkeypatch.setattr(bound(index), "collection", SimpleNamespace(count=panics))
     with pytest.raises(IndexOutOfStep, match="PanicException: index out of bounds"):
         index.count()
 
@@ -325,7 +345,7 @@ def test_interrupt_is_not_swallowed(open_store: OpenStore, monkeypatch: pytest.M
     def interrupted() -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(index, "_collection", SimpleNamespace(count=interrupted))
+    monkeypatch.setattr(bound(index), "collection", SimpleNamespace(count=interrupted))
     with pytest.raises(KeyboardInterrupt):
         index.count()
 
@@ -382,7 +402,7 @@ def test_nothing_is_sent_anywhere(open_store: OpenStore, monkeypatch: pytest.Mon
     index = open_store().open("abc")
     [hits] = index.search(fill(index)[:1], 1)
     assert hits.ids.tolist() == [0]
-    assert index._client._system.settings.anonymized_telemetry is False
+    assert bound(index).client._system.settings.anonymized_telemetry is False
 
 
 def test_environment_does_not_steer_chroma(
@@ -395,7 +415,7 @@ def test_environment_does_not_steer_chroma(
     monkeypatch.setenv("ANONYMIZED_TELEMETRY", "true")
     index = open_store().open("abc")
     fill(index)
-    settings = index._client._system.settings
+    settings = bound(index).client._system.settings
     assert (settings.chroma_server_host, settings.anonymized_telemetry) == (None, False)
 
 

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Gate:
-    """Shared by readers, exclusive to a writer; a waiting writer goes before new readers. Not reentrant."""
+    """Shared by readers, exclusive to a writer; not reentrant.
+
+    A waiting writer goes before readers that come after it, and readers that waited for a writer go before the next.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._readers = 0
+        self._readers = self._waiting = 0
+        self._first = 0  # waiting readers that go before the next writer
         self._writer = False
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Hold it together with other readers."""
+    def shared(self, *, timeout: float | None = None) -> Iterator[None]:
+        """Hold it together with other readers.
+
+        Args:
+            timeout: seconds to wait; None waits for as long as it takes.
+
+        Raises:
+            TimeoutError: a writer held it for longer.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: not self._writer)
+            self._waiting += 1
+            try:
+                self._wait(lambda: not self._writer, timeout)
+            finally:
+                self._waiting -= 1
+                self._first = max(0, self._first - 1)
+                self._changed.notify_all()
             self._readers += 1
         try:
             yield
@@ -29,15 +46,34 @@ class Gate:
                 self._changed.notify_all()
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Hold it alone."""
+    def exclusive(self, *, timeout: float | None = None) -> Iterator[None]:
+        """Hold it alone.
+
+        Args:
+            timeout: seconds to wait for others before it, and then for readers to leave; None waits for as long as it
+                takes.
+
+        Raises:
+            TimeoutError: others held it for longer.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: not self._writer)
+            self._wait(lambda: not self._writer and not self._first, timeout)
             self._writer = True
-            self._changed.wait_for(lambda: not self._readers)
+            try:
+                self._wait(lambda: not self._readers, timeout)
+            except BaseException:
+                self._release()
+                raise
         try:
             yield
         finally:
             with self._changed:
-                self._writer = False
-                self._changed.notify_all()
+                self._release()
+
+    def _release(self) -> None:
+        self._writer, self._first = False, self._waiting
+        self._changed.notify_all()
+
+    def _wait(self, free: Callable[[], bool], timeout: float | None) -> None:
+        if not self._changed.wait_for(free, timeout):
+            raise TimeoutError(f"others have used it for more than {timeout} seconds")

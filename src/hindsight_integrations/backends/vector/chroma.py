@@ -1,38 +1,31 @@
-"""Chroma as the vector index: one client per engine, one collection per bank. The only module that imports chromadb.
+"""Chroma as the vector index: one client per engine, one collection per bank.
 
-A kill can leave a collection unreadable for good, so every failure here is healed by `clear` and a replay (section 3).
+A kill or a full disk can leave a collection unreadable for good, so every failure here is healed by `clear` and a replay
+(section 3).
 """
 
 from __future__ import annotations
 
-import logging
-import shutil
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hindsight_integrations.backends.gate import Gate
-from hindsight_integrations.backends.vector.chroma_files import (
-    SegmentFiles,
-    WatermarkFile,
-    vacuum,
-    vector_segments,
-)
-from hindsight_integrations.errors import EngineClosed, HindsightError, IndexOutOfStep
+from hindsight_integrations.backends.vector.chroma_client import ChromaClient, ClientKeeper
+from hindsight_integrations.backends.vector.chroma_files import SegmentFiles
+from hindsight_integrations.errors import EngineClosed, IndexBehind, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
 from hindsight_integrations.ports.watermark import Watermark
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
-logger = logging.getLogger("hindsight_integrations")
-
-EF_SEARCH = 1000  # k=300 at ef=300 had recall 0.93; at 1000 it has 0.98 on random vectors [decision 084]
+BATCH = 64  # vectors a call; Chroma holds the interpreter for all of it, 12 s for 4,096 [decision 093]
 
 
 class ChromaVectors:
@@ -44,80 +37,60 @@ class ChromaVectors:
 
     def __init__(self, data: Path | None) -> None:
         """`data` is the engine's data directory; None keeps everything in memory."""
-        self._folder = None if data is None else data / "chroma"
+        self._keeper = ClientKeeper(None if data is None else data / "chroma")
         self._lock = threading.Lock()
-        self._client: _Client | None = None
-        self._indexes: dict[str, ChromaVectorIndex] = {}
+        self._indexes: weakref.WeakValueDictionary[str, ChromaVectorIndex] = weakref.WeakValueDictionary()
         self._closed = False
 
     def open(self, bank_key: str, *, bank: str | None = None) -> ChromaVectorIndex:
-        """The index of one bank, the same object every time; `bank` is the name that errors use.
+        """The index of one bank, the same object for as long as somebody has it; `bank` is the name that errors use.
 
-        A broken collection opens too: its calls then raise until it is cleared.
+        A broken collection opens too, and so does one whose disk is full: calls then raise until that is mended.
 
         Raises:
-            IndexOutOfStep: the Chroma folder cannot be opened at all.
             EngineClosed: this store was closed.
         """
         with self._lock:
             if self._closed:
                 raise EngineClosed
-            if bank_key not in self._indexes or self._indexes[bank_key].discarded:
-                self._indexes[bank_key] = self._opened(bank_key, bank or bank_key)
-            return self._indexes[bank_key]
-
-    def _opened(self, bank_key: str, bank: str) -> ChromaVectorIndex:
-        with _Converting(bank):
-            if self._client is None:
-                self._client = self._started()
-            return ChromaVectorIndex(self._client, bank_key, bank)
-
-    def _started(self) -> _Client:
-        """Chroma over the folder; one whose database cannot be read is set aside, since the ledger has it all."""
-        from chromadb.errors import ChromaError
-
-        try:
-            return _Client(self._folder)
-        except ChromaError as error:
-            if self._folder is None:
-                raise
-            logger.warning("the Chroma store %s cannot be opened and is made anew: %s", self._folder, error)
-            shutil.rmtree(self._folder)
-            return _Client(self._folder)
+            index = self._indexes.get(bank_key)
+            if index is None or index.discarded:
+                index = self._indexes[bank_key] = ChromaVectorIndex(self._keeper, bank_key, bank or bank_key)
+            return index
 
     def close(self) -> None:
         """Stop Chroma and let go of its files and threads; what was in memory is gone. Idempotent."""
         with self._lock:
             self._closed = True
             self._indexes.clear()
-            if self._client is not None:
-                self._client.stop()
-                self._client = None
+            self._keeper.close()
 
 
 class ChromaVectorIndex:
     """A VectorIndex over one collection. Ids are row ids as text; nothing else is stored with a vector.
 
-    Every call but `watermark` raises IndexOutOfStep where the collection is broken or gone, its files cannot be
-    written or its vectors have another dimension, and EngineClosed after `ChromaVectors.close`.
+    Every call but `watermark` raises IndexOutOfStep where the collection is broken or gone or its vectors have another
+    dimension, IndexBehind where the disk refuses, and EngineClosed after `ChromaVectors.close`.
     """
 
-    def __init__(self, client: _Client, bank_key: str, bank: str) -> None:
-        self._client = client
+    def __init__(self, keeper: ClientKeeper, bank_key: str, bank: str) -> None:
+        self._keeper = keeper
         self._name = f"bank-{bank_key}"
         self._bank = bank
-        self._mark = client.watermark_file(bank_key)
-        self._collection = client.collection(self._name)
-        self._files = client.files(self._collection)
+        self._mark = keeper.watermark_file(bank_key)
+        self._bound: _Bound | None = None
+        self._known = ""  # id of the collection that the watermark is of
+        self._watermark: Watermark | None = None
+        self._damage: str | None = None
+        self._unclean = False
         self.discarded = False
-        self._damage = self._files.damage()
-        self._watermark = self._mark.read(str(self._collection.id)) if self._mark else None
-        # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
-        self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
 
     @property
     def watermark(self) -> Watermark | None:
-        """The commit this collection has reached; None when new, or made anew behind the watermark's back."""
+        """The commit this collection has reached; None when new, out of reach, or made anew behind its back."""
+        if not (self._bound and self._keeper.current(self._bound.client)):
+            with suppress(IndexOutOfStep, EngineClosed), self._keeper.alone(self._bank, self._name) as client:
+                self._bind(client)
         return self._watermark
 
     @property
@@ -129,87 +102,153 @@ class ChromaVectorIndex:
         """Store vectors under ids; an id already there is replaced, the last of a double one stays."""
         rows = {str(name): row for row, name in enumerate(ids.tolist())}
         names, picked = list(rows), vectors[list(rows.values())]
-        with self._calling():
-            for start in range(0, len(names), self._client.max_batch):
-                batch = slice(start, start + self._client.max_batch)
-                self._collection.upsert(ids=names[batch], embeddings=picked[batch])
+        self._keeper.check_room(self._bank, picked.nbytes)
+        for start in range(0, len(names), BATCH):
+            batch = slice(start, start + BATCH)
+            with self._writing() as collection:
+                collection.upsert(ids=names[batch], embeddings=picked[batch])
 
     def remove(self, ids: IntArray) -> None:
         """Forget ids; unknown ids are ignored."""
         names = [str(name) for name in np.unique(ids).tolist()]
-        with self._calling():
-            for start in range(0, len(names), self._client.max_batch):
-                self._collection.delete(ids=names[start : start + self._client.max_batch])
+        for start in range(0, len(names), BATCH):
+            with self._writing() as collection:
+                collection.delete(ids=names[start : start + BATCH])
 
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied.
 
         After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
         """
-        with self._converting():
+        with self._alone():
             if self._unclean:
-                self._client.vacuum()
+                self._keeper.vacuum()
                 self._unclean = False
             if self._mark:
-                self._mark.write(str(self._collection.id), mark)
+                self._mark.write(self._known, mark)
         self._watermark = mark
 
     def count(self) -> int:
         """How many vectors it holds."""
-        with self._calling():
-            return self._collection.count()
+        with self._alone() as bound:
+            return bound.collection.count()
 
     def search(self, vectors: Matrix, limit: int) -> list[Hits]:
         """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]; one call to Chroma."""
         if limit <= 0 or len(vectors) == 0:
             return [no_hits() for _ in range(len(vectors))]
-        with self._calling():
-            found = self._collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
+        with self._reading() as collection:
+            found = collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
         distances = found["distances"] or []
         return [_hits(names, row, limit) for names, row in zip(found["ids"], distances, strict=True)]
 
     def clear(self) -> None:
-        """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too."""
-        with _Converting(self._bank, self._client):
-            # The mark stays: bound to the old collection it reads None, and tells that a vacuum is due.
-            self._watermark = None
-            self._unclean = self._mark is not None
-            self._client.drop(self._name, self._files)
-            self._collection = self._client.collection(self._name)
-            self._files = self._client.files(self._collection)
-            self._damage = None
+        """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too.
+
+        Where not even that works, Chroma's database is damaged and made anew, for all banks.
+        """
+        try:
+            self._empty()
+        except IndexBehind:
+            raise
+        except IndexOutOfStep as error:
+            self._keeper.make_anew(self._bank, error.reason)
+            self._empty()
 
     def discard(self) -> None:
         """Drop the collection for good, with its files, its watermark and its traces in Chroma's database."""
-        with _Converting(self._bank, self._client):
+        with self._keeper.alone(self._bank, self._name) as client:
             self.discarded = True
-            self._client.drop(self._name, self._files)
-            self._client.vacuum()
+            self._drop(client)
+            self._keeper.vacuum()
             if self._mark:
                 self._mark.drop()
 
     def close(self) -> None:
-        """Nothing to release here: the client belongs to `ChromaVectors`, and Chroma cannot unload one collection."""
+        """Let go of the collection; a later call binds it again."""
+        self._bound = None
+
+    def _empty(self) -> None:
+        with self._keeper.alone(self._bank, self._name) as client:
+            # The mark stays: bound to the old collection it reads None, and tells that a vacuum is due.
+            self._watermark, self._damage = None, "emptying it did not end"
+            self._drop(client)
+            self._bind(client)
+            self._damage = None
+
+    def _drop(self, client: ChromaClient) -> None:
+        if self._bound:
+            self._bound.files.erase()
+        client.drop(self._name, client.files(client.collection(self._name)))
+        self._bound = None
+
+    def _bind(self, client: ChromaClient) -> None:
+        """Find the collection in this client; a lost one is made, empty, and its loss remembered until `clear`."""
+        if self._bound and self._bound.client is client:
+            return
+        collection = client.collection(self._name)
+        known, found = self._known, str(collection.id)
+        bound = _Bound(client, collection, client.files(collection))
+        if known != found:
+            self._watermark = self._mark.read(found) if self._mark else None
+            # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
+            self._unclean = self._mark is not None and not self._watermark and self._mark.exists()
+        lost = self._keeper.remade if self._unclean else ""
+        if known not in ("", found):
+            lost = lost or "its collection was lost"
+        self._damage = self._damage or lost or bound.files.damage()
+        self._bound, self._known = bound, found
 
     @contextmanager
-    def _calling(self) -> Iterator[None]:
-        """A call to Chroma: its failures converted, its files left alone meanwhile and then cleared of heap memory.
-
-        Any call may be the one at which Chroma loads the collection, and so writes its files anew.
-        """
-        with self._converting():
+    def _alone(self) -> Iterator[_Bound]:
+        """The collection while no other call runs. Its files are cleared of heap memory after whatever loaded it."""
+        with self._keeper.alone(self._bank, self._name) as client:
+            self._bind(client)
+            bound = self._bound
+            if bound is None or self._damage:
+                raise IndexOutOfStep("vector", self._bank, self._damage or "it was closed meanwhile")
             try:
-                with self._client.gate.shared():
-                    yield
+                yield bound
+                bound.loaded = True
             finally:
-                if self._files.rewritten():
-                    with self._client.gate.exclusive():
-                        self._files.blank()
+                if bound.files.rewritten():
+                    bound.files.blank()
 
-    def _converting(self) -> _Converting:
-        if self._damage:
-            raise IndexOutOfStep("vector", self._bank, self._damage)
-        return _Converting(self._bank, self._client)
+    @contextmanager
+    def _writing(self) -> Iterator[Collection]:
+        """As `_alone`; a write that failed may have done half of it, so that the collection must be cleared."""
+        with self._alone() as bound:
+            try:
+                yield bound.collection
+            except BaseException:
+                self._damage = "a write to it failed"
+                raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[Collection]:
+        """The collection beside other readers; alone where this client has not loaded it, as that writes files."""
+        bound = self._bound
+        with self._keeper.beside(self._bank) as client:
+            loaded = bound is not None and bound.loaded and bound.client is client and not self._damage
+            if loaded and bound is not None:
+                yield bound.collection
+        if not loaded:
+            with self._alone() as alone:
+                yield alone.collection
+
+
+@dataclass(slots=True)
+class _Bound:
+    """A collection as one client knows it.
+
+    Attributes:
+        loaded: whether a call to it has succeeded, so that a search has nothing left to write.
+    """
+
+    client: ChromaClient
+    collection: Collection
+    files: SegmentFiles
+    loaded: bool = False
 
 
 def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
@@ -217,113 +256,3 @@ def _hits(names: list[str], distances: list[float], limit: int) -> Hits:
     ids = np.array([int(name) for name in names], np.int64)
     cosines = np.clip(1.0 - np.array(distances, np.float32), -1.0, 1.0).astype(np.float32)
     return ranked(ids, cosines, limit)
-
-
-class _Client:
-    """A Chroma system of our own.
-
-    `chromadb.PersistentClient` and `EphemeralClient` share systems through a table of the whole process: every
-    in-memory client is the same store, and two with different settings refuse each other, so that an engine in
-    memory would break a user's own `EphemeralClient()`. A system made here is in nobody's table.
-
-    Attributes:
-        gate: every use of the API goes through it; work on Chroma's files happens alone. Chroma brings a SQLite of its own
-            beside Python's, and neither sees the other's file locks, which are the process's (decision 084).
-        stopped: whether `stop` was called.
-        max_batch: the most vectors that Chroma takes in one call.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        from chromadb.api.rust import RustBindingsAPI
-        from chromadb.config import Settings, System
-
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        # model_construct: Chroma would otherwise read the environment, and the .env of the current folder.
-        settings = Settings.model_construct(
-            anonymized_telemetry=False,
-            is_persistent=folder is not None,
-            persist_directory="" if folder is None else str(folder),
-        )
-        self.gate = Gate()
-        self._folder = folder
-        self._system = System(settings)
-        self._api = self._system.instance(RustBindingsAPI)
-        self._system.start()
-        self.stopped = False
-        self.max_batch = self._api.get_max_batch_size()
-
-    def watermark_file(self, bank_key: str) -> WatermarkFile | None:
-        """Where a bank's watermark is kept; None in memory."""
-        return WatermarkFile(self._folder / "watermarks" / f"{bank_key}.json") if self._folder else None
-
-    def collection(self, name: str) -> Collection:
-        """The collection of this name, made if need be."""
-        from chromadb.api.models.Collection import Collection
-
-        with self.gate.shared():
-            made = self._api.create_collection(
-                name, configuration={"hnsw": {"space": "cosine", "ef_search": EF_SEARCH}}, get_or_create=True
-            )
-        return Collection(client=self._api, model=made, embedding_function=None)
-
-    def files(self, collection: Collection) -> SegmentFiles:
-        """The files of a collection, there or not yet."""
-        if self._folder is None:
-            return SegmentFiles(())
-        with self.gate.exclusive():
-            return SegmentFiles(vector_segments(self._folder, str(collection.id)))
-
-    def drop(self, name: str, files: SegmentFiles) -> None:
-        """Delete a collection, gone or broken as it may be, and the files it leaves."""
-        from chromadb.errors import NotFoundError
-
-        with self.gate.exclusive():
-            with suppress(NotFoundError):
-                self._api.delete_collection(name)
-            files.erase()
-
-    def vacuum(self) -> None:
-        """Overwrite what was deleted from Chroma's own database."""
-        if self._folder:
-            with self.gate.exclusive():
-                vacuum(self._folder)
-
-    def stop(self) -> None:
-        """Let go of files and threads; calls under way finish."""
-        self.stopped = True
-        self._system.stop()
-
-
-class _Converting:
-    """Turns what Chroma raises into this package's errors, in one place.
-
-    A context manager and not an except clause, because a panic in Chroma's Rust code derives from BaseException.
-    """
-
-    def __init__(self, bank: str, client: _Client | None = None) -> None:
-        self._bank = bank
-        self._client = client
-
-    def __enter__(self) -> None:
-        if self._client and self._client.stopped:
-            raise EngineClosed
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None or isinstance(error, HindsightError):
-            return
-        if self._client and self._client.stopped and isinstance(error, AttributeError):
-            raise EngineClosed from error  # closed in another thread between our check and the call
-        if _from_chroma(error):
-            reason = f"{type(error).__name__}: {error}"[:300]
-            raise IndexOutOfStep("vector", self._bank, reason) from error
-
-
-def _from_chroma(error: BaseException) -> bool:
-    """Whether this is Chroma failing (its errors, its panics, the disk beneath it) rather than a mistake of ours."""
-    from chromadb.errors import ChromaError
-
-    # PyO3 makes its PanicException at run time, in no module that could be imported.
-    return isinstance(error, ChromaError | OSError) or type(error).__name__ == "PanicException"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -17,6 +18,9 @@ HEADER, ELEMENTS, LENGTHS = "header.bin", "data_level0.bin", "length.bin"
 
 _HEADER = struct.Struct("<iQQQQ")
 """Start of hnswlib's header.bin: format, offset, capacity, elements, bytes per element (chromadb 1.5.9, measured)."""
+
+_SEGMENT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Name of a folder in which Chroma keeps the vectors of one collection."""
 
 _HEADER_BYTES = 100
 _LENGTH_BYTES = 4  # of one element in length.bin
@@ -86,6 +90,30 @@ def vacuum(folder: Path) -> None:
         raise OSError(f"{DATABASE} cannot be vacuumed: {error}") from error
     for header in folder.glob(f"*/{HEADER}"):
         _blank_unused(header.parent)
+
+
+def database_damage(folder: Path) -> str | None:
+    """What is wrong with Chroma's own database while Chroma does not have it open, or None; none at all is fine."""
+    path = folder / DATABASE
+    if not path.is_file():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            [problem], *_ = database.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.DatabaseError as error:
+        # Anything else than these two is the disk's or its owner's refusal, which Chroma will meet and report.
+        damaged = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        return str(error) if damaged else None
+    return None if problem == "ok" else str(problem)[:200]
+
+
+def remove_store(folder: Path) -> None:
+    """Delete everything of Chroma's; our watermarks stay, and tell that collections are missing."""
+    for path in folder.iterdir():
+        if path.name.startswith(DATABASE):
+            path.unlink()
+        elif (path / HEADER).exists() or _SEGMENT.fullmatch(path.name):
+            shutil.rmtree(path)
 
 
 def vector_segments(folder: Path, collection: str) -> tuple[Path, ...]:

@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from hindsight_integrations.errors import IndexOutOfStep, LedgerBusy, StorageError
+from hindsight_integrations.errors import IndexBehind, IndexOutOfStep, LedgerBusy, StorageError
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.ports.memory_graph import MemoryGraph
@@ -57,6 +57,9 @@ class Follower(ABC, Generic[IndexT]):
             self._catch_up(feed)
         except LedgerBusy:  # another process writes this index: nothing is broken or may be dropped
             raise
+        except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
+            logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
+            return str(error)
         except StorageError as error:
             return self.heal(error, feed)
         return ""

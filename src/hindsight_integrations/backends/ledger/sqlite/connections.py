@@ -205,8 +205,13 @@ class Connections:
                 self._scrubbed()  # killed between an erasure and its scrubbing
 
     def _scrubbed(self) -> Scrub:
-        """Outside any transaction, with no other connection of this process inside one."""
-        self._main.execute("VACUUM")
+        """Outside any transaction, with no other connection of this process inside one. A full disk makes it wait."""
+        try:
+            self._main.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                raise
+            return Scrub.WAITING
         if not self._truncated():
             return Scrub.WAITING
         self._main.execute("DELETE FROM unscrubbed")
