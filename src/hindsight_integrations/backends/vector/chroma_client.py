@@ -11,6 +11,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,10 +167,9 @@ class ClientKeeper:
         Raises:
             IndexBehind: the disk is full.
         """
-        if self.folder is not None and self.folder.exists():
-            free, needed = shutil.disk_usage(self.folder).free, ROOM_BYTES + 3 * size
-            if free < needed:
-                raise IndexBehind("vector", bank, f"the disk has {free:,} bytes left, {needed:,} are needed")
+        free, needed = self._room(), ROOM_BYTES + 3 * size
+        if free < needed:
+            raise IndexBehind("vector", bank, f"the disk has {free:,} bytes left, {needed:,} are needed")
 
     def watermark_file(self, bank_key: str) -> WatermarkFile | None:
         """Where a bank's watermark is kept; None in memory."""
@@ -205,7 +205,7 @@ class ClientKeeper:
         try:
             return ChromaClient(self.folder)
         except BaseException as error:
-            if self.folder is None or not _from_chroma(error) or _refused(error):
+            if self.folder is None or not _from_chroma(error) or self._refused(error):
                 raise
             self._remove(str(error))
         return ChromaClient(self.folder)
@@ -253,8 +253,17 @@ class ClientKeeper:
             if not _from_chroma(error):
                 raise
             reason = f"{type(error).__name__}: {error}"[:300]
-            kind = IndexBehind if _refused(error) else IndexOutOfStep
+            kind = IndexBehind if self._refused(error) else IndexOutOfStep
             raise kind("vector", bank, reason) from error
+
+    def _refused(self, error: BaseException) -> bool:
+        """Whether the disk refuses (full, read-only, held by others) rather than holds something damaged."""
+        codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
+        return isinstance(error, OSError) or bool(codes & _REFUSALS) or self._room() < ROOM_BYTES
+
+    def _room(self) -> float:
+        """Free bytes on the disk; without end in memory."""
+        return shutil.disk_usage(self.folder).free if self.folder and self.folder.exists() else inf
 
 
 def _from_chroma(error: BaseException) -> bool:
@@ -270,9 +279,3 @@ def _declined(error: BaseException) -> bool:
     from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
 
     return isinstance(error, InvalidArgumentError | InvalidDimensionException | NotFoundError)
-
-
-def _refused(error: BaseException) -> bool:
-    """Whether the disk refuses (full, read-only, held by others) rather than holds something damaged."""
-    codes = {int(code) & 0xFF for code in _SQLITE_CODE.findall(str(error))}
-    return isinstance(error, OSError) or bool(codes & _REFUSALS)
