@@ -59,11 +59,13 @@ class Gate:
         with self._changed:
             self._wait(lambda: not self._writer and not self._first, timeout)
             self._writer = True
+            alone = False
             try:
                 self._wait(lambda: not self._readers, timeout)
-            except BaseException:
-                self._release()
-                raise
+                alone = True
+            finally:
+                if not alone:
+                    self._release()
         try:
             yield
         finally:

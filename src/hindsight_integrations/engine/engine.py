@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -42,11 +42,13 @@ class Health:
         backends: role to what serves it.
         banks: bank to (units, revision) of every bank.
         failures: open bank to what could not be healed; empty when all is well.
+        rebuilt: open bank to what failed since it was opened and was healed from the ledger.
     """
 
     backends: dict[str, str]
     banks: dict[str, tuple[int, int]]
     failures: dict[str, str]
+    rebuilt: dict[str, str]
 
 
 class Engine:
@@ -154,7 +156,7 @@ class Engine:
     def _examine(self) -> Health:
         ledger = self._tools.ledger
         headers = ledger.banks()
-        broken = {name: p.view().failures for name, p in list(self._projections.items())}
+        opened = list(self._projections.items())
         return Health(
             backends={
                 **self._storage.names,
@@ -164,11 +166,8 @@ class Engine:
                 "tokens": self._tools.tokens.name,
             },
             banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
-            failures={
-                name: "; ".join(f"{k}: {v}" for k, v in found.items())
-                for name, found in broken.items()
-                if found
-            },
+            failures=_told({name: projection.view().failures for name, projection in opened}),
+            rebuilt=_told({name: projection.rebuilt for name, projection in opened}),
         )
 
     async def __aenter__(self) -> Self:
@@ -178,6 +177,15 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _told(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Bank to its indexes and what is to be said of each, where there is anything."""
+    return {
+        bank: "; ".join(f"{index}: {what}" for index, what in indexes.items())
+        for bank, indexes in found.items()
+        if indexes
+    }
 
 
 def _abandon_all() -> None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,13 +202,17 @@ class ClientKeeper:
         if self.folder and self._doubtful and (damage := database_damage(self.folder)):
             self._remove(damage)
         self._doubtful = False
-        try:
+        with ExitStack[bool]() as stack:
+            stack.push(lambda _kind, error, _trace: self._replaced(error))
             return ChromaClient(self.folder)
-        except BaseException as error:
-            if self.folder is None or not _from_chroma(error) or self._refused(error):
-                raise
-            self._remove(str(error))
         return ChromaClient(self.folder)
+
+    def _replaced(self, error: BaseException | None) -> bool:
+        """Whether the store that Chroma could not open was damaged and is gone now."""
+        if error is None or self.folder is None or not _from_chroma(error) or self._refused(error):
+            return False
+        self._remove(str(error))
+        return True
 
     def _remove(self, reason: str) -> None:
         if self.folder:
@@ -221,17 +225,18 @@ class ClientKeeper:
     @contextmanager
     def _dropping(self, client: ChromaClient | None) -> Iterator[None]:
         """Drop the client if a call to it fails, before anybody else can call it."""
-        try:
+        with ExitStack() as stack:
+            stack.push(lambda _kind, error, _trace: self._look(client, error))
             yield
-        except BaseException as error:
-            if isinstance(error, AttributeError) and not self.current(
-                client
-            ):  # dropped by another reader meanwhile
-                raise OSError("another call to Chroma failed at the same time") from error
-            if _from_chroma(error) and not _declined(error):
-                self._doubtful = True
-                self._drop(client)
-            raise
+
+    def _look(self, client: ChromaClient | None, error: BaseException | None) -> None:
+        if isinstance(error, AttributeError) and not self.current(
+            client
+        ):  # dropped by another reader meanwhile
+            raise OSError("another call to Chroma failed at the same time") from error
+        if error is not None and _from_chroma(error) and not _declined(error):
+            self._doubtful = True
+            self._drop(client)
 
     def _drop(self, client: ChromaClient | None) -> None:
         with self._lock:
@@ -244,17 +249,20 @@ class ClientKeeper:
 
     @contextmanager
     def _converting(self, bank: str) -> Iterator[None]:
-        """Chroma's errors as this package's, in one place."""
-        try:
+        """Chroma's errors as this package's, in one place.
+
+        No except clause could name them all, because a panic in Chroma's Rust code derives from BaseException.
+        """
+        with ExitStack() as stack:
+            stack.push(lambda _kind, error, _trace: self._convert(bank, error))
             yield
-        except HindsightError:
-            raise
-        except BaseException as error:  # a panic in Chroma's Rust code derives from BaseException
-            if not _from_chroma(error):
-                raise
-            reason = f"{type(error).__name__}: {error}"[:300]
-            kind = IndexBehind if self._refused(error) else IndexOutOfStep
-            raise kind("vector", bank, reason) from error
+
+    def _convert(self, bank: str, error: BaseException | None) -> None:
+        if error is None or isinstance(error, HindsightError) or not _from_chroma(error):
+            return
+        reason = f"{type(error).__name__}: {error}"[:300]
+        kind = IndexBehind if self._refused(error) else IndexOutOfStep
+        raise kind("vector", bank, reason) from error
 
     def _refused(self, error: BaseException) -> bool:
         """Whether the disk refuses (full, read-only, held by others) rather than holds something damaged."""

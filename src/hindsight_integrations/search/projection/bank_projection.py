@@ -65,6 +65,11 @@ class BankProjection:
         """How often an index was emptied for a replay so far."""
         return sum(follower.rebuilds for follower in self._followers)
 
+    @property
+    def rebuilt(self) -> dict[str, str]:
+        """Indexes that failed and were replayed from the ledger since the bank was opened, and why."""
+        return {follower.name: follower.rebuilt for follower in self._followers if follower.rebuilt}
+
     def unsettled(self, view: BankView) -> bool:
         """Whether an index is broken, or was emptied since the view was made: what it finds may be half an answer."""
         return bool(view.failures) or view.rebuilds != self.rebuilds

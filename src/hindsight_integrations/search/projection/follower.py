@@ -24,12 +24,14 @@ class Follower(ABC, Generic[IndexT]):
         name: which index it is, as the view's `failures` names it.
         rebuilds: how often the index was emptied for a replay so far; recalls under way see from it that they must ask
             again.
+        rebuilt: why it last failed and was replayed; empty if it never did.
     """
 
     def __init__(self, name: str, bank: str, index: IndexT) -> None:
         self.name, self._bank = name, bank
         self._index: IndexT = index
         self.rebuilds = 0
+        self.rebuilt = ""
 
     @abstractmethod
     def _apply(self, since: int, feed: Feed) -> None:
@@ -69,6 +71,7 @@ class Follower(ABC, Generic[IndexT]):
         logger.warning(
             "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, self.name, error
         )
+        self.rebuilt = str(error)
         try:
             self.clear()
             self._catch_up(feed)

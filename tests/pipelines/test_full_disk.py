@@ -1,0 +1,57 @@
+"""A disk that runs full under an engine holds nothing up, loses nothing, and is caught up with once there is room."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("fill_disk.py")
+SIZE = "30m"
+
+
+@pytest.fixture
+def scarce(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder on a disk of 30 MB, or where this machine mounts none, one in which no file may grow; and which of them."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount, unmount = shutil.which("mount"), shutil.which("umount")
+    if mount and unmount:
+        command = [mount, "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+        mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+        yield folder, "disk" if mounted else "limit"
+        if mounted:
+            subprocess.run([unmount, "--lazy", str(folder)], check=True)
+    else:
+        yield folder, "limit"
+
+
+def course(folder: Path, keywords: str, way: str, look: str) -> str:
+    """What the script says in the end; it kills itself where it hangs, and so does this."""
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(folder), keywords, way, look],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    return done.stdout or done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("keywords", ["fts5", "lucene"])
+@pytest.mark.parametrize("look", ["looking", "blind"])
+def test_a_full_disk_holds_nothing_up_and_loses_nothing(
+    scarce: tuple[Path, str], keywords: str, look: str
+) -> None:
+    """Every call returns, what was acknowledged is found by meaning and words once there is room, also after a restart."""
+    folder, way = scarce
+    assert course(folder, keywords, way, look) == "sound"
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> None:
+    """Where every file is at its limit, the same holds."""
+    assert course(tmp_path, "fts5", "limit", "looking") == "sound"
