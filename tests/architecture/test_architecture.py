@@ -286,3 +286,28 @@ def test_a_prompt_is_noticed_however_it_is_built(call: str) -> None:
     """The check above sees a name, an attribute and a class with its type, and nothing that is merely called alike."""
     assert built_prompts(call)
     assert not built_prompts("answer_prompt(query); PromptFailed()")
+
+
+NUMBERED_PLACEHOLDER = re.compile(r"\?\d")
+
+
+def numbered_placeholders(source: str) -> list[int]:
+    """Lines of a module with a text that holds `?1`: sqlite3 takes it for a name and binds no sequence to it (3.14)."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and NUMBERED_PLACEHOLDER.search(node.value)
+    ]
+
+
+def test_sql_binds_by_name_or_by_plain_question_marks() -> None:
+    """No statement uses `?1`, which Python 3.12 warns of and 3.14 refuses where the values are a sequence."""
+    found = {
+        path.relative_to(SOURCE).as_posix(): numbered_placeholders(path.read_text("utf-8"))
+        for path in MODULES
+        if not path.relative_to(SOURCE).as_posix().startswith(("text/", "prompts/"))
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}
+    assert numbered_placeholders('x = f"a = ?1 AND {b}"')

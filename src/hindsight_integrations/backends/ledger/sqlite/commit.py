@@ -197,7 +197,7 @@ def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int])
         return
     closed = None if event.kind is ValidityKind.RESTORED else effective_at
     target.connection.execute(
-        "UPDATE units SET closed_at = CASE WHEN ?1 IS NULL THEN NULL ELSE min(coalesce(closed_at, ?1), ?1) END, "
-        "changed = ?2 WHERE id = ?3",
-        (closed, target.revision, unit),
+        "UPDATE units SET closed_at = CASE WHEN :closed IS NULL THEN NULL "
+        "ELSE min(coalesce(closed_at, :closed), :closed) END, changed = :now WHERE id = :unit",
+        {"closed": closed, "now": target.revision, "unit": unit},
     )

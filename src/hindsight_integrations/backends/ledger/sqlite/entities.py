@@ -50,10 +50,10 @@ class EntityReader(BankReads):
         """Entities of that id or exact normalised name, by falling mentions, then id."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = ?1 AND (entity_id = ?2 OR id IN "
-                "(SELECT entity FROM entity_names WHERE entity_names.bank = ?1 AND entity_names.name = ?2)) "
+                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (entity_id = :name OR id IN "
+                "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name = :name)) "
                 "ORDER BY mentions DESC, entity_id",
-                (row, name),
+                {"bank": row, "name": name},
             )
             return [entity_from(each) for each in found]
 
@@ -61,11 +61,11 @@ class EntityReader(BankReads):
         """Entities with a name that starts so, the most mentioned first, then by name and id."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = ?1 AND (?2 = '' OR id IN "
-                "(SELECT entity FROM entity_names WHERE entity_names.bank = ?1 AND entity_names.name >= ?2 "
-                "AND substr(entity_names.name, 1, length(?2)) = ?2)) "
-                "ORDER BY mentions DESC, name, entity_id LIMIT ?3",
-                (row, prefix, limit),
+                f"SELECT {ENTITY_COLUMNS} FROM entities WHERE bank = :bank AND (:prefix = '' OR id IN "
+                "(SELECT entity FROM entity_names WHERE entity_names.bank = :bank AND entity_names.name >= :prefix "
+                "AND substr(entity_names.name, 1, length(:prefix)) = :prefix)) "
+                "ORDER BY mentions DESC, name, entity_id LIMIT :limit",
+                {"bank": row, "prefix": prefix, "limit": limit},
             )
             return [entity_from(each) for each in found]
 

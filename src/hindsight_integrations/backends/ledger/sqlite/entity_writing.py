@@ -104,11 +104,11 @@ def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -
         ],
     )
     fresh = target.connection.execute(
-        "SELECT count(*), max(mentioned_at), entity FROM mentions JOIN units ON units.id = unit "
+        "SELECT count(*), max(mentioned_at), max(mentioned_at), entity FROM mentions JOIN units ON units.id = unit "
         "WHERE mentions.bank = ? AND revision = ? GROUP BY entity",
         (target.bank, target.revision),
     ).fetchall()
     target.connection.executemany(
-        "UPDATE entities SET mentions = mentions + ?1, last_seen = max(coalesce(last_seen, ?2), ?2) WHERE id = ?3",
+        "UPDATE entities SET mentions = mentions + ?, last_seen = max(coalesce(last_seen, ?), ?) WHERE id = ?",
         fresh,
     )

@@ -61,23 +61,25 @@ class SqliteErasure:
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units an erasure names."""
-    values: tuple[str | int, ...]
+    values: dict[str, str | int] = {"bank": bank}
     if erasure.everything:
-        query, values = "bank = ?", (bank,)
+        query = "bank = :bank"
     elif erasure.unit is not None:
-        query, values = "bank = ? AND unit_id = ?", (bank, erasure.unit)
+        query, values["unit"] = "bank = :bank AND unit_id = :unit", erasure.unit
     elif erasure.document is not None:
-        query, values = "bank = ? AND document = ?", (bank, erasure.document)
+        query, values["document"] = "bank = :bank AND document = :document", erasure.document
     elif erasure.entity is not None:
         query = (
-            "bank = ?1 AND id IN (SELECT unit FROM mentions WHERE entity IN "
-            "(SELECT id FROM entities WHERE bank = ?1 AND entity_id = ?2))"
+            "bank = :bank AND id IN (SELECT unit FROM mentions WHERE entity IN "
+            "(SELECT id FROM entities WHERE bank = :bank AND entity_id = :entity))"
         )
-        values = (bank, erasure.entity)
+        values["entity"] = erasure.entity
     elif erasure.window is not None:
-        start, end = to_micros(erasure.window.start), to_micros(erasure.window.end)
-        query = "bank = ?1 AND ((occurred_start < ?3 AND occurred_end > ?2) OR (mentioned_at >= ?2 AND mentioned_at < ?3))"
-        values = (bank, start, end)
+        query = (
+            "bank = :bank AND ((occurred_start < :end AND occurred_end > :start) "
+            "OR (mentioned_at >= :start AND mentioned_at < :end))"
+        )
+        values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
     else:
         return []
     rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
@@ -116,14 +118,14 @@ def _erase_some(
 
 def _count(connection: Connection, table: str, rows: list[int]) -> int:
     """How many rows of a table go with these units."""
-    given = "(SELECT value FROM json_each(?1))"
+    given = "(SELECT value FROM json_each(:rows))"
     columns = {
         "links": f"source IN {given} OR target IN {given}",
         "evidence": f"opinion IN {given} OR evidence IN {given}",
     }
     where = columns.get(table, f"unit IN {given}")
     (found,) = connection.execute(
-        f"SELECT count(*) FROM {table} WHERE {where}", (json.dumps(rows),)
+        f"SELECT count(*) FROM {table} WHERE {where}", {"rows": json.dumps(rows)}
     ).fetchone()
     return int(found)
 

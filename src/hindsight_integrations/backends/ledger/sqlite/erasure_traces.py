@@ -48,11 +48,11 @@ def _erase_documents(connection: Connection, bank: int, given: str, document: st
     """The document named; of those whose last unit goes, what the caller gave with them."""
     named = connection.execute("DELETE FROM documents WHERE bank = ? AND id = ?", (bank, document)).rowcount
     emptied = connection.execute(
-        "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = ?1 AND id IN "
-        "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(?2))) AND NOT EXISTS "
-        "(SELECT 1 FROM units WHERE units.bank = ?1 AND units.document = documents.id "
-        "AND units.id NOT IN (SELECT value FROM json_each(?2)))",
-        (bank, given),
+        "UPDATE documents SET context = '', metadata = '{}', tags = '[]' WHERE bank = :bank AND id IN "
+        "(SELECT document FROM units WHERE id IN (SELECT value FROM json_each(:given))) AND NOT EXISTS "
+        "(SELECT 1 FROM units WHERE units.bank = :bank AND units.document = documents.id "
+        "AND units.id NOT IN (SELECT value FROM json_each(:given)))",
+        {"bank": bank, "given": given},
     ).rowcount
     return named + emptied
 
@@ -158,9 +158,9 @@ def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
     """How often and when last the units that stay mention the entity."""
     connection.execute(
         "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-        "JOIN units ON units.id = unit WHERE entity = ?1 AND unit NOT IN (SELECT value FROM json_each(?2))) "
-        "WHERE id = ?1",
-        (entity, json.dumps(sorted(erased))),
+        "JOIN units ON units.id = unit WHERE entity = :entity AND unit NOT IN (SELECT value FROM json_each(:erased))) "
+        "WHERE id = :entity",
+        {"entity": entity, "erased": json.dumps(sorted(erased))},
     )
 
 

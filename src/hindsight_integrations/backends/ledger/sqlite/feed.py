@@ -97,9 +97,10 @@ class SqliteFeed:
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created or edited after `since`."""
         rows = self._connection.execute(
-            "SELECT id, text FROM units WHERE bank = ?1 AND created > ?2 UNION SELECT units.id, units.text "
-            "FROM unit_edits JOIN units ON units.id = unit WHERE unit_edits.bank = ?1 AND unit_edits.revision > ?2",
-            (self._bank, since),
+            "SELECT id, text FROM units WHERE bank = :bank AND created > :since UNION SELECT units.id, units.text "
+            "FROM unit_edits JOIN units ON units.id = unit "
+            "WHERE unit_edits.bank = :bank AND unit_edits.revision > :since",
+            {"bank": self._bank, "since": since},
         ).fetchall()
         rows.sort(key=lambda row: int(row[0]))
         return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]
@@ -143,9 +144,9 @@ class SqliteFeed:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
         log = self._connection.execute(
             "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
-            "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ?3 "
-            "WHERE units.bank = ?1 AND units.changed > ?2) ORDER BY id",
-            (self._bank, since, ValidityKind.RESTORED.value),
+            "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ? "
+            "WHERE units.bank = ? AND units.changed > ?) ORDER BY id",
+            (ValidityKind.RESTORED.value, self._bank, since),
         )
         return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)
 
