@@ -73,6 +73,12 @@ def opener(clock: FrozenClock) -> Iterator[Opener]:
 
 
 @pytest.fixture
+def light_config() -> HindsightConfig:
+    """Exact numpy and FTS5."""
+    return LIGHT
+
+
+@pytest.fixture
 def light(opener: Opener) -> Hindsight:
     """An engine in memory on exact numpy and FTS5: for tests of what any backend would do."""
     return opener(config=LIGHT)

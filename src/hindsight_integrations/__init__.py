@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.config import HindsightConfig
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.errors import (
+        ArchiveInvalid,
         BankNotFound,
         EmbedderMismatch,
         EngineClosed,
@@ -66,6 +67,7 @@ _HOMES = {
     "bank": ("AsyncMemoryBank",),
     "config": ("HindsightConfig",),
     "errors": (
+        "ArchiveInvalid",
         "BankNotFound",
         "EmbedderMismatch",
         "EngineClosed",
@@ -112,6 +114,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "Aggregate",
     "Aggregation",
+    "ArchiveInvalid",
     "AsyncHindsight",
     "AsyncMemoryBank",
     "BankNotFound",

@@ -2,6 +2,7 @@
 
     HindsightError
     ├── InvalidRequest        (ValueError)   the call cannot be carried out as written
+    │   └── ArchiveInvalid                   a line of an archive cannot be taken in
     ├── BankNotFound          (LookupError)  no such bank, and it was not to be created
     ├── StorageError
     │   ├── LedgerBusy                       another process owns the data directory
@@ -63,6 +64,27 @@ class InvalidRequest(HindsightError, ValueError):
     def __init__(self, field: str, reason: str, remedy: str) -> None:
         self.field, self.reason, self.remedy = field, reason, remedy
         super().__init__(f"{field}: {reason}. {remedy}")
+
+
+class ArchiveInvalid(InvalidRequest):
+    """A line of an archive cannot be taken in; nothing of the archive was written.
+
+    Attributes:
+        line: number of the line, from 1.
+        field: kind of the line and field at fault ("unit.mentioned_at"), or what is wrong of the line as a whole.
+        reason: what is wrong with it.
+        remedy: what to do instead.
+    """
+
+    def __init__(
+        self,
+        line: int,
+        field: str,
+        reason: str,
+        remedy: str = "Export the archive again. The bank was left as it was.",
+    ) -> None:
+        super().__init__(f"archive line {line}, {field}", reason, remedy)
+        self.line, self.field = line, field
 
 
 class BankNotFound(HindsightError, LookupError):

@@ -6,8 +6,9 @@
     ...
     {"rows": 812, "units": 120, "sha256": "<of every line before this one>"}
 
-Units and entities are named by their ids, instants are microseconds since 1970 UTC. Kinds: bank, document, chunk,
-message, unit, event, entity, mention, link, edit, entity_change, evidence, task.
+Units and entities are named by their ids, instants are microseconds since 1970 UTC. `validation/archive_lines.py` says what
+kinds there are and what each may hold. Whoever changes an archive can seal it again: the seal finds accidents, the check of
+every line finds the rest. An archive is read twice, first to check all of it, then to hand out its rows.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import IO
+from dataclasses import dataclass
+from typing import IO, NoReturn
 
-from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
-from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
+from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
+from hindsight_integrations.validation.archive_check import ArchiveCheck
+from hindsight_integrations.validation.archive_lines import LINES
 
 FORMAT, VERSION = "hindsight-archive", 1
-UNIT, BANK = "unit", "bank"
-ADDED_SINCE: dict[str, dict[str, Json]] = {
-    UNIT: {"speaker": ""}
-}  # fields that the first archives did not have
+UNIT = "unit"
+LONGEST_LINE = 2**26  # characters; a task of four million, each escaped as six or twelve, with room
+LINE = "the line"  # what is at fault where no field is
 
 
 def write_archive(file: IO[str], rows: Iterable[ArchiveRow]) -> int:
@@ -47,85 +49,130 @@ def _put(file: IO[str], value: Json, seal: hashlib._Hash) -> None:
     file.write(line)
 
 
-def read_archive(file: Iterable[str], *, bank: str, embedder: EmbedderIdentity) -> Iterator[ArchiveRow]:
-    """The rows of an archive, one at a time; the seal is checked after the last.
+@dataclass(frozen=True, slots=True)
+class CheckedArchive:
+    """An archive whose every line was found good.
 
-    Args:
-        file: its lines.
-        bank: the bank they are for, for messages.
-        embedder: who must have made the vectors.
+    Attributes:
+        check: what its lines say.
+        sha256: of all its lines but the seal.
+    """
+
+    check: ArchiveCheck
+    sha256: str
+
+
+def check_archive(file: IO[str]) -> CheckedArchive:
+    """Read an archive from where the file stands to its end, and check all of it.
 
     Raises:
-        InvalidRequest: it is no archive, of a newer version, damaged or cut short.
-        EmbedderMismatch: its vectors come from another embedder.
+        ArchiveInvalid: it is no archive, of a newer version, damaged, cut short, or a line of it cannot be taken in.
     """
-    lines = iter(file)
-    first = next(lines, "")
-    _check_header(_parsed(first))
-    seal = hashlib.sha256(first.encode())
-    for count, line in enumerate(lines):
-        value = _parsed(line)
-        if isinstance(value, dict):
-            if (value.get("rows"), value.get("sha256"), next(lines, None)) != (count, seal.hexdigest(), None):
-                raise _damaged("its lines do not match its seal")
-            return
-        row = _row(value)
-        if row.kind == BANK:
-            _check_embedder(row, bank, embedder)
+    check, seal, number = ArchiveCheck(), hashlib.sha256(), 0
+    for number, line in _lines(file):
+        value = _parsed(number, line)
+        if number == 1:
+            _check_header(value)
+        elif isinstance(value, dict):
+            _check_seal(number, value, {"rows": number - 2, "units": check.units, "sha256": seal.hexdigest()})
+            if file.read(1):
+                raise ArchiveInvalid(number + 1, LINE, "something follows the seal, which must be the last")
+            if check.bank is None:
+                raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
+            return CheckedArchive(check, seal.hexdigest())
+        else:
+            check.take(number, *_kind_and_fields(number, value))
         seal.update(line.encode())
-        yield row
-    raise _damaged("its last line is missing: it was cut short")
+    raise ArchiveInvalid(number + 1, LINE, "it is missing: the archive was cut short")
 
 
-def _parsed(line: str) -> Json:
+def rows_of(file: IO[str], checked: CheckedArchive) -> Iterator[ArchiveRow]:
+    """The rows of an archive that was checked, from where the file stands, one at a time.
+
+    Raises:
+        ArchiveInvalid: after the last row, where the file has changed since it was checked.
+    """
+    seal = hashlib.sha256()
+    for number, line in _lines(file):
+        value = _parsed(number, line)
+        if isinstance(value, dict) and number > 1:
+            break
+        seal.update(line.encode())
+        if isinstance(value, list):
+            kind, fields = _kind_and_fields(number, value)
+            yield ArchiveRow(kind, {**_ADDED_SINCE.get(kind, {}), **fields})
+    if seal.hexdigest() != checked.sha256:
+        raise ArchiveInvalid(1, LINE, "the file changed while it was read")
+
+
+_ADDED_SINCE: dict[str, dict[str, Json]] = {
+    kind: {name: field.default for name, field in line.model_fields.items() if not field.is_required()}
+    for kind, line in LINES.items()
+}
+"""Fields that older archives do not have."""
+
+
+def _lines(file: IO[str]) -> Iterator[tuple[int, str]]:
+    """Numbered lines, none longer than a line can be."""
+    number = 0
+    while line := _line(file, number := number + 1):
+        yield number, line
+
+
+def _line(file: IO[str], number: int) -> str:
     try:
-        value: Json = json.loads(line)
-    except ValueError as error:
-        raise _damaged(f"a line is not JSON ({error})") from error
+        line = file.readline(LONGEST_LINE + 1)
+        if isinstance(line, str):
+            line.encode()
+    except UnicodeError:
+        raise ArchiveInvalid(number, LINE, "it is not UTF-8 text") from None
+    if not isinstance(line, str):
+        raise ArchiveInvalid(number, LINE, "the file gives bytes, not text", "Open it in text mode.")
+    if len(line) > LONGEST_LINE:
+        raise ArchiveInvalid(number, LINE, f"it has over {LONGEST_LINE:,} characters")
+    return line
+
+
+def _no_number(literal: str) -> NoReturn:
+    raise ValueError(f"{literal} is no number of JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number).decode
+
+
+def _parsed(number: int, line: str) -> Json:
+    try:
+        value: Json = _decode(line)
+    except (ValueError, RecursionError) as error:
+        reason = (
+            "it is nested too deeply" if isinstance(error, RecursionError) else f"it is not JSON ({error})"
+        )
+        raise ArchiveInvalid(number, LINE, reason) from None
     return value
 
 
 def _check_header(header: Json) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise InvalidRequest("archive", "it is no hindsight archive", "Pass a file made by archive.export.")
+        raise ArchiveInvalid(1, LINE, "it is no hindsight archive", "Pass a file made by archive.export.")
     version = header.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise InvalidRequest(
-            "archive",
-            f"its format has version {version}, this package reads {VERSION}",
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= VERSION:
+        raise ArchiveInvalid(
+            1,
+            "version",
+            f"this package reads archives of version 1 to {VERSION}, this one is of another",
             "Upgrade hindsight-integrations.",
         )
 
 
-def _row(value: Json) -> ArchiveRow:
+def _check_seal(number: int, given: Json, made: dict[str, Json]) -> None:
+    for name, value in made.items():
+        if not isinstance(given, dict) or given.get(name) != value:
+            raise ArchiveInvalid(number, f"seal.{name}", "the lines do not match their seal")
+
+
+def _kind_and_fields(number: int, value: Json) -> tuple[str, dict[str, Json]]:
     if isinstance(value, list) and len(value) == 2:
         kind, fields = value
         if isinstance(kind, str) and isinstance(fields, dict):
-            return ArchiveRow(kind, {**ADDED_SINCE.get(kind, {}), **fields})
-    raise _damaged("a line is not [kind, fields]")
-
-
-def _check_embedder(row: ArchiveRow, bank: str, embedder: EmbedderIdentity) -> None:
-    fields = row.fields.get("embedder")
-    if fields is None:
-        return
-    try:
-        made = _identity(fields)
-    except (TypeError, KeyError) as error:
-        raise _damaged(f"its embedder cannot be read ({error})") from error
-    if not made.matches(embedder):
-        raise EmbedderMismatch(bank, str(made), str(embedder))
-
-
-def _identity(fields: Json) -> EmbedderIdentity:
-    if not isinstance(fields, dict) or not isinstance(thresholds := fields["thresholds"], dict):
-        raise TypeError("not an object")
-    name, dimension, weights = fields["name"], fields["dimension"], fields["weights"]
-    if not isinstance(dimension, int):
-        raise TypeError("dimension")
-    cosines = {key: float(str(value)) for key, value in thresholds.items()}
-    return EmbedderIdentity(str(name), dimension, str(weights), Thresholds(**cosines))
-
-
-def _damaged(reason: str) -> InvalidRequest:
-    return InvalidRequest("archive", reason, "Export it again. The bank was left as it was.")
+            return kind, fields
+    raise ArchiveInvalid(number, LINE, "it is not [kind, fields]")

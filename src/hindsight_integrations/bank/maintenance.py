@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.unit_changes import stored_unit
-from hindsight_integrations.tempr.retain.embedding import embedding_text
+from hindsight_integrations.tempr.retain.embedding import embed_units
 
 
 class AsyncMaintenance(BankVerbs):
@@ -23,7 +23,7 @@ class AsyncMaintenance(BankVerbs):
 
         Raises:
             InvalidRequest: the engine was opened read-only.
-            ModelError: a memory could not be embedded; nothing was changed.
+            ModelError: a memory could not be embedded, or not usably; nothing was changed.
         """
         return await self._context.tools.workers.write(self._reembed)
 
@@ -46,9 +46,7 @@ class AsyncMaintenance(BankVerbs):
         ids = context.projection.view().columns.ids
         stored = tools.ledger.units(context.name, ids)
         units = [stored[int(row)] for row in ids]
-        vectors = tools.embedder.embed_documents(
-            [embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units]
-        )
+        vectors = embed_units(units, tools.embedder)
         tools.ledger.set_embedder(context.name, tools.embedder.identity, ids, vectors)
         context.projection.reembedded()
         return len(ids)

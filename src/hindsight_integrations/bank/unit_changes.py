@@ -11,12 +11,12 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.links import LinkType
-from hindsight_integrations.model.time import MICROSECOND
+from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.embedding import embedding_text
+from hindsight_integrations.tempr.retain.embedding import embed_units
 from hindsight_integrations.tempr.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"
@@ -46,7 +46,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     Raises:
         InvalidRequest: the bank holds none of that id.
         EmbedderMismatch: another embedder made the bank's vectors.
-        ModelError: the text could not be embedded; the memory is unchanged.
+        ModelError: the text could not be embedded, or not usably; the memory is unchanged.
     """
     bank.check_embedder()
     unit = replace(stored_unit(bank, unit_id), **changes)
@@ -63,7 +63,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
 def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     """The edit with a new vector and new temporal and semantic links."""
     unit, embedder = edit.unit, bank.tools.embedder
-    vectors = embedder.embed_documents([embedding_text(unit.text, unit.occurred, unit.mentioned_at)])
+    vectors = embed_units([unit], embedder)
     threshold = embedder.identity.thresholds.semantic_link
     links = links_of([Draft(unit)], vectors, bank.projection.view(), threshold)
     kept = tuple(link for link in links if link.type is not LinkType.CAUSAL and link.source != link.target)
@@ -86,7 +86,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         if kinds[-1:] != [ValidityKind.CLOSED]:
             return False
         # A clock behind the conversation must not put the restoring before the closing.
-        effective_at = max(bank.tools.clock.now(), log[-1].effective_at + MICROSECOND)
+        effective_at = max(bank.tools.clock.now(), next_instant(log[-1].effective_at))
         event = ValidityEvent(unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND)
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
     bank.projection.catch_up()

@@ -9,6 +9,7 @@ from enum import StrEnum
 from hindsight_integrations.errors import InvalidRequest
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000
 """Microseconds in a day, the unit in which stored instants are counted."""
@@ -77,6 +78,11 @@ def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
         raise InvalidRequest(
             "timestamp", f"{moment!r} is out of range", "Use a date between years 1 and 9999."
         ) from error
+
+
+def next_instant(moment: datetime) -> datetime:
+    """The instant a microsecond later; the last instant of the year 9999 has none, and stays."""
+    return moment + MICROSECOND if moment < LAST_INSTANT else moment
 
 
 def to_micros(moment: datetime) -> int:

@@ -43,6 +43,19 @@ def no_hits() -> Hits:
     return Hits(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
+def fault_of_vectors(vectors: Matrix) -> str:
+    """What makes vectors (n, dimension) unusable for cosines, in words; empty where nothing does.
+
+    This is the one check of all vectors that are to be stored, whether an embedder or an archive brings them.
+    """
+    if not np.isfinite(vectors).all():
+        return "vectors with NaN or infinite numbers"
+    squares = np.einsum("ij,ij->i", vectors, vectors)  # inf where float32 overflows, as in a cosine
+    if not np.isfinite(squares).all():
+        return "a vector too long for its square"
+    return "" if squares.all() else "a vector of zeros, which has no direction"
+
+
 def ranked(ids: IntArray, scores: FloatArray, limit: int) -> Hits:
     """The best `limit` of (ids, scores): by falling score, ties by rising id.
 

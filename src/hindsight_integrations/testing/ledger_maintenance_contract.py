@@ -270,7 +270,7 @@ class LedgerArchiveContract(LedgerFixtures):
             with pytest.raises(InvalidRequest, match="archive"):
                 ledger.restore_rows("copy", iter([*rows, ArchiveRow(kind, fields)]))
             assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])
-        with pytest.raises(InvalidRequest, match="empty bank"):
+        with pytest.raises(InvalidRequest, match="empty"):
             ledger.restore_rows(bank, iter(rows))
 
 

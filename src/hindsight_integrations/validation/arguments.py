@@ -1,10 +1,13 @@
-"""Options that several verbs share: networks, moments and windows. Pure."""
+"""Options that several verbs share: networks, moments, windows, paths and files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TypeAlias
+from io import BufferedIOBase, RawIOBase
+from pathlib import Path
+from typing import IO, TypeAlias
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest
@@ -14,6 +17,7 @@ from hindsight_integrations.validation.limits import checked_moment
 
 Moment: TypeAlias = datetime | str | float | None
 Window: TypeAlias = tuple[datetime | str, datetime | str] | None
+Target: TypeAlias = str | Path | IO[str]
 
 
 def checked_types(types: Iterable[FactType | str]) -> tuple[FactType, ...]:
@@ -55,3 +59,46 @@ def checked_window(bounds: Window, dates: LocalDates) -> Interval | None:
     if start is None or end is None:
         raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
     return Interval(start, end)
+
+
+def checked_path(given: object, field: str) -> Path:
+    """A path, with `~` filled in; whether anything is there is not looked at.
+
+    Raises:
+        InvalidRequest: it is none, or one that no file can have.
+    """
+    remedy = "Pass a str or a Path that names a file or folder."
+    if not isinstance(given, str | os.PathLike):
+        raise InvalidRequest(field, f"it is {type(given).__name__}, no path", remedy)
+    try:
+        path = Path(given).expanduser()
+        name = os.fsencode(path)
+    except (TypeError, UnicodeEncodeError, RuntimeError) as error:
+        raise InvalidRequest(field, f"it cannot be the name of a file ({error})", remedy) from None
+    if b"\0" in name or str(given) == "":
+        raise InvalidRequest(field, "it is empty or holds a null character", remedy)
+    return path
+
+
+def checked_file(given: object, field: str, method: str) -> Path | IO[str]:
+    """A path, or an open text file.
+
+    Args:
+        given: by the caller.
+        field: the argument, for errors.
+        method: what a file must have: "read" or "write".
+
+    Raises:
+        InvalidRequest: it is neither.
+    """
+    if isinstance(given, str | os.PathLike):
+        return checked_path(given, field)
+    remedy = "Pass a path or an open text file."
+    if not callable(getattr(given, method, None)):
+        raise InvalidRequest(field, f"it is {type(given).__name__}, no path and no file", remedy)
+    if isinstance(given, RawIOBase | BufferedIOBase):
+        raise InvalidRequest(field, "it is a file of bytes", remedy)
+    if getattr(given, "closed", False):
+        raise InvalidRequest(field, "the file is closed", remedy)
+    file: IO[str] = given  # type: ignore[assignment] # as far as can be seen
+    return file

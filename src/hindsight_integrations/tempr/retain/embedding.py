@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.time import Interval, readable_time
-from hindsight_integrations.ports.arrays import Matrix, Vector
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import Matrix, Vector, fault_of_vectors
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -49,28 +48,33 @@ def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:
     Raises:
         ModelError: the embedder failed, or its vectors are not what they must be.
     """
-    texts = [embedding_text(d.unit.text, d.unit.occurred, d.unit.mentioned_at) for d in drafts]
-    vectors = _checked(embedder.embed_documents(texts), len(texts), embedder)
+    vectors = embed_units([draft.unit for draft in drafts], embedder)
     stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
     statements: Mapping[str, Vector] = {}
     if stated:
-        found = _checked(embedder.embed_documents(stated), len(stated), embedder)
-        statements = dict(zip(stated, found, strict=True))
+        statements = dict(zip(stated, _embedded(stated, embedder), strict=True))
     return Vectors(vectors, statements, embedder.identity.thresholds)
 
 
-def _checked(vectors: Matrix, count: int, embedder: Embedder) -> Matrix:
-    """The vectors, if they are finite and as many and as long as they must be.
+def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
+    """Vectors of memory units, (n, dimension): the one way to vectors that are stored, of retain, edit and reindex.
 
     Raises:
-        MalformedOutput: they are not; memory is left as it was.
+        ModelError: the embedder failed, or its vectors are not what they must be.
     """
+    return _embedded(
+        [embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units], embedder
+    )
+
+
+def _embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
+    """Vectors of texts, if they are usable and as many and as long as they must be."""
     identity = embedder.identity
-    expected = (count, identity.dimension)
+    vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)
     if vectors.shape != expected:
         raise MalformedOutput(
             identity.name, str(vectors.shape), f"vectors of shape {vectors.shape}, not {expected}"
         )
-    if not np.isfinite(vectors).all():
-        raise MalformedOutput(identity.name, "", "vectors with NaN or infinite numbers")
+    if fault := fault_of_vectors(vectors):
+        raise MalformedOutput(identity.name, "", fault)
     return vectors

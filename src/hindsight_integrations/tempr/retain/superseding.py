@@ -11,7 +11,7 @@ from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.model.time import MICROSECOND
+from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.ledger import LedgerReader
@@ -84,4 +84,4 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
     """`moment`, or just after the last entry of the log: edits back and forth under one timestamp keep their order."""
-    return max(moment, log[-1].effective_at + MICROSECOND) if log else moment
+    return max(moment, next_instant(log[-1].effective_at)) if log else moment

@@ -22,10 +22,20 @@ def batched(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[ArchiveRow]]
             yield kind, batch
 
 
-def check_empty(units: int) -> None:
-    """Raises InvalidRequest where the bank holds units."""
-    if units:
-        raise InvalidRequest("bank", f"it holds {units} memories", "Import into an empty bank.")
+def check_empty(units: int, others: int) -> None:
+    """Refuse a bank that rows could mix with.
+
+    Args:
+        units: memories it holds.
+        others: what else it holds: documents, entities, message keys, tasks.
+
+    Raises:
+        InvalidRequest: it holds something.
+    """
+    if units or others:
+        held = f"{units} memories" if units else "no memories, but traces of earlier ones"
+        remedy = "Import into an empty bank, or empty this one by forget(everything=True)."
+        raise InvalidRequest("bank", f"it holds {held}", remedy)
 
 
 def unreadable(reason: str) -> InvalidRequest:

@@ -13,6 +13,7 @@ from hindsight_integrations.backends.ledger.rules import archives as kinds
 from hindsight_integrations.backends.ledger.rules.archives import batched, check_empty, unreadable
 from hindsight_integrations.backends.ledger.rules.commits import blocks
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
@@ -20,8 +21,15 @@ from hindsight_integrations.ports.ledger import ArchiveRow, Json
 JSON_FIELDS = frozenset(
     {"metadata", "tags", "sources", "record", "names", "embedder", "profile", "fields", "detail"}
 )
-UNFIT = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, KeyError)
-"""What a row that does not fit the tables raises."""
+UNFIT = (
+    sqlite3.IntegrityError,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    KeyError,
+    OverflowError,
+    UnicodeEncodeError,
+)
+"""What a row that does not fit the tables raises. The bank has checked each line before; see validation/archive_check."""
 
 ROWS_IN_ORDER = frozenset({"chunks", "entity_changes", "tasks"})
 """Tables whose rows have an order of their own; the others lie by their keys."""
@@ -150,7 +158,7 @@ class SqliteArchive:
         """Fill an empty bank; see the port."""
         with self._connections.writing() as connection:
             found = find_bank(connection, bank)
-            check_empty(count_units(connection, found.id))
+            check_empty(count_units(connection, found.id), _count_others(connection, found.id))
             now, units = found.revision + 1, 0
             try:
                 for kind, batch in batched(rows):
@@ -175,6 +183,15 @@ def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) 
             value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))
     for statement in _KINDS[kind].inserts:
         connection.executemany(statement, values)
+
+
+def _count_others(connection: Connection, bank: int) -> int:
+    """How many rows of other kinds the bank holds."""
+    return sum(
+        int(connection.execute(f"SELECT count(*) FROM {table} WHERE bank = ?", (bank,)).fetchone()[0])
+        for table in BANK_CONTENT
+        if table != "units"
+    )
 
 
 def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json]) -> int:
