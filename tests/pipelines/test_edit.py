@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hindsight_integrations import Hindsight, InvalidRequest, Message
+from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank, Message
+from hindsight_integrations.ports.arrays import Matrix
+from hindsight_integrations.testing.archived import archived_rows
+from hindsight_integrations.testing.doubles import HashEmbedder
 
 TALK = [
     Message("Yesterday Alice bought a red kayak from Harbor Sports.", "Alice", "2024-05-03T10:00", id="m1"),
@@ -89,3 +93,67 @@ def test_an_unknown_id_is_named(light: Hindsight) -> None:
     for call in (bank.get, bank.maintenance.edits, lambda key: bank.edit(key, text="x")):
         with pytest.raises(InvalidRequest, match="nobody"):
             call("nobody")
+
+
+class Failing(HashEmbedder):
+    """Vectors of one kind of damage, once it is told to."""
+
+    damage: Callable[[Matrix], Matrix] | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        vectors = super().embed_documents(texts)
+        return self.damage(vectors) if self.damage else vectors
+
+
+DAMAGES: dict[str, Callable[[Matrix], Matrix]] = {
+    "NaN": lambda vectors: vectors * np.float32(np.nan),
+    "infinite": lambda vectors: np.full_like(vectors, np.inf),
+    "zeros": np.zeros_like,
+    "too long": lambda vectors: np.full_like(vectors, 3e38),
+    "short": lambda vectors: vectors[:, :7],
+    "one too few": lambda vectors: vectors[1:],
+}
+STORING: dict[str, Callable[[MemoryBank, str], object]] = {
+    "retain": lambda bank, unit: bank.retain("Carol likes pears."),
+    "edit": lambda bank, unit: bank.edit(unit, text="Carol likes pears."),
+    "reindex": lambda bank, unit: bank.maintenance.reindex(),
+}
+
+
+@pytest.mark.parametrize("verb", STORING)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_vectors_that_are_none_are_never_stored(
+    opener: Callable[..., Hindsight], verb: str, damage: str
+) -> None:
+    """Whoever stores vectors refuses NaN, infinity, zeros and a wrong length; the bank is as it was."""
+    embedder = Failing()
+    bank = opener(embeddings=embedder).bank("alice")
+    first, _ = bank.retain(TALK).unit_ids
+    before = archived_rows(bank.archive.export, "unit")
+    embedder.damage = DAMAGES[damage]
+    with pytest.raises(MalformedOutput):
+        STORING[verb](bank, first)
+    assert archived_rows(bank.archive.export, "unit") == before
+    embedder.damage = None
+    assert bank.maintenance.reindex() == 2
+    assert bank.recall("red kayak").units
+
+
+LAST = "9999-12-31T23:59:59.999999"
+
+
+def test_the_last_instant_of_the_last_year_is_an_instant_like_any_other(light: Hindsight) -> None:
+    """What is said, edited, closed and restored in it raises no error, and the log keeps its order."""
+    bank = light.bank("alice")
+    (first,) = bank.retain([Message("Alice lives in Paris.", "Alice", LAST, id="m1")]).unit_ids
+    (second,) = bank.retain([Message("Alice lives in Rome.", "Alice", LAST, id="m1")]).unit_ids
+    assert [unit.id for unit in bank.units().units] == [second]
+    assert bank.restore(first) is True
+    assert [event.kind for event in bank.history(first)] == ["closed", "restored"]
+    assert bank.restore(first) is False
+    assert {unit.id for unit in bank.units().units} == {first, second}
+    bank.edit(second, occurred=("9999-12-31", LAST))
+    bank.edit(second, text="Alice lives in Oslo.")
+    bank.recall("Where does Alice live?", as_of=LAST, query_timestamp=LAST)
+    assert bank.retain([Message("Alice no longer lives in Oslo.", "Alice", LAST, id="m2")]).created == 1
+    assert len(bank.forget(window=("9999-12-31", LAST)).unit_ids) >= 1

@@ -33,7 +33,7 @@ TALK = [
     Message("The plums made Alice Chen happy.", "Bob", "2024-05-03T10:01", id="m2"),
     Message("Alice Chen no longer likes plums.", "Bob", "2024-06-03T10:01", id="m3"),
 ]
-FACTS = [
+FACTS: list[dict[str, Any]] = [
     {
         "what": "Alice Chen paid 3.41 euros for plums",
         "sources": ["m1"],
@@ -128,12 +128,11 @@ def read_all(bank: MemoryBank, engine: Hindsight) -> None:
 def load(engine: Hindsight, text: str) -> ArchiveInvalid | None:
     """Load an archive into the bank: all of it reads back, or the error says where it fails and nothing is changed."""
     before, bank = state(engine), engine.bank("target")
+    refused: ArchiveInvalid | None = None
     try:
         bank.archive.load(io.StringIO(text))
     except ArchiveInvalid as error:
         refused = error
-    else:
-        refused = None
     if refused is not None:
         assert refused.line >= 1
         assert refused.field

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from io import IOBase
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
@@ -115,7 +114,7 @@ def _opened(source: Path | IO[str], stack: ExitStack) -> tuple[IO[str], int]:
     """A file that can be read twice, and where its archive begins; the stack closes what is opened here."""
     if isinstance(source, Path):
         return stack.enter_context(source.open(encoding="utf-8", newline="\n")), 0
-    if isinstance(source, IOBase) and source.seekable():
+    if hasattr(source, "seekable") and source.seekable():
         return source, source.tell()
     # What is no Unicode is found when the copy is read.
     copy = TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n")  # noqa: SIM115 - the stack's

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
@@ -122,10 +122,8 @@ class AsyncEntities(BankVerbs):
     def _split(self, name: str, names: Sequence[str]) -> EntityChange:
         bank, tools = self._context, self._context.tools
         entity = entity_named(tools.ledger, bank.name, name)
-        if isinstance(names, str):
-            raise InvalidRequest("names", f"{names!r} is a single string", "Pass a list of names.")
-        wanted = tuple(dict.fromkeys(_normalised(each) for each in names))
-        if not wanted or not set(wanted) < set(entity.names):
+        wanted = checked_names(names)
+        if not set(wanted) < set(entity.names):
             raise InvalidRequest(
                 "names",
                 f"{[*wanted]} are not some of its names {[*entity.names]}",
@@ -164,7 +162,21 @@ def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
     return found[0]
 
 
-def _normalised(name: str) -> str:
+def checked_names(names: object) -> tuple[str, ...]:
+    """Normalised names, each once, in order; at least one.
+
+    Raises:
+        InvalidRequest: it is no list of names.
+    """
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidRequest("names", "it is no list of names", 'Pass a list: ["Anna Berg"].')
+    found = tuple(dict.fromkeys(_normalised(each) for each in names))
+    if not found:
+        raise InvalidRequest("names", "it is empty", "Name at least one, or leave it out.")
+    return found
+
+
+def _normalised(name: object) -> str:
     found = normalise_name(checked_text(name, "name", MAX_NAME))
     if not found:
         raise InvalidRequest("name", f"{name!r} has no letters", "Pass a name.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.entities import entity_named
+from hindsight_integrations.bank.entities import checked_names
+from hindsight_integrations.bank.erasing import erased, foreseen
 from hindsight_integrations.bank.unit_changes import corrected, restored
 from hindsight_integrations.errors import HindsightError, InvalidRequest
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -18,13 +18,13 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.tempr.retain.bulk import Given, retain_many
 from hindsight_integrations.tempr.retain.pipeline import retain
 from hindsight_integrations.validation.arguments import Window, checked_window
 from hindsight_integrations.validation.intake import Content
 from hindsight_integrations.validation.limits import (
     checked_count,
+    checked_id,
     checked_metadata,
     checked_tags,
     checked_text,
@@ -184,8 +184,10 @@ class WritingVerbs(BankVerbs):
         unit: str | None = None,
         document: str | None = None,
         entity: str | None = None,
+        names: Sequence[str] | None = None,
         window: Window = None,
         everything: bool = False,
+        dry_run: bool = False,
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
 
@@ -194,18 +196,24 @@ class WritingVerbs(BankVerbs):
         conversation does not bring it back; `everything` forgets those too. To say that something is no longer true,
         retain that instead: then history is kept.
 
+        An entity is erased by what is its own for certain. If memories mention it under another name that was only found
+        to look alike, one that may be somebody else's, the call is refused and lists the names; `names` then says which
+        of them to forget.
+
         Costs a rewrite of the ledger's files and of the bank's vector collection.
 
         Args:
             unit: id of one memory.
             document: id of a document.
             entity: name or id of an entity: it, and every memory that mentions it.
+            names: of the entity: only these names go, and the memories that mention it under one of them.
             window: (start, end): what happened or was said in it.
             everything: all memories of the bank; its name and profile stay.
+            dry_run: erase nothing; the receipt says which memories would go, and which names of entities.
 
         Raises:
-            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id, or the engine was
-                opened read-only.
+            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id, the entity holds names
+                that may be others', or the engine was opened read-only.
         """
         given = [each for each in (unit, document, entity, window, everything or None) if each is not None]
         if len(given) != 1:
@@ -214,9 +222,19 @@ class WritingVerbs(BankVerbs):
                 f"it was given {len(given)} things to forget",
                 "Pass exactly one of unit=, document=, entity=, window= and everything=True.",
             )
+        if names is not None and entity is None:
+            raise InvalidRequest("names", "they are names of no entity", "Pass entity= with them.")
         tools = self._context.tools
-        erasure = Erasure(unit, document, entity, checked_window(window, tools.dates), everything)
-        return await tools.workers.write(self._erase, erasure)
+        erasure = Erasure(
+            unit=checked_id(unit, "unit"),
+            document=checked_id(document, "document"),
+            entity=checked_id(entity, "entity"),
+            names=() if names is None else checked_names(names),
+            window=checked_window(window, tools.dates),
+            everything=bool(everything),
+        )
+        erase = foreseen if dry_run else erased
+        return await tools.workers.write(erase, self._context, erasure)
 
     @writes
     async def set_profile(self, profile: BankProfile) -> None:
@@ -240,18 +258,3 @@ class WritingVerbs(BankVerbs):
             return retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates)
         except HindsightError as error:
             return error
-
-    def _erase(self, erasure: Erasure) -> ForgetReceipt:
-        bank, ledger = self._context, self._context.tools.ledger
-        if erasure.entity is not None:
-            erasure = replace(erasure, entity=entity_named(ledger, bank.name, erasure.entity).id)
-        receipt = ledger.erase(bank.name, erasure)
-        if not receipt.counts:
-            # A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of.
-            for field, name in (("unit", erasure.unit), ("document", erasure.document)):
-                if name is not None:
-                    raise InvalidRequest(field, f"the bank holds nothing of id {name!r}", "Check the id.")
-            return receipt
-        bank.projection.catch_up()
-        healthy = not bank.projection.view().failures
-        return replace(receipt, files_clean=ledger.scrub() is Scrub.CLEAN and healthy)

@@ -1,4 +1,4 @@
-"""Erasure: what is to be forgotten for good, and the receipt of it."""
+"""Erasure: what is to be forgotten for good, and the receipt of it, or the list of what would be."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from hindsight_integrations.model.time import Interval
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What to erase from a bank: exactly one of the fields is set.
+    """What to erase from a bank: exactly one of the fields is set, `names` aside.
 
     Attributes:
         unit: id of one unit.
         document: id of a document: its row, chunks and units.
         entity: id of an entity: it and every unit that mentions it.
+        names: of the entity, normalised: these alone, and the units that mention it under one of them. Empty means all.
         window: units that happened or were mentioned in it.
         everything: all content; the bank stays, empty, with its profile and embedder.
     """
@@ -23,19 +24,23 @@ class Erasure:
     unit: str | None = None
     document: str | None = None
     entity: str | None = None
+    names: tuple[str, ...] = ()
     window: Interval | None = None
     everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetReceipt:
-    """What was erased. It holds ids and counts, no text.
+    """What was erased: ids and counts, and nothing of what they stood for. Of a dry run, what would be, with names.
 
     Attributes:
         unit_ids: ids of the units erased, amendments of the chosen ones included.
         entity_ids: ids of entities that nothing mentions any more.
         counts: rows erased per kind ("units", "documents", "chunks", "entities", "names", "tasks", "messages", ...).
         revision: the bank's revision afterwards; every index has reached it.
+        dry_run: nothing was erased; the same call without `dry_run` would erase this.
+        names: of a dry run alone: normalised names of entities nothing would mention any more, and names that other
+            entities would lose, in order.
         files_clean: whether the files underneath were rewritten. False while another process reads the ledger; the
             next forget or the next open tries again.
     """
@@ -45,3 +50,5 @@ class ForgetReceipt:
     counts: Mapping[str, int]
     revision: int
     files_clean: bool = True
+    dry_run: bool = False
+    names: tuple[str, ...] = ()

@@ -147,6 +147,49 @@ class LedgerErasureContract(LedgerFixtures):
         assert min(ledger.row_ids(bank, ["u1", "u2"]).values()) > highest
 
 
+class LedgerNameErasureContract(LedgerFixtures):
+    """Some names of an entity erased, and an erasure tried."""
+
+    def test_some_names_of_an_entity_go_alone(self, ledger: Ledger, bank: str) -> None:
+        """The units that mention it so go, the names with them; the entity stays under what is left."""
+        alice = make_entity("e1", "alice", "alicia")
+        writes = make_write_set(units=make_units("u1", "u2"), entities=[alice])
+        mentions = (MentionWrite("u1", "e1", "Alice"), MentionWrite("u2", "e1", "Alicia"))
+        commit(ledger, replace(writes, mentions=mentions))
+        receipt = ledger.erase(bank, Erasure(entity="e1", names=("alice",)))
+        assert (receipt.unit_ids, receipt.entity_ids, receipt.counts["names"]) == (("u1",), (), 1)
+        (entity,) = ledger.list_entities(bank, "", 9)
+        assert (entity.name, entity.names, entity.mentions) == ("Alicia", ("alicia",), 1)
+
+    def test_a_dry_run_says_what_would_go_and_changes_nothing(self, ledger: Ledger, bank: str) -> None:
+        """It has the names that a done erasure must not have; the erasure then does what it said."""
+        commit(ledger, rich_write_set())
+        before = everything_of(ledger), list(ledger.archive_rows(bank))
+        for erasure in (Erasure(unit="u1"), Erasure(entity="e1"), Erasure(everything=True)):
+            foreseen = ledger.erase(bank, erasure, dry_run=True)
+            assert (everything_of(ledger), list(ledger.archive_rows(bank))) == before
+            assert (foreseen.dry_run, foreseen.revision) == (True, before[0][0])
+        assert "alice chen" in foreseen.names
+        done = ledger.erase(bank, Erasure(everything=True))
+        assert (done.unit_ids, done.entity_ids, done.counts) == (
+            foreseen.unit_ids,
+            foreseen.entity_ids,
+            foreseen.counts,
+        )
+        assert (done.dry_run, done.names) == (False, ())
+
+    def test_names_are_certain_that_it_goes_by_or_was_given(self, ledger: Ledger, bank: str) -> None:
+        """What an entity is called, and aliases not undone; another name that a commit brought is not."""
+        commit(ledger, rich_write_set())
+        assert ledger.exact_names(bank, "e1") == {"alice"}
+        ledger.alias_entity(bank, "e1", ["boss"], at(7))
+        change = ledger.alias_entity(bank, "e1", ["alice chen"], at(8))
+        assert ledger.exact_names(bank, "e1") == {"alice", "boss", "alice chen"}
+        ledger.undo_entity_change(bank, change.id)
+        ledger.merge_entities(bank, "e2", "e1", at(9))
+        assert ledger.exact_names(bank, "e2") == {"acme", "alice", "boss"}
+
+
 class LedgerEditContract(LedgerFixtures):
     """Edits and entity changes are audited, undoable where promised, and reported by the feed."""
 
@@ -275,6 +318,10 @@ class LedgerArchiveContract(LedgerFixtures):
 
 
 class LedgerMaintenanceContract(
-    LedgerErasureContract, LedgerEditContract, LedgerEmbedderContract, LedgerArchiveContract
+    LedgerErasureContract,
+    LedgerNameErasureContract,
+    LedgerEditContract,
+    LedgerEmbedderContract,
+    LedgerArchiveContract,
 ):
     """All of the maintenance."""

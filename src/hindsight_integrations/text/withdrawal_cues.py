@@ -14,18 +14,22 @@ from hindsight_integrations.text.stems import content_stems
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST = 2  # words of a statement that can mean one thing
+# Characters. Cues look from each letter to the end of the sentence: one of 200,000 without a stop took minutes, with every
+# other thread waiting. Longer ones are lists, logs or code.
+_LONGEST_SENTENCE = 1_000
 
 
 def withdrawals(text: str, speaker: str, languages: Sequence[Language]) -> list[str]:
     """Statements of what a message takes back, each beginning with who made it, in order and each once.
 
     Args:
-        text: of the message; each sentence is read by itself, in the first language that finds a cue in it.
+        text: of the message; each sentence is read by itself, in the first language that finds a cue in it; one of
+            more than a thousand characters is not read.
         speaker: who wrote it.
         languages: in turn.
     """
     found: dict[str, None] = {}
-    for sentence in _SENTENCE.split(text):
+    for sentence in filter(lambda each: len(each) <= _LONGEST_SENTENCE, _SENTENCE.split(text)):
         statement = next(filter(None, (_withdrawn(sentence, language) for language in languages)), "")
         if statement:
             found.setdefault(f"{speaker}: {statement}")

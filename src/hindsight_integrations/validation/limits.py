@@ -38,6 +38,20 @@ def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
     return cleaned
 
 
+def checked_id(given: object, field: str) -> str | None:
+    """An id as the caller wrote it; None stays None. Whether anything has it is not looked at.
+
+    Raises:
+        InvalidRequest: it is no text, or none that can be stored.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str) or not is_storable(given):
+        kind = "text that cannot be stored" if isinstance(given, str) else type(given).__name__
+        raise InvalidRequest(field, f"it is {kind}, not an id", "Pass one id, as a str.")
+    return given
+
+
 def checked_bank_id(name: object) -> str:
     """The bank id as given; slashes and any script are fine, folders are named by its hash.
 

@@ -34,7 +34,7 @@ class LedgerMaintenance(Protocol):
     revision; what changes links or mentions in place raises the feed's `graph_epoch` with it.
     """
 
-    def erase(self, bank: str, erasure: Erasure) -> ForgetReceipt:
+    def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them.
 
         With a unit go its vector, links, mentions, validity log, evidence and edits, the units that amend it, the
@@ -48,6 +48,7 @@ class LedgerMaintenance(Protocol):
         Args:
             bank: the bank.
             erasure: what; exactly one field set.
+            dry_run: say what would be erased, with names, and erase nothing.
 
         Returns:
             The receipt; its revision is unchanged where there was nothing to erase.

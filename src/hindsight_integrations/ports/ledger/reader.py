@@ -121,6 +121,13 @@ class LedgerReader(Protocol):
         """(unit id, text as written) of an entity's mentions, in unit order."""
         ...
 
+    def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
+        """Normalised names that are the entity's for certain: what it is called, and what was given it by hand.
+
+        Whatever other names it answers to were taken for these because they look alike.
+        """
+        ...
+
     def entity_changes(self, bank: str) -> list[EntityChange]:
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
         ...

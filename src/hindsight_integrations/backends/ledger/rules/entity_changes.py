@@ -23,7 +23,7 @@ class Moved:
         name: canonical name of the other entity.
         type: its type.
         role: its role.
-        other_names: all names of the other entity, in order.
+        other_names: all names of the other entity, in order; of an alias, the names given, those it had before included.
     """
 
     entity_id: str

@@ -14,6 +14,7 @@ from hindsight_integrations.backends.ledger.rules.commits import (
     blocks,
 )
 from hindsight_integrations.backends.ledger.rules.entity_changes import LoggedChange
+from hindsight_integrations.backends.ledger.rules.exact_names import exact_names
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     ENTITY_COLUMNS,
@@ -120,6 +121,13 @@ class EntityReader(BankReads):
         """(unit id, text as written) of an entity's mentions, in unit order."""
         with self._at(bank) as (connection, row):
             return mention_texts(connection, row, entity_id)
+
+    def exact_names(self, bank: str, entity_id: str) -> frozenset[str]:
+        """Names that are the entity's for certain; see the port."""
+        with self._at(bank) as (connection, row):
+            query = "SELECT name FROM entities WHERE bank = ? AND entity_id = ?"
+            (name,) = connection.execute(query, (row, entity_id)).fetchone()
+            return exact_names(entity_id, name, logged_changes(connection, row))
 
     def entity_changes(self, bank: str) -> list[EntityChange]:
         """The audit log, oldest first."""

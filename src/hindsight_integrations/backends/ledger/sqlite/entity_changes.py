@@ -136,7 +136,9 @@ class SqliteEntityChanges:
             row = editor.row(entity_id)
             own = editor.facts(row)[3]
             editor.set_names(row, merged_names(own, names))
-            moved = Moved(entity_id, names=tuple(each for each in names if each not in own))
+            given = tuple(each for each in names if each not in own)
+            # A name it had by likeness is one given by hand from now on.
+            moved = Moved(entity_id, names=given, other_names=tuple(names))
             return editor.log(EntityChangeKind.ALIAS, moved, made_at)
 
     def undo_entity_change(self, bank: str, change_id: int) -> EntityChange:

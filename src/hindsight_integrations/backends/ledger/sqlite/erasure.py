@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
-from hindsight_integrations.backends.ledger.sqlite.erasure_traces import erase_names, erase_traces
+from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
+    ErasedNames,
+    erase_names,
+    erase_traces,
+)
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.ports.ledger import Scrub
@@ -18,31 +26,23 @@ BANK_CONTENT = ("units", "entities", "documents", "chunks", "message_keys", "tas
 """Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
 
 
+class _Foreseen(Exception):
+    """Rolls the transaction of a dry run back, so that not a page of it is written."""
+
+
 class SqliteErasure:
     """The part of `LedgerMaintenance` that forgets for good."""
 
     _connections: Connections
 
-    def erase(self, bank: str, erasure: Erasure) -> ForgetReceipt:
+    def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them; see the port."""
-        with self._connections.writing() as connection:
-            found = find_bank(connection, bank)
-            chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
-            units, before = _unit_ids(connection, chosen), connection.total_changes
-            connection.executemany(
-                "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
-                [(row, found.id, found.revision + 1) for row in chosen],
-            )
-            if erasure.everything:
-                entities, counts = _erase_all(connection, found.id)
-            else:
-                entities, counts = _erase_some(connection, found.id, chosen, erasure)
-            if connection.total_changes == before:
-                return ForgetReceipt((), (), {}, found.revision)
-            connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
-            connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
-        erased = {kind: count for kind, count in {"units": len(units), **counts}.items() if count}
-        return ForgetReceipt(tuple(units), entities, erased, found.revision + 1)
+        with suppress(_Foreseen), self._connections.writing() as connection:
+            before = find_bank(connection, bank).revision
+            receipt = _erased(connection, bank, erasure)
+            if dry_run:
+                raise _Foreseen
+        return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
 
     def drop_bank(self, bank: str) -> int:
         """Delete the bank's row and everything under it; how many units it held."""
@@ -59,6 +59,27 @@ class SqliteErasure:
         return self._connections.scrub()
 
 
+def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceipt:
+    """Erase within the open transaction; the receipt has names, whatever becomes of them."""
+    found = find_bank(connection, bank)
+    chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
+    units, before = _unit_ids(connection, chosen), connection.total_changes
+    connection.executemany(
+        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
+        [(row, found.id, found.revision + 1) for row in chosen],
+    )
+    if erasure.everything:
+        gone, counts = _erase_all(connection, found.id)
+    else:
+        gone, counts = _erase_some(connection, found.id, chosen, erasure)
+    if connection.total_changes == before:
+        return ForgetReceipt((), (), {}, found.revision)
+    connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
+    connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
+    erased = {kind: count for kind, count in {"units": len(units), **counts}.items() if count}
+    return ForgetReceipt(tuple(units), gone.entities, erased, found.revision + 1, names=gone.names)
+
+
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units an erasure names."""
     values: dict[str, str | int] = {"bank": bank}
@@ -68,6 +89,8 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
         query, values["unit"] = "bank = :bank AND unit_id = :unit", erasure.unit
     elif erasure.document is not None:
         query, values["document"] = "bank = :bank AND document = :document", erasure.document
+    elif erasure.entity is not None and erasure.names:
+        return _mentioning(connection, bank, erasure.entity, erasure.names)
     elif erasure.entity is not None:
         query = (
             "bank = :bank AND id IN (SELECT unit FROM mentions WHERE entity IN "
@@ -84,6 +107,16 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
         return []
     rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
     return sorted(row[0] for row in rows)
+
+
+def _mentioning(connection: Connection, bank: int, entity: str, names: Collection[str]) -> list[int]:
+    """Row ids of the units that mention an entity under one of these normalised names."""
+    rows = connection.execute(
+        "SELECT unit, mentions.text FROM entities JOIN mentions ON entity = entities.id "
+        "WHERE entities.bank = ? AND entity_id = ? ORDER BY unit",
+        (bank, entity),
+    )
+    return [unit for unit, text in rows if normalise_name(text) in names]
 
 
 def _with_amendments(connection: Connection, rows: list[int]) -> list[int]:
@@ -106,14 +139,14 @@ def _unit_ids(connection: Connection, rows: list[int]) -> list[str]:
 
 def _erase_some(
     connection: Connection, bank: int, rows: list[int], erasure: Erasure
-) -> tuple[tuple[str, ...], dict[str, int]]:
+) -> tuple[ErasedNames, dict[str, int]]:
     """Traces and names first, while the units still tell what they were; then the units."""
     counts = erase_traces(connection, bank, rows, erasure)
-    entities, names = erase_names(connection, bank, rows, named=erasure.entity)
+    gone = erase_names(connection, bank, rows, erasure)
     for table in ("vectors", "links", "mentions", "validity_events", "evidence"):
         counts[table] = _count(connection, table, rows)
     connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
-    return entities, {**counts, "entities": len(entities), "names": names}
+    return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
 
 
 def _count(connection: Connection, table: str, rows: list[int]) -> int:
@@ -130,12 +163,12 @@ def _count(connection: Connection, table: str, rows: list[int]) -> int:
     return int(found)
 
 
-def _erase_all(connection: Connection, bank: int) -> tuple[tuple[str, ...], dict[str, int]]:
-    entities = connection.execute(
-        "SELECT entity_id FROM entities WHERE bank = ? ORDER BY id", (bank,)
-    ).fetchall()
+def _erase_all(connection: Connection, bank: int) -> tuple[ErasedNames, dict[str, int]]:
+    query = "SELECT entity_id, names FROM entities WHERE bank = ? ORDER BY id"
+    entities = connection.execute(query, (bank,)).fetchall()
+    names = {name for _, known in entities for name in json.loads(known)}
     counts = {
         table: connection.execute(f"DELETE FROM {table} WHERE bank = ?", (bank,)).rowcount
         for table in BANK_CONTENT
     }
-    return tuple(row[0] for row in entities), counts
+    return ErasedNames(tuple(row[0] for row in entities), tuple(sorted(names)), 0), counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.commits import blocks
@@ -83,52 +84,68 @@ def _traces(connection: Connection, given: str, erasure: Erasure) -> Traces:
     return Traces(frozenset(words), frozenset(messages), erasure.window)
 
 
-def erase_names(
-    connection: Connection, bank: int, rows: list[int], *, named: str | None
-) -> tuple[tuple[str, ...], int]:
+@dataclass(frozen=True, slots=True)
+class ErasedNames:
+    """What an erasure took away of who is who.
+
+    Attributes:
+        entities: ids of the entities erased.
+        names: normalised names that went, of entities erased and of those that stay, sorted.
+        lost: how many names the entities that stay lost.
+    """
+
+    entities: tuple[str, ...]
+    names: tuple[str, ...]
+    lost: int
+
+
+def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> ErasedNames:
     """Erase what only these units knew of entities, while they are still there.
 
     Args:
         connection: the writer.
         bank: row id of the bank.
         rows: row ids of the units about to go.
-        named: id of an entity to erase in any case.
-
-    Returns:
-        Ids of the entities erased, and how many names surviving ones lost.
+        erasure: names the entity, or some of its names, that go in any case.
     """
     erased = set(rows)
-    orphans: list[tuple[int, str]] = []
+    orphans: dict[int, str] = {}
+    names: set[str] = set()
     forgotten: set[str] = set()
     lost = 0
-    for entity, entity_id, mentions in _touched(connection, rows):
+    for entity, entity_id, known, mentions in _touched(connection, bank, rows, erasure.entity):
         left = [text for unit, text in mentions if unit not in erased]
-        if not left or entity_id == named:
-            orphans.append((entity, entity_id))
+        named = entity_id == erasure.entity
+        if not left or (named and not erasure.names):
+            orphans[entity] = entity_id
+            names |= set(known)
+            forgotten.add(entity_id)
             continue
         going = [text for unit, text in mentions if unit in erased]
-        dropped, fewer = _drop_names(connection, entity, going, left)
+        dropped, fewer = _drop_names(connection, entity, [*going, *(erasure.names if named else ())], left)
+        names |= dropped
         forgotten |= dropped
         lost += fewer
         _recount(connection, entity, erased)
-    if named is not None and not any(entity_id == named for _, entity_id in orphans):
-        query = "SELECT id, entity_id FROM entities WHERE bank = ? AND entity_id = ?"
-        orphans += connection.execute(query, (bank, named)).fetchall()
-    forgotten |= {entity_id for _, entity_id in orphans}
     _drop_audit(connection, bank, forgotten)
-    connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity, _ in orphans])
-    return tuple(entity_id for _, entity_id in orphans), lost
+    connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
+    return ErasedNames(tuple(orphans.values()), tuple(sorted(names)), lost)
 
 
-def _touched(connection: Connection, rows: list[int]) -> list[tuple[int, str, list[tuple[int, str]]]]:
-    """(row, id, mentions as (unit, text)) of the entities these units mention."""
+def _touched(
+    connection: Connection, bank: int, rows: list[int], named: str | None
+) -> list[tuple[int, str, list[str], list[tuple[int, str]]]]:
+    """(row, id, names, mentions as (unit, text)) of the entities these units mention, and of the one named."""
     entities = connection.execute(
-        "SELECT DISTINCT entities.id, entity_id FROM mentions JOIN entities ON entities.id = entity "
-        "WHERE unit IN (SELECT value FROM json_each(?)) ORDER BY entities.id",
-        (json.dumps(rows),),
+        "SELECT id, entity_id, names FROM entities WHERE id IN (SELECT entity FROM mentions "
+        "WHERE unit IN (SELECT value FROM json_each(?))) OR (bank = ? AND entity_id = ?) ORDER BY id",
+        (json.dumps(rows), bank, named),
     ).fetchall()
     query = "SELECT unit, text FROM mentions WHERE entity = ? ORDER BY unit"
-    return [(row, key, connection.execute(query, (row,)).fetchall()) for row, key in entities]
+    return [
+        (row, key, json.loads(names), connection.execute(query, (row,)).fetchall())
+        for row, key, names in entities
+    ]
 
 
 def _drop_names(

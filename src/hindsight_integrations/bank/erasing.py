@@ -1,0 +1,98 @@
+"""How memories are forgotten for good, and what would be. Blocking; the bank's verb runs it on the writer thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from hindsight_integrations.bank.context import BankContext
+from hindsight_integrations.bank.entities import entity_named
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.ports.ledger import Scrub
+
+LISTED = 20  # names an error shows
+
+
+def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
+    """Erase, in the ledger, then in every index, then in the files.
+
+    Raises:
+        InvalidRequest: the bank holds nothing of that id, or the entity holds names that may be others'.
+    """
+    ledger = bank.tools.ledger
+    receipt = ledger.erase(bank.name, _decided(bank, erasure))
+    if not receipt.counts:
+        _check_found(erasure)
+        return receipt
+    bank.projection.catch_up()
+    healthy = not bank.projection.view().failures
+    try:
+        scrubbed = ledger.scrub() is Scrub.CLEAN
+    except (
+        LedgerFailed
+    ):  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
+        scrubbed = False
+    return replace(receipt, files_clean=scrubbed and healthy)
+
+
+def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
+    """What the same erasure would erase, with names.
+
+    Raises:
+        InvalidRequest: what the erasure would raise.
+    """
+    receipt = bank.tools.ledger.erase(bank.name, _decided(bank, erasure), dry_run=True)
+    if not receipt.counts:
+        _check_found(erasure)
+    return receipt
+
+
+def _check_found(erasure: Erasure) -> None:
+    """A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of."""
+    for field, name in (("unit", erasure.unit), ("document", erasure.document)):
+        if name is not None:
+            raise InvalidRequest(field, f"the bank holds nothing of id {name!r}", "Check the id.")
+
+
+def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
+    """The erasure with the entity's id, and with the names that are meant where that is not all of it."""
+    if erasure.entity is None:
+        return erasure
+    ledger = bank.tools.ledger
+    entity = entity_named(ledger, bank.name, erasure.entity)
+    written = Counter(normalise_name(text) for _, text in ledger.mention_texts(bank.name, entity.id))
+    if erasure.names:
+        wanted = _known(erasure.names, {*entity.names, *written})
+        meant = () if {*entity.names, *written} <= set(wanted) else wanted
+        return replace(erasure, entity=entity.id, names=meant)
+    exact = ledger.exact_names(bank.name, entity.id)
+    if alike := {name: count for name, count in written.items() if name not in exact}:
+        own = {name: written[name] for name in entity.names if name in exact}
+        raise _refused(entity, own, alike)
+    return replace(erasure, entity=entity.id)
+
+
+def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in known:
+            reason = f"{name!r} is none of its names: {', '.join(sorted(known)[:LISTED])}"
+            raise InvalidRequest("names", reason, "Pass names that entities.list() shows.")
+    return names
+
+
+def _refused(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> InvalidRequest:
+    return InvalidRequest(
+        "entity",
+        f"{entity.name!r} also holds names that were taken for its own because they look alike, and may be others': "
+        f"{_counted(alike)}; certainly its own: {_counted(own)}",
+        f"Nothing was erased. Pass names={[*own]} to forget these alone, add others that mean the same, or part them "
+        "first by entities.split; entities.alias says that a name is its own.",
+    )
+
+
+def _counted(names: dict[str, int]) -> str:
+    shown = [f"{name!r} ({count} memories)" for name, count in list(names.items())[:LISTED]]
+    return ", ".join(shown) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
