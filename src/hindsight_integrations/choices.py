@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeVar
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -25,4 +25,6 @@ def choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
         return kind(value)
     except ValueError:
         known = ", ".join(kind)
-        raise InvalidRequest(field, f"{value!r} is not a known choice", f"Use one of: {known}.") from None
+        raise InvalidRequest(
+            field, f"{shown(value)} is not a known choice", f"Use one of: {known}."
+        ) from None

@@ -31,6 +31,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+_LONGEST_SHOWN = 100  # characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """A caller's value as a message shows it: short, whatever it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = f"a very large {type(value).__name__}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
 
 class HindsightError(Exception):
     """The root of every error this package raises on purpose.

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.entities import Entity, EntityChange
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.ledger import EntitySplit, LedgerReader
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE
-from hindsight_integrations.validation.limits import checked_count, checked_text
+from hindsight_integrations.validation.limits import (
+    checked_count,
+    checked_id,
+    checked_list,
+    checked_text,
+    checked_words,
+)
 
 MAX_NAME = 512  # characters of an entity's name
 
@@ -35,7 +41,7 @@ class AsyncEntities(BankVerbs):
         Raises:
             InvalidRequest: the limit is out of range.
         """
-        start = " ".join((prefix or "").casefold().split())
+        start = " ".join(checked_words("" if prefix is None else prefix, "prefix").casefold().split())
         most = checked_count(limit, "limit")
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.list_entities, self._context.name, start, most)
@@ -97,7 +103,8 @@ class AsyncEntities(BankVerbs):
                 read-only.
         """
         ledger, bank = self._context.tools.ledger, self._context.name
-        return await self._change(lambda: ledger.undo_entity_change(bank, change_id))
+        number = checked_count(change_id, "change_id", least=0, most=2**63 - 1)
+        return await self._change(lambda: ledger.undo_entity_change(bank, number))
 
     async def changes(self) -> Changes:
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
@@ -116,7 +123,9 @@ class AsyncEntities(BankVerbs):
         bank, tools = self._context, self._context.tools
         kept, merged = (entity_named(tools.ledger, bank.name, name).id for name in (keep, merge))
         if kept == merged:
-            raise InvalidRequest("merge", f"{keep!r} and {merge!r} are one already", "Name two entities.")
+            raise InvalidRequest(
+                "merge", f"{shown(keep)} and {shown(merge)} are one already", "Name two entities."
+            )
         return tools.ledger.merge_entities(bank.name, kept, merged, tools.clock.now())
 
     def _split(self, name: str, names: Sequence[str]) -> EntityChange:
@@ -142,7 +151,9 @@ class AsyncEntities(BankVerbs):
         others = [found for found in tools.ledger.find_entities(bank.name, wanted) if found.id != entity.id]
         if others:
             raise InvalidRequest(
-                "alias", f"{alias!r} is the entity {others[0].id}", "Use entities.merge to make them one."
+                "alias",
+                f"{shown(alias)} is the entity {others[0].id}",
+                "Use entities.merge to make them one.",
             )
         return tools.ledger.alias_entity(bank.name, entity.id, [wanted], tools.clock.now())
 
@@ -153,12 +164,14 @@ def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
     Raises:
         InvalidRequest: there is none, or several have the name.
     """
+    checked_text(name, "entity", MAX_NAME)
+    checked_id(name, "entity")
     found = ledger.find_entities(bank, name) or ledger.find_entities(bank, normalise_name(name))
     if not found:
-        raise InvalidRequest("entity", f"{name!r} is not known", "List them with entities.list().")
+        raise InvalidRequest("entity", f"{shown(name)} is not known", "List them with entities.list().")
     if len(found) > 1:
         listed = ", ".join(f"{entity.name} ({entity.type}): {entity.id}" for entity in found[:5])
-        raise InvalidRequest("entity", f"{name!r} stands for several: {listed}", "Pass an id.")
+        raise InvalidRequest("entity", f"{shown(name)} stands for several: {listed}", "Pass an id.")
     return found[0]
 
 
@@ -168,9 +181,7 @@ def checked_names(names: object) -> tuple[str, ...]:
     Raises:
         InvalidRequest: it is no list of names.
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidRequest("names", "it is no list of names", 'Pass a list: ["Anna Berg"].')
-    found = tuple(dict.fromkeys(_normalised(each) for each in names))
+    found = tuple(dict.fromkeys(_normalised(each) for each in checked_list(names, "names")))
     if not found:
         raise InvalidRequest("names", "it is empty", "Name at least one, or leave it out.")
     return found
@@ -179,5 +190,5 @@ def checked_names(names: object) -> tuple[str, ...]:
 def _normalised(name: object) -> str:
     found = normalise_name(checked_text(name, "name", MAX_NAME))
     if not found:
-        raise InvalidRequest("name", f"{name!r} has no letters", "Pass a name.")
+        raise InvalidRequest("name", f"{shown(name)} has no letters", "Pass a name.")
     return found

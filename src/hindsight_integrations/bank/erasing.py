@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import NoReturn
 
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.entities import entity_named
-from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed, shown
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.names import normalise_name
@@ -54,7 +55,7 @@ def _check_found(erasure: Erasure) -> None:
     """A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of."""
     for field, name in (("unit", erasure.unit), ("document", erasure.document)):
         if name is not None:
-            raise InvalidRequest(field, f"the bank holds nothing of id {name!r}", "Check the id.")
+            raise InvalidRequest(field, f"the bank holds nothing of id {shown(name)}", "Check the id.")
 
 
 def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
@@ -71,20 +72,20 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     exact = ledger.exact_names(bank.name, entity.id)
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
-        raise _refused(entity, own, alike)
+        _refuse(entity, own, alike)
     return replace(erasure, entity=entity.id)
 
 
 def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
-            reason = f"{name!r} is none of its names: {', '.join(sorted(known)[:LISTED])}"
+            reason = f"{shown(name)} is none of its names: {', '.join(sorted(known)[:LISTED])}"
             raise InvalidRequest("names", reason, "Pass names that entities.list() shows.")
     return names
 
 
-def _refused(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> InvalidRequest:
-    return InvalidRequest(
+def _refuse(entity: Entity, own: dict[str, int], alike: dict[str, int]) -> NoReturn:
+    raise InvalidRequest(
         "entity",
         f"{entity.name!r} also holds names that were taken for its own because they look alike, and may be others': "
         f"{_counted(alike)}; certainly its own: {_counted(own)}",

@@ -7,6 +7,7 @@ from datetime import datetime
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.tempr.retain.embedding import embed_units
+from hindsight_integrations.validation.arguments import checked_unit_id
 
 
 class AsyncMaintenance(BankVerbs):
@@ -37,8 +38,9 @@ class AsyncMaintenance(BankVerbs):
             InvalidRequest: the bank holds none of that id.
         """
         context, tools = self._context, self._context.tools
-        await tools.workers.read(stored_unit, context, unit_id)
-        return list(await tools.workers.read(tools.ledger.unit_edits, context.name, unit_id))
+        known = checked_unit_id(unit_id)
+        await tools.workers.read(stored_unit, context, known)
+        return list(await tools.workers.read(tools.ledger.unit_edits, context.name, known))
 
     def _reembed(self) -> int:
         context, tools = self._context, self._context.tools

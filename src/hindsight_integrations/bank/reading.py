@@ -28,6 +28,7 @@ from hindsight_integrations.validation.arguments import (
     Window,
     checked_instant,
     checked_types,
+    checked_unit_id,
     checked_window,
 )
 from hindsight_integrations.validation.limits import (
@@ -153,7 +154,7 @@ class ReadingVerbs(BankVerbs):
         Raises:
             InvalidRequest: the bank holds none of that id.
         """
-        return await self._context.tools.workers.read(stored_unit, self._context, unit_id)
+        return await self._context.tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
 
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
         """When a memory was closed, restored or amended, by which other memory and why; oldest first.
@@ -162,7 +163,9 @@ class ReadingVerbs(BankVerbs):
             unit_id: the memory's id; one the bank does not know has no history.
         """
         tools = self._context.tools
-        return tuple(await tools.workers.read(tools.ledger.validity, self._context.name, unit_id))
+        return tuple(
+            await tools.workers.read(tools.ledger.validity, self._context.name, checked_unit_id(unit_id))
+        )
 
     async def count(self) -> int:
         """How many memories the bank holds, those no longer valid included."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
@@ -32,7 +32,7 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
     rows = ledger.row_ids(bank.name, [unit_id])
     for unit in ledger.units(bank.name, np.array(list(rows.values()), np.int64)).values():
         return unit
-    raise InvalidRequest("unit_id", f"{unit_id!r} is not in bank {bank.name!r}", "Check the id.")
+    raise InvalidRequest("unit_id", f"{shown(unit_id)} is not in bank {bank.name!r}", "Check the id.")
 
 
 def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> MemoryUnit:
@@ -80,7 +80,7 @@ def restored(bank: BankContext, unit_id: str) -> bool:
         log = transaction.validity(bank.name, unit_id)
         if unit_id not in transaction.row_ids(bank.name, [unit_id]):
             raise InvalidRequest(
-                "unit_id", f"there is no memory {unit_id!r}", "Use an id that recall returned."
+                "unit_id", f"there is no memory {shown(unit_id)}", "Use an id that recall returned."
             )
         kinds = [event.kind for event in log if event.kind is not ValidityKind.AMENDED]
         if kinds[-1:] != [ValidityKind.CLOSED]:

@@ -10,7 +10,7 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
 from hindsight_integrations.bank.erasing import erased, foreseen
 from hindsight_integrations.bank.unit_changes import corrected, restored
-from hindsight_integrations.errors import HindsightError, InvalidRequest
+from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.profile import BankProfile
@@ -20,11 +20,17 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.bulk import Given, retain_many
 from hindsight_integrations.tempr.retain.pipeline import retain
-from hindsight_integrations.validation.arguments import Window, checked_window
+from hindsight_integrations.validation.arguments import (
+    Window,
+    checked_profile,
+    checked_unit_id,
+    checked_window,
+)
 from hindsight_integrations.validation.intake import Content
 from hindsight_integrations.validation.limits import (
     checked_count,
     checked_id,
+    checked_list,
     checked_metadata,
     checked_tags,
     checked_text,
@@ -108,7 +114,11 @@ class WritingVerbs(BankVerbs):
             EngineClosed: the engine was closed; batches committed before stay.
         """
         size = checked_count(batch_size, "batch_size", most=10_000)
-        requests = [self._request(item) for item in items]
+        requests = [self._request(item) for item in checked_list(items, "items")]
+        if progress is not None and not callable(progress):
+            raise InvalidRequest(
+                "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
+            )
         tools = self._context.tools
         await tools.workers.write(self._context.claim_embedder)
         outcomes = await retain_many(
@@ -160,7 +170,7 @@ class WritingVerbs(BankVerbs):
             raise InvalidRequest(
                 "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
             )
-        return await tools.workers.write(corrected, self._context, unit_id, changes)
+        return await tools.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
 
     @writes
     async def restore(self, unit_id: str) -> bool:
@@ -175,7 +185,7 @@ class WritingVerbs(BankVerbs):
         Raises:
             InvalidRequest: the bank has no such memory, or the engine was opened read-only.
         """
-        return await self._context.tools.workers.write(restored, self._context, unit_id)
+        return await self._context.tools.workers.write(restored, self._context, checked_unit_id(unit_id))
 
     @writes
     async def forget(
@@ -244,10 +254,10 @@ class WritingVerbs(BankVerbs):
             profile: the new one.
 
         Raises:
-            InvalidRequest: the engine was opened read-only.
+            InvalidRequest: it is no profile, or the engine was opened read-only.
         """
         tools = self._context.tools
-        await tools.workers.write(tools.ledger.set_profile, self._context.name, profile)
+        await tools.workers.write(tools.ledger.set_profile, self._context.name, checked_profile(profile))
 
     def _request(self, item: RetainItem) -> Given:
         """An item as a request, or the error that makes it none."""

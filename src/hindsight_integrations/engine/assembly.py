@@ -32,6 +32,7 @@ from hindsight_integrations.search.bank_view import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.text.languages import languages_of
+from hindsight_integrations.validation.arguments import checked_path
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -80,7 +81,7 @@ class AsyncHindsight(Engine):
             time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
-            InvalidRequest: the settings name an unknown time zone or language.
+            InvalidRequest: the path is none, or the settings name an unknown time zone or language.
             LedgerBusy: another process or engine owns the directory.
             MissingDependency: a backend that the settings name is not installed.
             SchemaMismatch: a newer version wrote the directory.
@@ -88,6 +89,8 @@ class AsyncHindsight(Engine):
         from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 
         settings = config or HindsightConfig.from_env()
+        if not isinstance(settings, HindsightConfig):
+            raise InvalidRequest("config", f"it is {type(settings).__name__}", "Pass a HindsightConfig.")
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
         languages = languages_of(settings.languages)
         chosen = _language_model(model or settings.model)
@@ -116,7 +119,9 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
-    data: Path | Literal[":memory:"] = MEMORY if str(path) == MEMORY else Path(path).expanduser()
+    data: Path | Literal[":memory:"] = (
+        MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
+    )
     ledger = SqliteLedger.open(data, read_only=read_only)
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 
 NEUTRAL = 3  # the middle of the 1..5 scale [paper section 5.2.1]
 
@@ -25,9 +25,10 @@ class Disposition:
 
     def __post_init__(self) -> None:
         for name in ("skepticism", "literalism", "empathy"):
-            if getattr(self, name) not in range(1, 6):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or value not in range(1, 6):
                 raise InvalidRequest(
-                    name, f"{getattr(self, name)!r} is not between 1 and 5", "Use a whole number 1 to 5."
+                    name, f"{shown(getattr(self, name))} is not between 1 and 5", "Use a whole number 1 to 5."
                 )
 
 
@@ -48,7 +49,8 @@ class BankProfile:
     bias_strength: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.bias_strength <= 1.0:
+        strength: object = self.bias_strength
+        if not isinstance(strength, int | float) or not 0.0 <= strength <= 1.0:
             raise InvalidRequest(
-                "bias_strength", f"{self.bias_strength!r} is not in [0, 1]", "Use a number from 0 to 1."
+                "bias_strength", f"{shown(self.bias_strength)} is not in [0, 1]", "Use a number from 0 to 1."
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
@@ -48,6 +48,9 @@ class Interval:
     end: datetime
 
     def __post_init__(self) -> None:
+        given: tuple[object, object] = (self.start, self.end)
+        if not all(isinstance(bound, datetime) for bound in given):
+            raise InvalidRequest("interval", f"{shown(given)} are not two datetimes", "Pass aware datetimes.")
         if self.start.tzinfo is None or self.end.tzinfo is None:
             raise InvalidRequest("interval", "its bounds have no time zone", "Pass aware datetimes.")
         if self.end <= self.start:
@@ -76,7 +79,7 @@ def as_utc(moment: datetime, zone: tzinfo = UTC) -> datetime:
         return aware.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise InvalidRequest(
-            "timestamp", f"{moment!r} is out of range", "Use a date between years 1 and 9999."
+            "timestamp", f"{shown(moment)} is out of range", "Use a date between years 1 and 9999."
         ) from error
 
 

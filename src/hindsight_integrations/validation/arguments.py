@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import Interval, LocalDates, as_utc
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.validation.limits import checked_moment
+from hindsight_integrations.validation.limits import checked_id, checked_list, checked_moment, checked_words
 
 Moment: TypeAlias = datetime | str | float | None
 Window: TypeAlias = tuple[datetime | str, datetime | str] | None
@@ -26,7 +27,7 @@ def checked_types(types: Iterable[FactType | str]) -> tuple[FactType, ...]:
     Raises:
         InvalidRequest: there is none, or one is not known.
     """
-    kinds = [types] if isinstance(types, str) else list(types)
+    kinds = [types] if isinstance(types, str) else checked_list(types, "types")
     if not kinds:
         raise InvalidRequest("types", "it is empty", "Name at least one network, or leave it out.")
     return tuple(choice(FactType, kind, "types") for kind in kinds)
@@ -55,10 +56,45 @@ def checked_window(bounds: Window, dates: LocalDates) -> Interval | None:
     """
     if bounds is None:
         return None
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise InvalidRequest(
+            "window",
+            f"{shown(bounds)} is not (start, end)",
+            'Pass two times, ("2024-05-01", "2024-06-01").',
+        )
     start, end = (checked_instant(bound, "window", dates) for bound in bounds)
     if start is None or end is None:
         raise InvalidRequest("window", "a bound is missing", "Pass (start, end).")
     return Interval(start, end)
+
+
+def checked_unit_id(given: object) -> str:
+    """The id of a memory, as the caller wrote it.
+
+    Raises:
+        InvalidRequest: it is no text, or none that can be stored.
+    """
+    remedy = "Pass the id of a memory, a str that recall or retain gave."
+    if not isinstance(given, str):
+        raise InvalidRequest("unit_id", f"it is {type(given).__name__}, not an id", remedy)
+    return checked_id(given, "unit_id") or ""
+
+
+def checked_profile(given: object) -> BankProfile:
+    """A profile whose every field is what it must be.
+
+    Raises:
+        InvalidRequest: it is none, or a field of it is not text or not a disposition.
+    """
+    if not isinstance(given, BankProfile):
+        raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")
+    for field in ("name", "background"):
+        checked_words(getattr(given, field), f"profile.{field}")
+        checked_id(getattr(given, field), f"profile.{field}")
+    if not isinstance(given.disposition, Disposition):
+        kind = type(given.disposition).__name__
+        raise InvalidRequest("profile.disposition", f"it is {kind}", "Pass a Disposition.")
+    return given
 
 
 def checked_path(given: object, field: str) -> Path:

@@ -8,17 +8,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
-from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.validation.arguments import checked_instant
-from hindsight_integrations.validation.limits import checked_metadata, checked_moment, checked_text
+from hindsight_integrations.validation.limits import (
+    checked_id,
+    checked_metadata,
+    checked_moment,
+    checked_text,
+    checked_words,
+)
 
 SPEAKERS_BY_ROLE = {"human": "user", "ai": "assistant", "user": "user", "assistant": "assistant"}
 NOT_CONVERSATION = frozenset({"system", "developer", "tool", "function", "remove"})
+
+MAX_NUMBER = 2**63  # above every number that is used for an id
 
 Content = str | Document | Sequence[Any]
 
@@ -116,7 +123,7 @@ def take_in(
         return _take_document(content, now=now, dates=dates, append=append)
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
-    if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping):
+    if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
         return _take_messages(list(content), now=now, dates=dates, thread=thread)
     raise InvalidRequest(
         "content",
@@ -157,14 +164,14 @@ def _take_messages(items: list[Any], *, now: datetime, dates: LocalDates, thread
     dropped: list[Dropped] = []
     for position, item in enumerate(items):
         message = as_message(item)
-        if message is None or not clean_text(message.text):
+        if message is None or not checked_words(message.text, f"text of message {position}"):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
         identity, moment, filled = _filled(message, position, now=now, dates=dates)
         known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
-                "messages", f"id {identity!r} stands for two different messages", "Give each its own id."
+                "messages", f"id {shown(identity)} stands for two different messages", "Give each its own id."
             )
         moments.setdefault((thread, identity), moment)
     if not messages:
@@ -180,13 +187,21 @@ def _filled(
 ) -> tuple[str, datetime, Message]:
     """A message's id, its time, and the message with both of them."""
     text = checked_text(message.text, f"message {position}")
-    speaker = clean_text(message.speaker) or "user"
+    speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
     given = checked_moment(message.timestamp, f"timestamp of message {position}", date_order=dates.order)
     stamp = as_utc(given, dates.zone) if given else now
     # Without an id, position, time and content make one: the same list retained again is the same messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
-    identity = message.id or derived
+    identity = _given_id(message.id, position) or derived
     return identity, stamp, Message(text, speaker, stamp, identity)
+
+
+def _given_id(given: object, position: int) -> str:
+    """The caller's id of a message; a whole number is its digits."""
+    field = f"id of message {position}"
+    if isinstance(given, int) and not isinstance(given, bool) and abs(given) < MAX_NUMBER:
+        return str(given)
+    return checked_id(given, field) or ""
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in
@@ -209,7 +224,7 @@ def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door 
 
 
 def _from_dict(item: Mapping[str, Any]) -> Message | None:
-    role = str(item.get("role") or item.get("type") or "user").lower()
+    role = checked_words(item.get("role") or item.get("type") or "user", "role").lower()
     if role in NOT_CONVERSATION:
         return None
     text = item.get("content", item.get("text"))
@@ -219,9 +234,7 @@ def _from_dict(item: Mapping[str, Any]) -> Message | None:
         )
     speaker = item.get("speaker") or item.get("name") or SPEAKERS_BY_ROLE.get(role, role)
     identity = item.get("id")
-    return Message(
-        _text_of(text), str(speaker), item.get("timestamp"), None if identity is None else str(identity)
-    )
+    return Message(_text_of(text), speaker, item.get("timestamp"), identity)
 
 
 def _from_langchain(item: Any) -> Message | None:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
@@ -235,8 +248,9 @@ def _from_langchain(item: Any) -> Message | None:  # noqa: ANN401 - duck-typed, 
 def _text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
-        parts = (block if isinstance(block, str) else block.get("text", "") for block in content)
+    blocks = content if isinstance(content, Sequence) and not isinstance(content, bytes) else None
+    if blocks is not None and all(isinstance(block, str | Mapping) for block in blocks):
+        parts = (block if isinstance(block, str) else block.get("text", "") for block in blocks)
         return "\n".join(part for part in parts if isinstance(part, str) and part)
     raise InvalidRequest(
         "messages", f"content of type {type(content).__name__} is not text", "Pass text or content blocks."

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.text.timestamps import is_ambiguous, parse_timestamp
@@ -38,6 +39,30 @@ def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
     return cleaned
 
 
+def checked_words(text: object, field: str) -> str:
+    """The cleaned text of an option that may be empty.
+
+    Raises:
+        InvalidRequest: it is not text.
+    """
+    if not isinstance(text, str):
+        raise InvalidRequest(field, f"it is {type(text).__name__}, not text", 'Pass a str; "" means none.')
+    return clean_text(text)
+
+
+def checked_list(given: object, field: str) -> list[Any]:
+    """The items of a list, or of anything else that gives items.
+
+    Raises:
+        InvalidRequest: it is a single text, a mapping, or no list at all.
+    """
+    if isinstance(given, str | bytes | Mapping):
+        raise InvalidRequest(field, f"{shown(given)} is a single {type(given).__name__}", "Pass a list.")
+    if not isinstance(given, Iterable) or isinstance(given, type):
+        raise InvalidRequest(field, f"it is {type(given).__name__}, not a list", "Pass a list.")
+    return list(given)
+
+
 def checked_id(given: object, field: str) -> str | None:
     """An id as the caller wrote it; None stays None. Whether anything has it is not looked at.
 
@@ -59,7 +84,7 @@ def checked_bank_id(name: object) -> str:
         InvalidRequest: not text, empty, over 512 characters, or with characters that cannot be stored.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidRequest("bank id", f"{name!r} is not a name", "Pass a non-empty str.")
+        raise InvalidRequest("bank id", f"{shown(name)} is not a name", "Pass a non-empty str.")
     if len(name) > MAX_BANK_ID:
         raise InvalidRequest(
             "bank id",
@@ -73,15 +98,15 @@ def checked_bank_id(name: object) -> str:
     return name
 
 
-def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
+def checked_tags(tags: object) -> tuple[str, ...]:
     """Tags, cleaned, without repeats, sorted.
 
     Raises:
         InvalidRequest: a bare string instead of a list, too many tags, or a tag that is empty or too long.
     """
     if isinstance(tags, str):
-        raise InvalidRequest("tags", f"{tags!r} is a single string", "Pass a list of strings.")
-    found = sorted({checked_text(tag, "tag", MAX_TAG) for tag in tags})
+        raise InvalidRequest("tags", f"{shown(tags)} is a single string", "Pass a list of strings.")
+    found = sorted({checked_text(tag, "tag", MAX_TAG) for tag in checked_list(tags, "tags")})
     if len(found) > MAX_TAGS:
         raise InvalidRequest(
             "tags", f"there are {len(found)}, over the limit of {MAX_TAGS}", "Use fewer tags."
@@ -89,15 +114,24 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def checked_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
+def checked_metadata(metadata: object) -> dict[str, str]:
     """Metadata with every value as text; None values are left out.
 
     Raises:
-        InvalidRequest: keys and values together take more than 16 kB.
+        InvalidRequest: it is no mapping, a number in it has too many digits, or keys and values together take more
+            than 16 kB.
     """
-    kept = {
-        clean_text(str(key)): clean_text(str(value)) for key, value in metadata.items() if value is not None
-    }
+    if not isinstance(metadata, Mapping):
+        remedy = 'Pass a mapping of strings: {"channel": "mail"}.'
+        raise InvalidRequest("metadata", f"it is {type(metadata).__name__}, not a mapping", remedy)
+    try:
+        kept = {
+            clean_text(str(key)): clean_text(str(value))
+            for key, value in metadata.items()
+            if value is not None
+        }
+    except ValueError as error:
+        raise InvalidRequest("metadata", str(error), "Pass strings.") from None
     size = sum(len(key.encode()) + len(value.encode()) for key, value in kept.items())
     if size > MAX_METADATA:
         raise InvalidRequest(
@@ -126,13 +160,13 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
         if isinstance(moment, int | float) and not isinstance(moment, bool) and math.isfinite(moment):
             return datetime.fromtimestamp(moment, tz=UTC)
     except (ValueError, OverflowError, OSError) as error:
-        raise InvalidRequest(field, f"{moment!r} cannot be read as a time", remedy) from error
+        raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy) from error
     if isinstance(moment, str) and is_ambiguous(moment):
         order = "Set `date_order` in the configuration, or pass a datetime or an ISO 8601 string."
-        raise InvalidRequest(field, f"{moment!r} leaves open which figure is the day", order)
+        raise InvalidRequest(field, f"{shown(moment)} leaves open which figure is the day", order)
     if isinstance(moment, str):
-        raise InvalidRequest(field, f"{moment!r} cannot be read as a time", remedy)
-    raise InvalidRequest(field, f"{moment!r} is not a time", remedy)
+        raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy)
+    raise InvalidRequest(field, f"{shown(moment)} is not a time", remedy)
 
 
 def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_TOKENS) -> int:
@@ -143,6 +177,8 @@ def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidRequest(
-            field, f"{value!r} is not a whole number from {least} to {most:,}", "Choose one in that range."
+            field,
+            f"{shown(value)} is not a whole number from {least} to {most:,}",
+            "Choose one in that range.",
         )
     return value

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import GivenScores, MinScores
 
 
@@ -34,14 +34,17 @@ def checked_min_scores(given: GivenScores) -> MinScores:
     if given is None:
         return MinScores()
     if not isinstance(given, MinScores | Mapping):
-        raise InvalidRequest("min_scores", f"{given!r} is no mapping", 'Pass MinScores or {"reranker": 0.3}.')
+        raise InvalidRequest(
+            "min_scores", f"{shown(given)} is no mapping", 'Pass MinScores or {"reranker": 0.3}.'
+        )
     values = asdict(given) if isinstance(given, MinScores) else dict(given)
     try:
         return MinScores(**_Thresholds.model_validate(values).model_dump())
     except ValidationError as error:
-        stage, value = error.errors()[0]["loc"][0], error.errors()[0]["input"]
+        problem = error.errors()[0]
+        stage, value = problem["loc"][0] if problem["loc"] else next(iter(values), ""), problem["input"]
     stages = _Thresholds.model_fields
     if stage not in stages:
-        raise InvalidRequest("min_scores", f"{stage!r} is no stage", f"Use: {', '.join(stages)}.")
+        raise InvalidRequest("min_scores", f"{shown(stage)} is no stage", f"Use: {', '.join(stages)}.")
     expected = stages[str(stage)].description
-    raise InvalidRequest(f"min_scores.{stage}", f"{value!r} is not {expected}", "Choose one there.")
+    raise InvalidRequest(f"min_scores.{stage}", f"{shown(value)} is not {expected}", "Choose one there.")

@@ -19,9 +19,11 @@ from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (
+    checked_list,
     checked_metadata,
     checked_tags,
     checked_text,
+    checked_words,
 )
 
 
@@ -72,7 +74,7 @@ def retain_request(
     Raises:
         InvalidRequest: the input is empty, over a limit or inconsistent.
     """
-    thread = clean_text(item.thread)
+    thread = checked_words(item.thread, "thread")
     return RetainRequest(
         intake=take_in(
             item.content,
@@ -85,13 +87,18 @@ def retain_request(
         bank=bank,
         zone=dates.zone,
         thread=thread,
-        context=clean_text(item.context),
+        context=checked_words(item.context, "context"),
         tags=checked_tags(item.tags),
-        metadata=checked_metadata(item.metadata or {}),
-        entities=tuple(EntityMention(checked_text(name, "entity", 512)) for name in item.entities),
+        metadata=checked_metadata({} if item.metadata is None else item.metadata),
+        entities=tuple(
+            EntityMention(checked_text(name, "entity", 512))
+            for name in checked_list(item.entities, "entities")
+        ),
         facts=None
         if item.facts is None
-        else tuple(checked_fact(fact, position) for position, fact in enumerate(item.facts)),
+        else tuple(
+            checked_fact(fact, position) for position, fact in enumerate(checked_list(item.facts, "facts"))
+        ),
     )
 
 

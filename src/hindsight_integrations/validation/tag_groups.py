@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import (
     GivenGroup,
     TagAnd,
@@ -69,7 +69,7 @@ def checked_tag_groups(given: GivenGroup | Sequence[GivenGroup]) -> tuple[TagGro
 
 def _checked_leaf_tags(tags: object, info: ValidationInfo) -> tuple[str, ...]:
     if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise InvalidRequest("tags", f"{tags!r} is not a list of tags", "Pass a list of strings.")
+        raise InvalidRequest("tags", f"{shown(tags)} is not a list of tags", "Pass a list of strings.")
     cleaned = checked_tags(tags)
     if not cleaned and info.data.get("match") is not TagsMatch.EXACT:
         raise InvalidRequest(
@@ -153,8 +153,8 @@ def _refusal(problem: ErrorDetails) -> InvalidRequest:
             reason = f"there are {context['actual_length']}, over the limit of {MAX_GROUP_LEAVES}"
             return InvalidRequest(where, reason, "Use fewer.")
         case "tuple_type" | "too_short":
-            return InvalidRequest(where, f"{given!r} is not a list of conditions", _FORMS)
-    return InvalidRequest(where, f"{given!r} is not a condition on tags", _FORMS)
+            return InvalidRequest(where, f"{shown(given)} is not a list of conditions", _FORMS)
+    return InvalidRequest(where, f"{shown(given)} is not a condition on tags", _FORMS)
 
 
 def _too_deep() -> InvalidRequest:

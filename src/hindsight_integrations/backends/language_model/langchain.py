@@ -10,7 +10,13 @@ import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.backends.vendor_errors import converting, described
-from hindsight_integrations.errors import InvalidRequest, MalformedOutput, MissingDependency, ModelRefused
+from hindsight_integrations.errors import (
+    InvalidRequest,
+    MalformedOutput,
+    MissingDependency,
+    ModelRefused,
+    shown,
+)
 from hindsight_integrations.ports.language_model import Completion, Prompt, PromptMessage, Role
 
 if TYPE_CHECKING:
@@ -153,7 +159,7 @@ def openai_model(name: str) -> LangChainModel:
     if provider != PROVIDER or not model:
         raise InvalidRequest(
             "model",
-            f"{name!r} is not of the form 'openai:<name>'",
+            f"{shown(name)} is not of the form 'openai:<name>'",
             "Write 'openai:gpt-5-mini', or pass a LangChain chat model of any other provider.",
         )
     try:

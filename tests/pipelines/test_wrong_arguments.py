@@ -1,0 +1,299 @@
+"""Every argument of every public verb, given what it cannot be: an error that says what to do, or it works.
+
+The sync face is made from the async one, so one face stands for both. A verb or argument that is not in the table fails a
+test here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import (
+    BankProfile,
+    Disposition,
+    Document,
+    Hindsight,
+    HindsightConfig,
+    HindsightError,
+    Interval,
+    InvalidRequest,
+    MemoryBank,
+    Message,
+    MinScores,
+    RetainItem,
+    StorageError,
+    TagAnd,
+    TagLeaf,
+    TagNot,
+    TagOr,
+)
+from hindsight_integrations.sync import Archive, Entities, Maintenance, Tasks
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+BEGINNING, END = datetime.min, datetime.max  # noqa: DTZ901 - naive ones are what is tried
+EAST, WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-14))
+
+WRONG: list[Callable[[], Any]] = [
+    *(lambda value=value: value for value in (
+        None, True, 0, 5, -1, 10**400, 10**5000, 2**63, 1.5, float("nan"), float("inf"), "", "x", "\ud800", "\x00",
+        "x" * 200_000, b"bytes", [], [None], [5], ["x"], ["\ud800"], [[]], [10**5000], (), (1,), (1, 2), (None, None),
+        ("2024", "2025"), ("2025", "2024"), {}, {"a": 1}, {1: 2}, {"a": None}, {"a": 10**5000}, {"\ud800": "\ud800"},
+        {1, 2}, object(), [object()], Ellipsis, 1j, Exception, BEGINNING, END, datetime.max.replace(tzinfo=WEST),
+        datetime.min.replace(tzinfo=EAST),
+    )),
+    lambda: iter([1]),
+]  # fmt: skip
+"""Wrong values, each made anew: an iterator is used up."""
+
+UNIT, FOLDER = "the id of a memory", "a folder"  # stand for what a test makes
+
+Calls = dict[str, Callable[[Any, Any], object]]
+
+
+def options(verb: str, names: str, /, **fixed: Any) -> Calls:
+    """A call for each option of a verb of the bank, the others as they are by default; a dot leads into a namespace."""
+
+    def call_of(name: str) -> Callable[[Any, Any], object]:
+        def call(bank: Any, value: Any) -> object:
+            face = bank
+            for part in verb.split("."):
+                face = getattr(face, part)
+            found = face(**{**fixed, name: value})
+            return list(found) if isinstance(found, Iterator) else found
+
+        return call
+
+    return {f"{verb}({name})": call_of(name) for name in names.split()}
+
+
+FILTERS = "entity types window as_of tags tags_match include_invalidated"
+RECORDS = "kind category unit window as_of"
+SELECTORS = "unit document entity names window everything"
+
+VERBS: Calls = {
+    **options("retain", "context timestamp thread document_id entities tags metadata facts append", content="Some text."),
+    **options("retain", "content"),
+    **options("retain_many", "items"),
+    **options("retain_many", "progress batch_size", items=[RetainItem("Some text.")]),
+    **options("recall", "query"),
+    **options("recall", "max_tokens budget types tags tags_match tag_groups window as_of query_timestamp "
+              "include_invalidated k min_scores include_entities max_entity_tokens include_chunks max_chunk_tokens "
+              "include_source_facts max_source_fact_tokens trace", query="plums"),
+    **options("reflect", "query"),
+    **options("reflect", "max_tokens", query="plums"),
+    **options("get", "unit_id"),
+    **options("history", "unit_id"),
+    **options("restore", "unit_id"),
+    **options("edit", "unit_id", tags=["x"]),
+    **options("edit", "text occurred tags metadata", unit_id=UNIT),
+    **options("forget", SELECTORS, dry_run=True),
+    **options("forget", "dry_run", window=("1800", "1801")),
+    **options("units", f"{FILTERS} limit cursor"),
+    **options("iterate_units", FILTERS),
+    **options("records", RECORDS),
+    **options("aggregate", "how"),
+    **options("aggregate", RECORDS, how="sum"),
+    **options("set_profile", "profile"),
+    **options("entities.list", "prefix limit"),
+    **options("entities.merge", "keep", merge="Bob"),
+    **options("entities.merge", "merge", keep="Bob"),
+    **options("entities.split", "name", names=["x"]),
+    **options("entities.split", "names", name="Alice Chen"),
+    **options("entities.alias", "name", alias="Zed"),
+    **options("entities.alias", "alias", name="Alice Chen"),
+    **options("entities.undo", "change_id"),
+    **options("archive.export", "target"),
+    **options("archive.load", "source"),
+    **options("maintenance.edits", "unit_id"),
+}  # fmt: skip
+
+INSIDE: Calls = {
+    "a message of a list": lambda bank, value: bank.retain([value]),
+    "Message.text": lambda bank, value: bank.retain([Message(value)]),
+    "Message.speaker": lambda bank, value: bank.retain([Message("Some text.", value)]),
+    "Message.timestamp": lambda bank, value: bank.retain([Message("Some text.", "Bob", value)]),
+    "Message.id": lambda bank, value: bank.retain([Message("Some text.", "Bob", None, value)]),
+    "Document.text": lambda bank, value: bank.retain(Document(value)),
+    "Document.id": lambda bank, value: bank.retain(Document("Some text.", value)),
+    "Document.timestamp": lambda bank, value: bank.retain(Document("Some text.", timestamp=value)),
+    "Document.metadata": lambda bank, value: bank.retain(Document("Some text.", metadata=value)),
+    "a block of content": lambda bank, value: bank.retain([{"role": "user", "content": [value]}]),
+    "text of a block": lambda bank, value: bank.retain([{"role": "user", "content": [{"text": value}]}]),
+    **{
+        f"{key} of a dict": lambda bank, value, key=key: bank.retain([{"role": "user", "content": "Hi.", key: value}])
+        for key in ("role", "content", "id", "name", "speaker", "timestamp")
+    },
+    **{
+        f"RetainItem.{key}": lambda bank, value, key=key: failures(bank.retain_many([RetainItem(**{"content": "Hi.", key: value})]))
+        for key in inspect.signature(RetainItem).parameters
+    },
+    **{
+        f"facts[0].{key}": lambda bank, value, key=key: bank.retain(
+            [Message("Hello.", "Bob", id="f")], facts=[{"what": "Hello.", key: value}]
+        )
+        for key in ("what", "when", "where", "who", "why", "fact_type", "occurred_start", "occurred_end", "entities",
+                    "causal_relations", "sources", "invalidates", "record")
+    },
+    **{
+        f"record.{key}": lambda bank, value, key=key: bank.retain(
+            [Message("Hello.", "Bob", id="f")], facts=[{"what": "Hello.", "record": {"kind": "k", "value": "1", key: value}}]
+        )
+        for key in ("kind", "category", "value", "unit")
+    },
+    **{
+        f"min_scores.{key}": lambda bank, value, key=key: (
+            bank.recall("plums", min_scores={key: value}), bank.recall("plums", min_scores=MinScores(**{key: value}))
+        )
+        for key in ("semantic", "keyword", "reranker", "final")
+    },
+    "window[0]": lambda bank, value: bank.recall("plums", window=(value, "2025")),
+    **{
+        kind.__name__: lambda bank, value, kind=kind: bank.recall("plums", tag_groups=kind(value))
+        for kind in (TagLeaf, TagAnd, TagOr, TagNot)
+    },
+    **{
+        f"BankProfile.{key}": lambda bank, value, key=key: bank.set_profile(BankProfile(**{key: value}))
+        for key in inspect.signature(BankProfile).parameters
+    },
+    **{
+        f"Disposition.{key}": lambda bank, value, key=key: bank.set_profile(BankProfile(disposition=Disposition(**{key: value})))
+        for key in inspect.signature(Disposition).parameters
+    },
+    "Interval": lambda bank, value: Interval(value, value),
+}  # fmt: skip
+
+
+def failures(result: Any) -> None:
+    """The errors of a bulk retain, raised."""
+    for _, error in result.failed:
+        raise error
+
+
+@pytest.fixture
+def engine(
+    opener: Callable[..., Hindsight], light_config: HindsightConfig, monkeypatch: Any, tmp_path: Path
+) -> Hindsight:
+    monkeypatch.chdir(tmp_path)
+    return opener(config=light_config)
+
+
+@pytest.fixture
+def bank(engine: Hindsight) -> MemoryBank:
+    bank = engine.bank("b")
+    bank.retain([Message("Alice Chen likes plums.", "Bob", id="m1")], entities=["Alice Chen"])
+    return bank
+
+
+def check(name: str, call: Callable[[Any], object]) -> None:
+    """What is wrong with a value is the caller's to hear: no raw error, and none of storage, of at most a screen."""
+    for make in WRONG:
+        value = make()
+        try:
+            call(value)
+        except OSError:  # of a path that could be one: the system says what is wrong with it
+            assert name in ("archive.export(target)", "archive.load(source)", "open(path)")
+        except HindsightError as error:
+            refused: HindsightError = error
+            assert len(str(refused)) < 1_500
+            assert name.startswith("open(") or not isinstance(refused, StorageError)
+
+
+@pytest.mark.parametrize("name", [*VERBS, *INSIDE])
+def test_a_wrong_argument_says_what_to_do_or_works(bank: MemoryBank, name: str, monkeypatch: Any) -> None:
+    """No value makes a verb raise anything but an error of this package; the bank works on afterwards."""
+    (unit,) = [unit.id for unit in bank.units().units]
+    edit = bank.edit
+    monkeypatch.setattr(
+        type(bank),
+        "edit",
+        lambda _, unit_id, **changes: edit(unit if unit_id == UNIT else unit_id, **changes),
+    )
+    call = {**VERBS, **INSIDE}[name]
+    check(name, lambda value: call(bank, value))
+    bank.recall("plums")
+    out = io.StringIO()
+    assert bank.archive.export(out) == bank.count()
+
+
+@pytest.mark.parametrize("verb", ["bank", "forget_bank"])
+def test_a_wrong_bank_says_what_to_do_or_works(engine: Hindsight, verb: str) -> None:
+    """Names of banks are checked where they are given."""
+    check(verb, getattr(engine, verb))
+    check("create", lambda value: engine.bank("c", create=value))
+
+
+OPENING = ["model", "embeddings", "reranker", "config", "read_only", "clock", "time_parser"]
+
+
+@pytest.mark.parametrize("option", ["path", *OPENING])
+def test_a_wrong_setting_says_what_to_do_or_works(
+    light_config: HindsightConfig, option: str, monkeypatch: Any, tmp_path: Path
+) -> None:
+    """An engine that cannot be opened says why."""
+    monkeypatch.chdir(tmp_path)
+    given = {"path": ":memory:", "config": light_config, "embeddings": HashEmbedder(), "reranker": None}
+    check(f"open({option})", lambda value: Hindsight.open(**{**given, option: value}).close())
+
+
+def test_every_verb_and_argument_is_tried() -> None:
+    """The table above knows every parameter of every public verb; a new one must be put into it."""
+    missing = []
+    namespaces = {
+        "": MemoryBank,
+        "entities.": Entities,
+        "tasks.": Tasks,
+        "archive.": Archive,
+        "maintenance.": Maintenance,
+    }
+    for prefix, face in namespaces.items():
+        for verb, member in inspect.getmembers(face, inspect.isfunction):
+            if verb.startswith("_"):
+                continue
+            names = [name for name in inspect.signature(member).parameters if name not in ("self", "face")]
+            missing += [f"{prefix}{verb}({name})" for name in names if f"{prefix}{verb}({name})" not in VERBS]
+    assert missing == []
+    assert [*inspect.signature(Hindsight.open).parameters] == ["path", *OPENING]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda bank: bank.retain("x", thread=None), "thread: it is NoneType, not text"),
+        (lambda bank: bank.retain("x", metadata=["a"]), "metadata: it is list, not a mapping"),
+        (lambda bank: bank.retain("x", metadata="a"), "metadata: it is str, not a mapping"),
+        (lambda bank: bank.retain("x", entities=5), "entities: it is int, not a list"),
+        (lambda bank: bank.retain("x", entities="Alice"), "entities: 'Alice' is a single str"),
+        (lambda bank: bank.entities.list(5), "prefix: it is int, not text"),
+        (lambda bank: bank.retain([Message(None)]), "text of message 0: it is NoneType, not text"),
+        (lambda bank: bank.retain([Message("x", id=["a"])]), "id of message 0: it is list, not an id"),
+        (lambda bank: bank.retain([{"content": "x", "id": ["a"]}]), "id of message 0: it is list, not an id"),
+        (lambda bank: bank.get(["a"]), "unit_id: it is list, not an id"),
+        (lambda bank: bank.forget(unit=["a"]), "unit: it is list, not an id"),
+        (lambda bank: bank.recall("x", min_scores={"semantic": 10**400}), "min_scores.semantic: 1000.* is not a number from -1"),
+        (lambda bank: bank.recall("x", window=(1,)), r"window: \(1,\) is not \(start, end\)"),
+        (lambda bank: bank.archive.export("a\ud800"), "target: it cannot be the name of a file"),
+        (lambda bank: Hindsight.open("a\ud800"), "path: it cannot be the name of a file"),
+        (lambda bank: bank.set_profile(5), "profile: it is int. Pass a BankProfile"),
+        (lambda bank: bank.entities.undo("x"), "change_id: 'x' is not a whole number"),
+        (lambda bank: bank.retain_many(5), "items: it is int, not a list"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_argument(bank: MemoryBank, call: Callable[[Any], object], message: str) -> None:
+    """The argument at fault, what is wrong with it, and what to pass instead."""
+    before = bank.count()
+    with pytest.raises(InvalidRequest, match=message):
+        call(bank)
+    assert bank.count() == before
+
+
+def test_a_text_without_an_end_holds_nobody_up(bank: MemoryBank) -> None:
+    """A message of one endless word, or of one endless sentence, is retained in seconds: no cue is looked for in it."""
+    for text in ("x" * 300_000, "word " * 60_000):
+        assert bank.retain([Message(text, "Bob")]).created == 1
