@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,9 @@ WRONG: list[Callable[[], Any]] = [
 ]  # fmt: skip
 """Wrong values, each made anew: an iterator is used up."""
 
-UNIT, FOLDER = "the id of a memory", "a folder"  # stand for what a test makes
+UNIT = "the id of a memory"  # stands for what a test makes
+NOTHING: Any = None
+LIST: Any = ["a"]
 
 Calls = dict[str, Callable[[Any, Any], object]]
 
@@ -114,63 +117,55 @@ VERBS: Calls = {
     **options("maintenance.edits", "unit_id"),
 }  # fmt: skip
 
+
+def each(label: str, keys: Iterable[str], call: Callable[[str, Any, Any], object]) -> Calls:
+    """A call for each of these keys."""
+    return {f"{label}{key}": partial(call, key) for key in keys}
+
+
+def fields(kind: type) -> list[str]:
+    return [*inspect.signature(kind).parameters]
+
+
+FACT = "what when where who why fact_type occurred_start occurred_end entities causal_relations sources invalidates record"
+SAID = [Message("Hello.", "Bob", id="f")]
+
 INSIDE: Calls = {
     "a message of a list": lambda bank, value: bank.retain([value]),
-    "Message.text": lambda bank, value: bank.retain([Message(value)]),
-    "Message.speaker": lambda bank, value: bank.retain([Message("Some text.", value)]),
-    "Message.timestamp": lambda bank, value: bank.retain([Message("Some text.", "Bob", value)]),
-    "Message.id": lambda bank, value: bank.retain([Message("Some text.", "Bob", None, value)]),
-    "Document.text": lambda bank, value: bank.retain(Document(value)),
-    "Document.id": lambda bank, value: bank.retain(Document("Some text.", value)),
-    "Document.timestamp": lambda bank, value: bank.retain(Document("Some text.", timestamp=value)),
-    "Document.metadata": lambda bank, value: bank.retain(Document("Some text.", metadata=value)),
+    **each("Message.", fields(Message), lambda key, bank, value: bank.retain([Message(**{"text": "Hi.", key: value})])),
+    **each("Document.", fields(Document), lambda key, bank, value: bank.retain(Document(**{"text": "Hi.", key: value}))),
     "a block of content": lambda bank, value: bank.retain([{"role": "user", "content": [value]}]),
     "text of a block": lambda bank, value: bank.retain([{"role": "user", "content": [{"text": value}]}]),
-    **{
-        f"{key} of a dict": lambda bank, value, key=key: bank.retain([{"role": "user", "content": "Hi.", key: value}])
-        for key in ("role", "content", "id", "name", "speaker", "timestamp")
-    },
-    **{
-        f"RetainItem.{key}": lambda bank, value, key=key: failures(bank.retain_many([RetainItem(**{"content": "Hi.", key: value})]))
-        for key in inspect.signature(RetainItem).parameters
-    },
-    **{
-        f"facts[0].{key}": lambda bank, value, key=key: bank.retain(
-            [Message("Hello.", "Bob", id="f")], facts=[{"what": "Hello.", key: value}]
-        )
-        for key in ("what", "when", "where", "who", "why", "fact_type", "occurred_start", "occurred_end", "entities",
-                    "causal_relations", "sources", "invalidates", "record")
-    },
-    **{
-        f"record.{key}": lambda bank, value, key=key: bank.retain(
-            [Message("Hello.", "Bob", id="f")], facts=[{"what": "Hello.", "record": {"kind": "k", "value": "1", key: value}}]
-        )
-        for key in ("kind", "category", "value", "unit")
-    },
-    **{
-        f"min_scores.{key}": lambda bank, value, key=key: (
-            bank.recall("plums", min_scores={key: value}), bank.recall("plums", min_scores=MinScores(**{key: value}))
-        )
-        for key in ("semantic", "keyword", "reranker", "final")
-    },
+    **each(
+        "dict.", ("role", "content", "id", "name", "speaker", "timestamp"),
+        lambda key, bank, value: bank.retain([{"role": "user", "content": "Hi.", key: value}]),
+    ),
+    **each(
+        "RetainItem.", fields(RetainItem),
+        lambda key, bank, value: raise_failures(bank.retain_many([RetainItem(**{"content": "Hi.", key: value})])),
+    ),
+    **each("facts[0].", FACT.split(), lambda key, bank, value: bank.retain(SAID, facts=[{"what": "Hi.", key: value}])),
+    **each(
+        "record.", ("kind", "category", "value", "unit"),
+        lambda key, bank, value: bank.retain(SAID, facts=[{"what": "Hi.", "record": {"kind": "k", "value": "1", key: value}}]),
+    ),
+    **each("min_scores.", fields(MinScores), lambda key, bank, value: bank.recall("plums", min_scores={key: value})),
+    **each("MinScores.", fields(MinScores), lambda key, bank, value: bank.recall("plums", min_scores=MinScores(**{key: value}))),
     "window[0]": lambda bank, value: bank.recall("plums", window=(value, "2025")),
-    **{
-        kind.__name__: lambda bank, value, kind=kind: bank.recall("plums", tag_groups=kind(value))
-        for kind in (TagLeaf, TagAnd, TagOr, TagNot)
-    },
-    **{
-        f"BankProfile.{key}": lambda bank, value, key=key: bank.set_profile(BankProfile(**{key: value}))
-        for key in inspect.signature(BankProfile).parameters
-    },
-    **{
-        f"Disposition.{key}": lambda bank, value, key=key: bank.set_profile(BankProfile(disposition=Disposition(**{key: value})))
-        for key in inspect.signature(Disposition).parameters
-    },
+    "TagLeaf": lambda bank, value: bank.recall("plums", tag_groups=TagLeaf(value)),
+    "TagAnd": lambda bank, value: bank.recall("plums", tag_groups=TagAnd(value)),
+    "TagOr": lambda bank, value: bank.recall("plums", tag_groups=TagOr(value)),
+    "TagNot": lambda bank, value: bank.recall("plums", tag_groups=TagNot(value)),
+    **each("BankProfile.", fields(BankProfile), lambda key, bank, value: bank.set_profile(BankProfile(**{key: value}))),
+    **each(
+        "Disposition.", fields(Disposition),
+        lambda key, bank, value: bank.set_profile(BankProfile(disposition=Disposition(**{key: value}))),
+    ),
     "Interval": lambda bank, value: Interval(value, value),
 }  # fmt: skip
 
 
-def failures(result: Any) -> None:
+def raise_failures(result: Any) -> None:
     """The errors of a bulk retain, raised."""
     for _, error in result.failed:
         raise error
@@ -271,8 +266,8 @@ def test_every_verb_and_argument_is_tried() -> None:
         (lambda bank: bank.retain("x", entities=5), "entities: it is int, not a list"),
         (lambda bank: bank.retain("x", entities="Alice"), "entities: 'Alice' is a single str"),
         (lambda bank: bank.entities.list(5), "prefix: it is int, not text"),
-        (lambda bank: bank.retain([Message(None)]), "text of message 0: it is NoneType, not text"),
-        (lambda bank: bank.retain([Message("x", id=["a"])]), "id of message 0: it is list, not an id"),
+        (lambda bank: bank.retain([Message(NOTHING)]), "text of message 0: it is NoneType, not text"),
+        (lambda bank: bank.retain([Message("x", id=LIST)]), "id of message 0: it is list, not an id"),
         (lambda bank: bank.retain([{"content": "x", "id": ["a"]}]), "id of message 0: it is list, not an id"),
         (lambda bank: bank.get(["a"]), "unit_id: it is list, not an id"),
         (lambda bank: bank.forget(unit=["a"]), "unit: it is list, not an id"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from datetime import datetime
 from io import BufferedIOBase, RawIOBase
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import IO, TypeAlias
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.time import Interval, LocalDates, as_utc
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.validation.limits import checked_id, checked_list, checked_moment, checked_words
@@ -21,7 +21,7 @@ Window: TypeAlias = tuple[datetime | str, datetime | str] | None
 Target: TypeAlias = str | Path | IO[str]
 
 
-def checked_types(types: Iterable[FactType | str]) -> tuple[FactType, ...]:
+def checked_types(types: object) -> tuple[FactType, ...]:
     """The networks to search; a single name stands for itself.
 
     Raises:
@@ -48,7 +48,7 @@ def checked_instant(moment: object, field: str, dates: LocalDates) -> datetime |
     return as_utc(given, dates.zone) if given else None
 
 
-def checked_window(bounds: Window, dates: LocalDates) -> Interval | None:
+def checked_window(bounds: object, dates: LocalDates) -> Interval | None:
     """The caller's (start, end) as an interval.
 
     Raises:
@@ -88,11 +88,13 @@ def checked_profile(given: object) -> BankProfile:
     """
     if not isinstance(given, BankProfile):
         raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")
-    for field in ("name", "background"):
-        checked_words(getattr(given, field), f"profile.{field}")
-        checked_id(getattr(given, field), f"profile.{field}")
-    if not isinstance(given.disposition, Disposition):
-        kind = type(given.disposition).__name__
+    for field, text in (("profile.name", given.name), ("profile.background", given.background)):
+        checked_words(text, field)
+        if not is_storable(text):
+            raise InvalidRequest(field, "it has control characters or lone surrogates", "Remove them.")
+    disposition: object = given.disposition
+    if not isinstance(disposition, Disposition):
+        kind = type(disposition).__name__
         raise InvalidRequest("profile.disposition", f"it is {kind}", "Pass a Disposition.")
     return given
 
