@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.errors import (
         ArchiveInvalid,
+        BankForgotten,
         BankNotFound,
         EmbedderMismatch,
         EngineClosed,
@@ -68,6 +69,7 @@ _HOMES = {
     "config": ("HindsightConfig",),
     "errors": (
         "ArchiveInvalid",
+        "BankForgotten",
         "BankNotFound",
         "EmbedderMismatch",
         "EngineClosed",
@@ -117,6 +119,7 @@ __all__ = [
     "ArchiveInvalid",
     "AsyncHindsight",
     "AsyncMemoryBank",
+    "BankForgotten",
     "BankNotFound",
     "BankProfile",
     "Budget",

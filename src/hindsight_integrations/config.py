@@ -74,14 +74,26 @@ def _as_choices(settings: object, **kinds: type[StrEnum]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
-    """Which backends hold the projections."""
+    """Which backends hold the projections.
+
+    Attributes:
+        open_banks: how many banks have their indexes open at once, at least 1; of others the least recently used is closed
+            and opens again when it is next needed. A small open bank takes 3 MB and 8 files, a large one what its memories
+            take (decision 094).
+    """
 
     vectors: VectorBackend | str = VectorBackend.CHROMA
     keywords: KeywordBackend | str = KeywordBackend.AUTO
     reader_threads: int = 4
+    open_banks: int = 64
 
     def __post_init__(self) -> None:
+        """Refuses a number of banks that could not serve one."""
         _as_choices(self, vectors=VectorBackend, keywords=KeywordBackend)
+        if self.open_banks < 1:
+            raise InvalidRequest(
+                "open_banks", f"{self.open_banks} banks cannot serve one", "Allow 1 or more."
+            )
 
 
 @dataclass(frozen=True, slots=True)

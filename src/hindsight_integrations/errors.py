@@ -4,6 +4,7 @@
     ├── InvalidRequest        (ValueError)   the call cannot be carried out as written
     │   └── ArchiveInvalid                   a line of an archive cannot be taken in
     ├── BankNotFound          (LookupError)  no such bank, and it was not to be created
+    │   └── BankForgotten                    the object's bank was forgotten; its name may be another's now
     ├── StorageError
     │   ├── LedgerBusy                       another process owns the data directory
     │   ├── LedgerReadOnly                   the data directory cannot be written
@@ -105,6 +106,18 @@ class BankNotFound(HindsightError, LookupError):
         self.bank, self.known = bank, known
         listed = ", ".join(repr(name) for name in known[:5]) or "none yet"
         super().__init__(f"there is no bank {bank!r} (banks here: {listed}). Open it with create=True.")
+
+
+class BankForgotten(BankNotFound):
+    """The bank this object was made for was forgotten; the call did nothing, whatever bears the name now."""
+
+    def __init__(self, bank: str) -> None:
+        self.bank, self.known = bank, ()
+        HindsightError.__init__(
+            self,
+            f"bank {bank!r} was forgotten after this object was made for it; nothing was done. "
+            f"Get an object for the present bank of that name from the engine: bank({bank!r}).",
+        )
 
 
 class StorageError(HindsightError):

@@ -191,9 +191,8 @@ class Hindsight(_SyncFace[AsyncHindsight]):
         return MemoryBank(self._loop.run(partial(self._target.bank, name, create=create)), self._loop)
 
     def close(self) -> None:  # noqa: D102 - docstring set below, from the async face
-        if not self._target.closed:
-            self._target.close_now()
-            self._loop.stop()
+        self._target.close_now()
+        self._loop.stop()
 
     bank.__doc__, close.__doc__ = AsyncHindsight.bank.__doc__, AsyncHindsight.close.__doc__
 

@@ -2,5 +2,6 @@
 
 from hindsight_integrations.bank.context import BankContext, Tools, check_writable
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank
+from hindsight_integrations.bank.open_banks import OpenBanks
 
-__all__ = ["AsyncMemoryBank", "BankContext", "Tools", "check_writable"]
+__all__ = ["AsyncMemoryBank", "BankContext", "OpenBanks", "Tools", "check_writable"]

@@ -1,24 +1,26 @@
-"""What all verbs of a bank share: its name, its projection and the engine's tools; and the guard of verbs that write."""
+"""What all verbs of a bank share: its row, its indexes while open, the engine's tools; and the guard of verbs that write."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import wraps
+from functools import partial, wraps
 from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.time import DateOrder, LocalDates
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.ledger import BankHeader, Ledger, Transaction
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter
@@ -50,7 +52,7 @@ class Tools:
     llm: LLMExtractor | None
     tokens: TokenCounter
     clock: Clock
-    workers: Workers
+    workers: Runner
     config: HindsightConfig
     zone: tzinfo
     read_only: bool
@@ -65,33 +67,71 @@ class Tools:
         return LocalDates(self.zone, None if order is None else DateOrder(order))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BankContext:
-    """One open bank: what its verbs work on.
+    """One bank: what its verbs work on. It belongs to the bank's row, and outlives the closing of its indexes.
 
-    Attributes:
-        name: the bank's id.
-        projection: its indexes and columns.
-        tools: the engine's.
+    Args:
+        header: the bank's; of it only name and generation are used, which never change.
+        banks: the engine's.
+        tools: the engine's; through the workers given on, nothing runs for a bank that was forgotten.
     """
 
-    name: str
-    projection: BankProjection
-    tools: Tools
+    def __init__(self, header: BankHeader, banks: OpenBanks, tools: Tools) -> None:
+        self._header, self._banks = header, banks
+        workers = CheckedWorkers(tools.workers, partial(banks.check, header))
+        self.tools = replace(tools, workers=workers)
 
-    async def current_view(self) -> BankView:
+    @property
+    def name(self) -> str:
+        """The bank's id."""
+        return self._header.name
+
+    @property
+    def ledger(self) -> Ledger:
+        """The record itself."""
+        return self.tools.ledger
+
+    @property
+    def projection(self) -> BankProjection:
+        """The bank's indexes and columns, opened if need be. Writer thread only."""
+        return self._banks.opened(self._header)
+
+    def catch_up(self) -> None:
+        """Bring the indexes to what was committed. Writer thread only."""
+        self.projection.catch_up()
+
+    def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
+        """The bank held against other writers, and a view of it as the transaction sees it. Writer thread only."""
+        return self.projection.transaction()
+
+    def leased(self) -> AbstractAsyncContextManager[BankProjection]:
+        """The bank's indexes and columns, open until the end of the block.
+
+        Raises:
+            BankForgotten: the bank was forgotten.
+            EngineClosed: the engine was closed.
+        """
+        return self._banks.lease(self._header)
+
+    @asynccontextmanager
+    async def viewing(self) -> AsyncIterator[BankView]:
+        """The newest view, whose indexes stay open until the end of the block; see `current_view`."""
+        async with self.leased() as projection:
+            yield await self.current_view(projection)
+
+    async def current_view(self, projection: BankProjection) -> BankView:
         """The newest view; a reader of somebody else's ledger, or an index to be healed, catches up first.
 
         Raises:
             EmbedderMismatch: another embedder made the bank's vectors.
         """
-        self.tools.workers.check_open()
-        view = self.projection.view()
-        if self.projection.unsettled(view) or (self.tools.read_only and self.projection.behind()):
-            await self.tools.workers.write(self.projection.catch_up)
-            view = self.projection.view()
+        view = projection.view()
+        workers = self.tools.workers
+        if projection.unsettled(view) or (self.tools.read_only and await workers.read(projection.behind)):
+            await workers.write(projection.catch_up)
+            view = projection.view()
         if len(view.columns):
-            await self.tools.workers.read(self.check_embedder)
+            await workers.read(self.check_embedder)
         return view
 
     def check_embedder(self) -> None:
@@ -118,13 +158,13 @@ class BankContext:
             ledger.set_embedder(
                 self.name, self.tools.embedder.identity, nothing, np.empty((0, 0), np.float32)
             )
-            self.projection.catch_up()
+            self.catch_up()
 
     def retain_tools(self) -> RetainTools:
         """What the retain pipeline needs."""
         tools = self.tools
         return RetainTools(
-            projector=self.projection,
+            projector=self,
             embedder=tools.embedder,
             tokens=tools.tokens,
             llm=tools.llm,

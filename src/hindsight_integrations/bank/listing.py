@@ -71,12 +71,13 @@ class ListingVerbs(BankVerbs):
             include_invalidated=bool(include_invalidated),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
-        view, mentioning = await self._context.current_view(), None
-        if entity is not None:
-            entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
-            wanted = replace(wanted, entity=entity_id)
-        after = None if cursor is None else place_of(cursor, self._context.name, wanted)
-        return await read(find_page, view, wanted, mentioning, after=after, limit=most)
+        async with self._context.viewing() as view:
+            mentioning = None
+            if entity is not None:
+                entity_id, mentioning = await read(self._mentioning, checked_text(entity, "entity", MAX_NAME))
+                wanted = replace(wanted, entity=entity_id)
+            after = None if cursor is None else place_of(cursor, self._context.name, wanted)
+            return await read(find_page, view, wanted, mentioning, after=after, limit=most)
 
     async def iterate_units(
         self,
@@ -131,14 +132,15 @@ class ListingVerbs(BankVerbs):
             InvalidRequest: a time cannot be read.
         """
         tools = self._context.tools
-        found = await tools.workers.read(
-            find_records,
-            await self._context.current_view(),
-            kind=kind,
-            category=category,
-            window=checked_window(window, tools.dates),
-            as_of=checked_instant(as_of, "as_of", tools.dates),
-        )
+        async with self._context.viewing() as view:
+            found = await tools.workers.read(
+                find_records,
+                view,
+                kind=kind,
+                category=category,
+                window=checked_window(window, tools.dates),
+                as_of=checked_instant(as_of, "as_of", tools.dates),
+            )
         return [item for item in found if unit is None or (item.record and item.record.unit == unit)]
 
     async def aggregate(

@@ -182,14 +182,14 @@ class ReadingVerbs(BankVerbs):
 
         Such an answer may be half of one, and such a failure is none.
         """
-        projection = self._context.projection
-        while True:
-            view = await self._context.current_view()
-            try:
-                found = await recall(query, view, self._context.recall_tools())
-            except StorageError:
+        async with self._context.leased() as projection:
+            while True:
+                view = await self._context.current_view(projection)
+                try:
+                    found = await recall(query, view, self._context.recall_tools())
+                except StorageError:
+                    if view.rebuilds == projection.rebuilds:
+                        raise
+                    continue
                 if view.rebuilds == projection.rebuilds:
-                    raise
-                continue
-            if view.rebuilds == projection.rebuilds:
-                return found
+                    return found

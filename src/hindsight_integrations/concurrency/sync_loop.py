@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio
@@ -52,9 +53,11 @@ class OwnLoop:
         return self._portal.call(call)
 
     def stop(self) -> None:
-        """Stop the loop and its thread."""
-        self._portal.call(self._portal.stop)
-        self._thread.join()
+        """Stop the loop and its thread. Does nothing where it has stopped; interrupted, it can be called again."""
+        if self._thread.is_alive():  # in a forked child it is not
+            with suppress(RuntimeError):  # an interrupted stop has told it already
+                self._portal.call(self._portal.stop)
+            self._thread.join()
 
 
 async def _serve(ready: Future[BlockingPortal]) -> None:

@@ -6,12 +6,29 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import ParamSpec, Protocol, TypeVar
 
 from hindsight_integrations.errors import EngineClosed
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Runner(Protocol):
+    """Runs blocking functions for coroutines: an engine's workers, or one bank's share of them."""
+
+    async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function that changes nothing."""
+        ...
+
+    async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function that changes something; one at a time, in order."""
+        ...
+
+    def check_open(self) -> None:
+        """Raises EngineClosed once closed."""
+        ...
 
 
 class Workers:
@@ -40,6 +57,7 @@ class Workers:
     async def _run(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
     ) -> R:
+        self.check_open()  # first without the lock: in a forked child somebody may hold it for ever
         with self._lock:
             self.check_open()
             future = pool.submit(function, *args, **kwargs)
@@ -50,11 +68,44 @@ class Workers:
         if self._closed is not None:
             raise EngineClosed(self._closed)
 
-    def close(self, reason: str = "it was closed", *, wait: bool = True) -> None:
-        """Refuse new work, finish what was started, stop the threads."""
+    def close(self) -> None:
+        """Refuse new work, finish what was started, stop the threads. Interrupted, it can be called again."""
         with self._lock:
-            if self._closed is None:
-                self._closed = reason
-        if wait:
-            self._readers.shutdown(wait=True)
-            self._writer.shutdown(wait=True)
+            self._closed = self._closed or "it was closed"
+        self._readers.shutdown(wait=True)
+        self._writer.shutdown(wait=True)
+
+    def abandon(self, reason: str) -> None:
+        """Refuse new work for good; takes no lock, so that it may run in a forked child."""
+        self._closed = reason
+
+
+class CheckedWorkers:
+    """Workers for what may end before they do: once `check` raises, nothing runs and no result is given.
+
+    Args:
+        workers: who does the work.
+        check: raises when the work is of no use any more; called on the thread that works, before and after.
+    """
+
+    def __init__(self, workers: Runner, check: Callable[[], None]) -> None:
+        self._workers, self._check = workers, check
+
+    async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `Runner.read`."""
+        return await self._workers.read(self._checked, partial(function, *args, **kwargs))
+
+    async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `Runner.write`."""
+        return await self._workers.write(self._checked, partial(function, *args, **kwargs))
+
+    def check_open(self) -> None:
+        """As `Runner.check_open`."""
+        self._workers.check_open()
+
+    def _checked(self, work: Callable[[], R]) -> R:
+        self._check()
+        try:
+            return work()
+        finally:  # ended meanwhile, a result is half of one, and a failure says nothing
+            self._check()

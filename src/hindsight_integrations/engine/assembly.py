@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -97,6 +98,7 @@ class AsyncHindsight(Engine):
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
         ledger, storage = _store(path, settings, read_only)
+        workers = Workers(settings.storage.reader_threads)
         tools = Tools(
             ledger=ledger,
             embedder=embedder,
@@ -105,14 +107,14 @@ class AsyncHindsight(Engine):
             llm=extractor,
             tokens=default_token_counter(),
             clock=clock or SystemClock(),
-            workers=Workers(settings.storage.reader_threads),
+            workers=workers,
             config=settings,
             zone=zone,
             read_only=read_only,
             time_parser=time_parser,
             languages=languages,
         )
-        return cls(tools, storage)
+        return cls(tools, storage, workers)
 
 
 def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[Ledger, Storage]:
@@ -135,9 +137,11 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[
         return Indexes(vectors, scorer, keywords.open(bank.key), RustworkxMemoryGraph())
 
     def close() -> None:
-        close_vectors()
-        keywords.close()
-        ledger.close()
+        with (
+            ExitStack() as closing
+        ):  # last the ledger, whose lock keeps others away; what fails keeps nothing open
+            for release in (ledger.close, keywords.close, close_vectors):
+                closing.callback(release)
 
     names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
     return ledger, Storage(open_indexes, names, close)

@@ -7,11 +7,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from hindsight_integrations.bank import AsyncMemoryBank, BankContext, Tools, check_writable
+from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
+from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.ports.ledger import BankHeader
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
@@ -57,15 +60,24 @@ class Engine:
     Safe to share between threads and event loops. After `close`, and in a forked child, it refuses to work.
     """
 
-    def __init__(self, tools: Tools, storage: Storage) -> None:
-        self._tools, self._storage = tools, storage
-        self._projections: dict[str, BankProjection] = {}
+    def __init__(self, tools: Tools, storage: Storage, workers: Workers) -> None:
+        """`workers` are those of `tools`, which the engine stops at the end."""
+        self._tools, self._storage, self._workers = tools, storage, workers
+        self._banks = OpenBanks(
+            tools.ledger,
+            workers,
+            self._projection,
+            most=tools.config.storage.open_banks,
+            shared=tools.read_only,
+        )
         self._closing = threading.Lock()
-        self._closed = False
+        self._closed = self._released = False
         _engines.add(self)
 
     async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
         """One bank, by any name up to 512 characters.
+
+        What it gives belongs to this very bank: once that is forgotten it is of no use, whatever bears the name next.
 
         Args:
             name: the bank id.
@@ -76,23 +88,21 @@ class Engine:
             BankNotFound: it does not exist and create is False.
         """
         checked = checked_bank_id(name)
-        projection = await self._tools.workers.write(
-            self._open, checked, create and not self._tools.read_only
-        )
-        return AsyncMemoryBank(BankContext(checked, projection, self._tools))
+        header = await self._workers.write(self._open, checked, create and not self._tools.read_only)
+        return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
 
     async def banks(self) -> list[str]:
         """Names of all banks, sorted."""
-        return [header.name for header in await self._tools.workers.read(self._tools.ledger.banks)]
+        return [header.name for header in await self._workers.read(self._tools.ledger.banks)]
 
     async def doctor(self) -> Health:
         """What the engine runs on, what its banks hold, and what is broken."""
-        return await self._tools.workers.read(self._examine)
+        return await self._workers.read(self._examine)
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile, its indexes and their files.
 
-        Objects made for the bank before are of no use afterwards; `bank(name)` starts a new one.
+        Objects made for the bank before raise BankForgotten afterwards, and do nothing; `bank(name)` starts a new bank.
 
         Args:
             name: the bank id.
@@ -105,14 +115,14 @@ class Engine:
             InvalidRequest: the engine was opened read-only.
         """
         check_writable(self._tools, "forget_bank")
-        return await self._tools.workers.write(self._forget_bank, checked_bank_id(name))
+        return await self._workers.write(self._forget_bank, checked_bank_id(name))
 
     def _forget_bank(self, name: str) -> int:
+        ledger = self._tools.ledger
         # Indexes first: killed in between, the ledger still knows the bank, and this can be done again.
-        self._open(name, create=False).discard()
-        del self._projections[name]
-        held = self._tools.ledger.drop_bank(name)
-        self._tools.ledger.scrub()
+        with self._banks.forgetting(ledger.bank(name)):
+            held = ledger.drop_bank(name)
+        ledger.scrub()
         return held
 
     @property
@@ -122,41 +132,58 @@ class Engine:
 
     def check_open(self) -> None:
         """Raises EngineClosed once closed."""
-        self._tools.workers.check_open()
+        self._workers.check_open()
 
     async def close(self) -> None:
-        """Finish what was started, then close every bank and backend. Closing twice is fine."""
+        """Finish what was started, then close every bank and backend. Closing twice is fine.
+
+        An interrupt ends the waiting alone: the closing goes on, a second `close` waits for it, and so does the end of
+        the process.
+        """
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
         """`close` for callers without an event loop; blocks until running writes have finished."""
+        if self._released:
+            return
+        # On a thread of its own, since Ctrl-C strikes the main thread at any line; Python waits for it at exit.
+        closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
+        closing = closer.submit(self._release)
+        closer.shutdown(wait=False)
+        closing.result()
+
+    def _release(self) -> None:
         with self._closing:
-            if self._closed:
+            if self._released:
                 return
             self._closed = True
-            self._tools.workers.close()
-            for projection in self._projections.values():
-                projection.close()
-            self._storage.close()
+            self._workers.close()
+            with ExitStack() as closing:  # what fails must not keep the rest open
+                closing.callback(self._storage.close)
+                closing.callback(self._banks.close)
+            self._released = True
 
     def _abandon(self) -> None:
-        """In a forked child: files, threads and the JVM belong to the parent; only refuse to work."""
-        self._closed = True
-        self._tools.workers.close("it was opened before a fork", wait=False)
+        """In a forked child: files, threads and the JVM belong to the parent; only refuse to work.
 
-    def _open(self, name: str, create: bool) -> BankProjection:
+        Takes no lock: a thread of the parent may hold it, and does not run here.
+        """
+        self._closed = self._released = True
+        self._workers.abandon("it was opened before a fork")
+
+    def _open(self, name: str, create: bool) -> BankHeader:
         ledger = self._tools.ledger
         header = ledger.create_bank(name) if create else ledger.bank(name)
-        if name not in self._projections:
-            projection = BankProjection(name, ledger, self._storage.open_indexes(header))
-            projection.open()
-            self._projections[name] = projection
-        return self._projections[name]
+        self._banks.opened(header)
+        return header
+
+    def _projection(self, header: BankHeader) -> BankProjection:
+        return BankProjection(header.name, self._tools.ledger, self._storage.open_indexes(header))
 
     def _examine(self) -> Health:
         ledger = self._tools.ledger
         headers = ledger.banks()
-        opened = list(self._projections.items())
+        opened = self._banks.projections()
         return Health(
             backends={
                 **self._storage.names,
@@ -166,8 +193,8 @@ class Engine:
                 "tokens": self._tools.tokens.name,
             },
             banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
-            failures=_told({name: projection.view().failures for name, projection in opened}),
-            rebuilt=_told({name: projection.rebuilt for name, projection in opened}),
+            failures=_told({name: projection.view().failures for name, projection in opened.items()}),
+            rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
         )
 
     async def __aenter__(self) -> Self:

@@ -56,15 +56,16 @@ class BankView:
 
 
 class Projector(Protocol):
-    """Brings a bank's indexes to the ledger's revision."""
+    """One bank to write to: its record, and what brings its indexes to the record's revision."""
+
+    @property
+    def name(self) -> str:
+        """The bank's id."""
+        ...
 
     @property
     def ledger(self) -> Ledger:
         """The record itself."""
-        ...
-
-    def view(self) -> BankView:
-        """The bank as of the latest revision every index has reached. Writer thread or not."""
         ...
 
     def catch_up(self) -> None:

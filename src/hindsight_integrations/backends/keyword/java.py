@@ -118,7 +118,8 @@ class _Process:
 
 
 _process = _Process()
-os.register_at_fork(after_in_child=_process.after_fork)
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_process.after_fork)
 
 
 def java_available() -> bool:

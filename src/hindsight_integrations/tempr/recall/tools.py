@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.config import RecallConfig
 from hindsight_integrations.model.time import LocalDates
 from hindsight_integrations.ports.embedder import Embedder
@@ -23,7 +23,7 @@ class RecallTools:
     embedder: Embedder
     reranker: Reranker | None
     tokens: TokenCounter
-    workers: Workers
+    workers: Runner
     config: RecallConfig
     dates: LocalDates
     time_parser: TimeParser | None = None

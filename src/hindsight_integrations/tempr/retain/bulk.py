@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
-from hindsight_integrations.errors import EngineClosed, HindsightError
+from hindsight_integrations.errors import BankForgotten, EngineClosed, HindsightError
 from hindsight_integrations.model.results import ItemOutcome
 from hindsight_integrations.tempr.retain.pipeline import nothing_new, retain, store
 from hindsight_integrations.tempr.retain.prepare import prepare
@@ -68,6 +68,8 @@ async def _retain_batch(batch: Sequence[Given], tools: RetainTools, concurrent: 
         proposals = [item for item in read if isinstance(item, Proposal)]
         try:
             results = iter(await store(proposals, tools) if proposals else [])
+        except (EngineClosed, BankForgotten):
+            raise
         except HindsightError as error:
             if len(proposals) == 1:
                 return [ItemOutcome(None, error) if isinstance(item, Proposal) else item for item in read]
@@ -85,11 +87,11 @@ async def _read(item: Given, tools: RetainTools, gate: asyncio.Semaphore) -> Pro
     try:
         async with gate:
             proposal = await prepare(item, tools)
-    except EngineClosed:
+    except (EngineClosed, BankForgotten):
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)
-    return proposal or ItemOutcome(nothing_new(item, tools.projector.view().revision))
+    return proposal or ItemOutcome(await nothing_new(item, tools))
 
 
 async def _alone(item: Given, tools: RetainTools) -> ItemOutcome:
@@ -97,7 +99,7 @@ async def _alone(item: Given, tools: RetainTools) -> ItemOutcome:
         return ItemOutcome(None, item)
     try:
         return ItemOutcome(await retain(item, tools))
-    except EngineClosed:
+    except (EngineClosed, BankForgotten):
         raise
     except HindsightError as error:
         return ItemOutcome(None, error)

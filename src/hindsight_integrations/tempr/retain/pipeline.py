@@ -29,7 +29,7 @@ async def retain(request: RetainRequest, tools: RetainTools) -> RetainResult:
     async with tools.in_flight.alone(request.slots):
         proposal = await prepare(request, tools)
         if proposal is None:
-            return nothing_new(request, tools.projector.view().revision)
+            return await nothing_new(request, tools)
         (result,) = await store([proposal], tools)
         return result
 
@@ -50,8 +50,9 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     return [with_withdrawals(_result(one, kept, created, receipt), retraction) for one in proposals]
 
 
-def nothing_new(request: RetainRequest, revision: int) -> RetainResult:
+async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:
     """The result of a retain of what the bank knows already."""
+    revision = await tools.workers.read(tools.projector.ledger.revision, tools.projector.name)
     return RetainResult((), 0, {}, len(request.intake.keys), request.intake.dropped, revision)
 
 

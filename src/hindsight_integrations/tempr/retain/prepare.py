@@ -8,7 +8,7 @@ from dataclasses import replace
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import MessageKey
-from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
@@ -37,8 +37,7 @@ async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None
 async def _prepare_conversation(
     request: RetainRequest, intake: ConversationIntake, tools: RetainTools
 ) -> Proposal | None:
-    view = tools.projector.view()
-    known, fresh, before = await tools.workers.read(_unread, intake, view)
+    known, fresh, before = await tools.workers.read(_unread, intake, tools.projector)
     if len(known) == len(intake.keys):
         return None
     extraction = await _extract_messages(request, fresh, before, tools)
@@ -55,7 +54,6 @@ async def _prepare_conversation(
         speakers=frozenset(speakers.values()),
         moments=intake.moments,
         waiting=waiting_tasks(extraction.waiting, origin, speakers, now=tools.clock.now()),
-        revision=view.revision,
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
@@ -66,8 +64,9 @@ async def _prepare_conversation(
 async def _prepare_document(
     request: RetainRequest, intake: DocumentIntake, tools: RetainTools
 ) -> Proposal | None:
-    view = tools.projector.view()
-    plan = await tools.workers.read(_planned, request, intake, view, tools.llm)
+    bank = tools.projector
+    revision = await tools.workers.read(bank.ledger.revision, bank.name)
+    plan = await tools.workers.read(_planned, request, intake, bank, tools.llm)
     if plan is None:
         return None
     extraction = await _extract_passages(request, intake, plan, tools)
@@ -83,7 +82,7 @@ async def _prepare_document(
         moments=intake.moments,
         documents=(plan,),
         waiting=waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals, now=tools.clock.now()),
-        revision=view.revision,
+        revision=revision,
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
@@ -105,16 +104,16 @@ def _origin(request: RetainRequest) -> Origin:
 
 
 def _unread(
-    intake: ConversationIntake, view: BankView
+    intake: ConversationIntake, bank: Projector
 ) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
     """Keys the bank knows, the messages to read, and those that only give context.
 
     Messages not known in this wording are read, and with an edited one those that share a fact with it.
     """
-    known = view.ledger.known_messages(view.bank, intake.keys)
+    known = bank.ledger.known_messages(bank.name, intake.keys)
     edited = [key.place for key in intake.keys if key not in known]
     shared = (
-        sharing_units(units_of(view.ledger, view.bank, edited), edited) if known and edited else frozenset()
+        sharing_units(units_of(bank.ledger, bank.name, edited), edited) if known and edited else frozenset()
     )
     fresh: list[Message] = []
     before: list[Message] = []
@@ -124,12 +123,12 @@ def _unread(
 
 
 def _planned(
-    request: RetainRequest, intake: DocumentIntake, view: BankView, llm: LLMExtractor | None
+    request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
     """What changes of the document; None where this very version is known."""
-    if view.ledger.known_messages(view.bank, intake.keys):
+    if bank.ledger.known_messages(bank.name, intake.keys):
         return None
-    stored = view.ledger.document(view.bank, intake.id)
+    stored = bank.ledger.document(bank.name, intake.id)
     cut = llm.cut if llm else passages
     return plan_document(
         intake,
@@ -181,7 +180,7 @@ async def _extract_passages(
 
 def _known_names(texts: Sequence[str], tools: RetainTools) -> list[str]:
     """Names of the bank's entities that may stand in the texts, in any case."""
-    view = tools.projector.view()
+    bank = tools.projector
     names = (name for text in texts for name in possible_names(text, tools.languages))
     possible = {normalise_name(name) for name in names} - {""}
-    return [entity.name for entity in view.ledger.entities_named(view.bank, sorted(possible)).values()]
+    return [entity.name for entity in bank.ledger.entities_named(bank.name, sorted(possible)).values()]

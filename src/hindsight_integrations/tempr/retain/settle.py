@@ -12,7 +12,7 @@ from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.results import Dropped, Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.prompts.extract_facts import Passage
-from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
@@ -52,11 +52,11 @@ async def settle(tools: RetainTools, able: Mapping[TaskKind, Handler]) -> Settle
         EngineClosed: the engine was closed meanwhile; what was begun is due again when its lease ends.
     """
     settled = Settled()
-    view = tools.projector.view()
+    bank = tools.projector
     while able:
         now = tools.clock.now()
         task = await tools.workers.write(
-            tools.projector.ledger.lease_task, view.bank, tuple(able), now=now, until=now + LEASE
+            bank.ledger.lease_task, bank.name, tuple(able), now=now, until=now + LEASE
         )
         if task is None:
             break
@@ -88,24 +88,22 @@ async def _run(task: Task, handler: Handler, tools: RetainTools, settled: Settle
 
 
 async def _failed(task: Task, reason: str, tools: RetainTools, settled: Settled) -> Settled:
-    view, reason = tools.projector.view(), reason[:REASON_CHARACTERS]
+    bank, reason = tools.projector, reason[:REASON_CHARACTERS]
     retry_at = None
     if task.attempts < MAX_ATTEMPTS:
         retry_at = tools.clock.now() + retry_delay(task.attempts)
-    await tools.workers.write(
-        tools.projector.ledger.fail_task, view.bank, task.id, reason=reason, retry_at=retry_at
-    )
+    await tools.workers.write(bank.ledger.fail_task, bank.name, task.id, reason=reason, retry_at=retry_at)
     return replace(settled, failed={**settled.failed, task.id: reason})
 
 
-def present_part(stored: StoredPassage, origin: Origin, view: BankView) -> Passage:
+def present_part(stored: StoredPassage, origin: Origin, bank: Projector) -> Passage:
     """What of a passage still stands: not messages edited since, nor a part of a document that was replaced."""
     if origin.document_id is not None:
-        document = view.ledger.document(view.bank, origin.document_id)
+        document = bank.ledger.document(bank.name, origin.document_id)
         present = {chunk.ordinal for chunk in document.chunks} if document else set()
         messages = stored.messages if stored.chunk in present else ()
     else:
-        ids = {key.message_id for key in view.ledger.known_messages(view.bank, stored.keys)}
+        ids = {key.message_id for key in bank.ledger.known_messages(bank.name, stored.keys)}
         messages = tuple(message for message in stored.messages if not stored.keys or message.id in ids)
     return Passage(messages, stored.before, origin.context)
 
@@ -119,7 +117,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
     """
     stored, origin = stored_passage(task)
-    passage = await tools.workers.read(present_part, stored, origin, tools.projector.view())
+    passage = await tools.workers.read(present_part, stored, origin, tools.projector)
     extraction = (
         await llm.extract_again(passage) if passage.messages else Extraction(((),), dropped=OVERTAKEN)
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
@@ -25,7 +25,7 @@ class RetainTools:
     embedder: Embedder
     tokens: TokenCounter
     llm: LLMExtractor | None
-    workers: Workers
+    workers: Runner
     clock: Clock
     in_flight: InFlight = field(default_factory=InFlight)
     languages: Sequence[Language] = (ENGLISH,)

@@ -1,0 +1,199 @@
+"""Which banks have their indexes open: a bounded number, and none is closed under a verb that works on it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from hindsight_integrations.concurrency.places import Places
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.errors import BankForgotten, BankNotFound, StorageError
+from hindsight_integrations.ports.ledger import BankHeader, Ledger
+from hindsight_integrations.search.projection import BankProjection
+
+logger = logging.getLogger("hindsight_integrations")
+
+
+@dataclass(slots=True, eq=False)
+class _OpenBank:
+    """A bank with open indexes, and how many leases it has."""
+
+    name: str
+    projection: BankProjection
+    leases: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Lease:
+    """One verb's hold on a bank, from the asking on. A job may give it the bank after its verb was cancelled: ended."""
+
+    bank: _OpenBank | None = None
+    has_place: bool = False
+    ended: bool = False
+
+
+class OpenBanks:
+    """The projections of an engine's banks, by the bank's row: opened when needed, the least recently used closed.
+
+    Projections are opened and closed on the engine's writer thread alone. As many banks may be leased at once as may be
+    open, and whoever asks for one more waits; the writer thread never waits, and may open one bank beyond.
+
+    Args:
+        ledger: the record; says which bank a name stands for.
+        workers: the engine's.
+        project: makes a bank's projection, not open yet.
+        most: how many banks may be open, at least 1.
+        shared: another process may forget banks, so the ledger is asked each time.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        workers: Runner,
+        project: Callable[[BankHeader], BankProjection],
+        *,
+        most: int,
+        shared: bool,
+    ) -> None:
+        self._ledger, self._workers, self._project = ledger, workers, project
+        self._most, self._shared = most, shared
+        self._places = Places(most)
+        self._lock = threading.Lock()
+        self._open: dict[int, _OpenBank] = {}  # least recently used first
+        self._forgotten: set[int] = set()
+
+    def check(self, header: BankHeader) -> None:
+        """Refuse to work for a bank that is no more, whatever bears its name now.
+
+        Raises:
+            BankForgotten: the bank of this header was forgotten.
+        """
+        if header.generation in self._forgotten or (self._shared and not self._stands(header)):
+            raise BankForgotten(header.name)
+
+    @asynccontextmanager
+    async def lease(self, header: BankHeader) -> AsyncIterator[BankProjection]:
+        """A bank's projection, open until the end of the block. No other bank may be leased in the block.
+
+        Raises:
+            BankForgotten: the bank was forgotten.
+            EngineClosed: the engine was closed.
+        """
+        self._workers.check_open()
+        lease = _Lease()
+        try:
+            if not self._given(header, lease):
+                await self._places.take()
+                lease.has_place = True
+            while lease.bank is None:
+                await self._workers.write(self._open_for, header, lease)
+            yield lease.bank.projection
+        finally:
+            self._end(lease)
+
+    def opened(self, header: BankHeader) -> BankProjection:
+        """A bank's projection, open at least until the end of this job of the writer thread.
+
+        Raises:
+            BankForgotten: the bank was forgotten.
+        """
+        with self._lock:
+            if bank := self._used(header):
+                return bank.projection
+        self.check(header)
+        self._make_room()
+        projection = self._project(header)
+        with ExitStack() as on_failure:
+            on_failure.callback(projection.close)
+            projection.open()
+            on_failure.pop_all()
+        with self._lock:
+            self._open[header.generation] = _OpenBank(header.name, projection)
+        return projection
+
+    @contextmanager
+    def forgetting(self, header: BankHeader) -> Iterator[None]:
+        """Empty a bank's indexes; in the block the ledger drops it. What was made for it is of no use from here on.
+
+        Writer thread only. Where this fails, the bank stands and is opened again when needed.
+        """
+        projection = self.opened(header)
+        self._forgotten.add(header.generation)  # first: what a verb finds in the emptied indexes is no answer
+        with ExitStack() as on_failure:
+            on_failure.callback(self._forgotten.discard, header.generation)
+            on_failure.callback(projection.close)
+            with self._lock:
+                del self._open[header.generation]
+            projection.discard()
+            yield
+            on_failure.pop_all()
+
+    def projections(self) -> dict[str, BankProjection]:
+        """The banks that are open now."""
+        with self._lock:
+            return {bank.name: bank.projection for bank in self._open.values()}
+
+    def close(self) -> None:
+        """Close every bank; nothing may be at work any more. Interrupted, it can be called again."""
+        with self._lock:
+            banks = list(self._open.values())
+            self._open.clear()
+        for bank in banks:
+            _close(bank)
+
+    def _stands(self, header: BankHeader) -> bool:
+        try:
+            return self._ledger.bank(header.name).generation == header.generation
+        except BankNotFound:
+            return False
+
+    def _used(self, header: BankHeader) -> _OpenBank | None:
+        """The bank, if it is open; it is then the last to be closed. Under the lock only."""
+        bank = self._open.pop(header.generation, None)
+        if bank is not None:
+            self._open[header.generation] = bank
+        return bank
+
+    def _open_for(self, header: BankHeader, lease: _Lease) -> None:
+        self.opened(header)
+        self._given(header, lease)
+
+    def _given(self, header: BankHeader, lease: _Lease) -> bool:
+        """Give the lease its bank, if that is open. The first lease of a bank brings the place that all of them share."""
+        with self._lock:
+            bank = self._used(header)
+            if bank is None or lease.ended or not (bank.leases or lease.has_place):
+                return False
+            if not bank.leases:
+                lease.has_place = False  # it is the bank's now
+            bank.leases += 1
+            lease.bank = bank
+            return True
+
+    def _end(self, lease: _Lease) -> None:
+        with self._lock:
+            lease.ended, places = True, int(lease.has_place)
+            if lease.bank is not None:
+                lease.bank.leases -= 1
+                places += not lease.bank.leases
+        for _ in range(places):
+            self._places.give_back()
+
+    def _make_room(self) -> None:
+        """Close the least recently used banks that nobody works on, so that one more may be opened."""
+        with self._lock:
+            idle = [key for key, bank in self._open.items() if not bank.leases]
+            banks = [self._open.pop(key) for key in idle[: max(0, len(self._open) + 1 - self._most)]]
+        for bank in banks:
+            _close(bank)
+
+
+def _close(bank: _OpenBank) -> None:
+    """Close a bank for the sake of others, whom its failure does not concern: the ledger has it all."""
+    try:
+        bank.projection.close()
+    except StorageError as error:
+        logger.warning("bank %r: its indexes were not closed well and may be replayed: %s", bank.name, error)

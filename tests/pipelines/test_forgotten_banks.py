@@ -1,0 +1,329 @@
+"""An object belongs to its bank, not to the bank's name: once that is forgotten it does nothing, whatever comes next."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from llama_index.core.schema import QueryBundle
+
+from hindsight_integrations import (
+    AsyncMemoryBank,
+    BankForgotten,
+    BankNotFound,
+    BankProfile,
+    Hindsight,
+    HindsightConfig,
+    MemoryBank,
+    ModelUnavailable,
+    RetainItem,
+)
+from hindsight_integrations.bank import listing
+from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.langgraph import create_recall_node, create_retain_node
+from hindsight_integrations.llamaindex import HindsightRetriever
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
+
+LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
+Opener = Callable[..., Hindsight]
+
+FACTS = [
+    {"what": "Alice bought a red kayak.", "entities": [{"text": "Alice"}, {"text": "Red Club"}]},
+    {"what": "Bob sold a tent.", "entities": [{"text": "Bob"}]},
+]
+UNIT = "the id of a memory"
+
+VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "retain": (("My tent leaks.",), {}),
+    "retain_many": (([RetainItem("My tent leaks."), RetainItem("It rains.")],), {}),
+    "recall": (("kayak",), {}),
+    "reflect": (("kayak",), {}),
+    "get": ((UNIT,), {}),
+    "edit": ((UNIT,), {"text": "Alice bought a blue kayak."}),
+    "restore": ((UNIT,), {}),
+    "history": ((UNIT,), {}),
+    "forget": ((), {"window": ("1900-01-01", "2100-01-01")}),
+    "units": ((), {}),
+    "iterate_units": ((), {}),
+    "records": ((), {}),
+    "aggregate": (("count",), {}),
+    "count": ((), {}),
+    "profile": ((), {}),
+    "set_profile": ((BankProfile(name="Mallory"),), {}),
+    "entities.list": ((), {}),
+    "entities.merge": (("Alice", "Bob"), {}),
+    "entities.split": (("Alice",), {"names": ["Alice"]}),
+    "entities.alias": (("Alice", "Ally"), {}),
+    "entities.undo": ((1,), {}),
+    "entities.changes": ((), {}),
+    "tasks.list": ((), {}),
+    "tasks.settle": ((), {}),
+    "tasks.retry": ((), {}),
+    "archive.export": ((io.StringIO(),), {}),
+    "archive.load": ((io.StringIO(),), {}),
+    "maintenance.reindex": ((), {}),
+    "maintenance.edits": ((UNIT,), {}),
+}
+
+
+def verbs_of(face: object, prefix: str = "") -> set[str]:
+    """Every public verb of a bank, those of its namespaces included."""
+    found = set()
+    for name, member in inspect.getmembers(type(face)):
+        if name.startswith("_") or isinstance(inspect.getattr_static(face, name), classmethod):
+            continue
+        if inspect.isfunction(member):
+            found.add(prefix + name)
+        elif isinstance(member, property) and not prefix and name not in {"name", "asynchronous"}:
+            found |= verbs_of(getattr(face, name), f"{name}.")
+    return found
+
+
+def called(bank: MemoryBank | AsyncMemoryBank, verb: str, unit: str) -> Any:
+    """What a verb gives, whichever face it is of."""
+    args, options = VERBS[verb]
+    given = attrgetter(verb)(bank)(*(unit if arg is UNIT else arg for arg in args), **options)
+    if inspect.isasyncgen(given):
+
+        async def collected() -> list[Any]:
+            return [item async for item in given]
+
+        return asyncio.run(collected())
+    if inspect.iscoroutine(given):
+        return asyncio.run(given)
+    return list(given) if inspect.isgenerator(given) else given
+
+
+async def awaited(verb: Callable[[], Awaitable[object]]) -> object:
+    return await verb()
+
+
+def archived(bank: MemoryBank) -> str:
+    target = io.StringIO()
+    bank.archive.export(target)
+    return target.getvalue()
+
+
+def replaced(hindsight: Hindsight) -> tuple[MemoryBank, MemoryBank, str]:
+    """A bank that was forgotten, the one imported in its place with the same memories, and the id of one of those."""
+    old = hindsight.bank("alice")
+    old.retain("Alice and Bob went shopping.", facts=FACTS)
+    archive = archived(old)
+    hindsight.forget_bank("alice")
+    new = hindsight.bank("alice")
+    new.archive.load(io.StringIO(archive))
+    return old, new, new.units().units[0].id
+
+
+def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
+    """A verb added to a bank is added to this file."""
+    bank = light.bank("alice")
+    assert verbs_of(bank) == verbs_of(bank.asynchronous) == set(VERBS)
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_object_of_a_forgotten_bank_does_nothing(light: Hindsight, verb: str, face: str) -> None:
+    """Every verb raises the same error, which says what to do; the bank that bears the name now stays as it was."""
+    old, new, unit = replaced(light)
+    before = archived(new)
+    with pytest.raises(BankForgotten, match=r"was forgotten after .* nothing was done.* bank\('alice'\)"):
+        called(old if face == "sync" else old.asynchronous, verb, unit)
+    assert archived(new) == before
+    assert new.recall("kayak").units[0].unit.id == unit
+    assert issubclass(BankForgotten, BankNotFound)
+
+
+def test_the_indexes_of_the_next_bank_are_left_alone(real: Hindsight) -> None:
+    """On Chroma and Lucene: after every verb of the old object the new bank is healthy and finds what it holds."""
+    old, new, unit = replaced(real)
+    for verb in VERBS:
+        with pytest.raises(BankForgotten):
+            called(old, verb, unit)
+    assert new.recall("kayak").units[0].unit.id == unit
+    assert new.retain("Bob keeps bees.").created
+    assert new.recall("bees").units[0].unit.text == "Bob keeps bees."
+    assert not real.doctor().failures
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_a_next_bank_the_error_is_the_same(light: Hindsight, verb: str) -> None:
+    """A forgotten bank is forgotten whether or not its name is in use."""
+    old = light.bank("alice")
+    unit = old.retain("Alice likes plums.").unit_ids[0]
+    light.forget_bank("alice")
+    with pytest.raises(BankForgotten):
+        called(old, verb, unit)
+    assert light.banks() == []
+
+
+def test_namespaces_taken_before_are_of_the_old_bank_too(light: Hindsight) -> None:
+    """What was kept of an object, a namespace or a bound verb, is of no more use than the object."""
+    bank = light.bank("alice")
+    bank.retain("Alice and Bob went shopping.", facts=FACTS)
+    entities, count = bank.entities, bank.asynchronous.count
+    light.forget_bank("alice")
+    new = light.bank("alice")
+    with pytest.raises(BankForgotten):
+        entities.alias("Alice", "Ally")
+    with pytest.raises(BankForgotten):
+        asyncio.run(awaited(count))
+    assert new.count() == 0
+
+
+@pytest.mark.parametrize("face", ["sync", "async"])
+def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> None:
+    """A LlamaIndex retriever and LangGraph nodes made of a bank raise when it was forgotten."""
+    old, new, _ = replaced(light)
+    bank = old if face == "sync" else old.asynchronous
+    before = archived(new)
+    with pytest.raises(BankForgotten):
+        HindsightRetriever(bank).retrieve("kayak")
+    with pytest.raises(BankForgotten):
+        asyncio.run(HindsightRetriever(bank).aretrieve(QueryBundle("kayak")))
+    for node in (create_retain_node(bank), create_recall_node(bank)):
+        graph = StateGraph(MessagesState)
+        graph.add_sequence([("memory", node)])
+        graph.add_edge(START, "memory")
+        with pytest.raises(BankForgotten):
+            graph.compile().invoke({"messages": [HumanMessage("I own a kayak.")]})
+    assert archived(new) == before
+
+
+class Waiting:
+    """Stops a call on its way until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+    def here(self) -> None:
+        self.reached.set()
+        assert self.go_on.wait(30)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[threading.Thread, list[BaseException | None]]:
+    """A call on a thread, and what it raised once that has ended."""
+    raised: list[BaseException | None] = []
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:  # noqa: BLE001 - the test looks at whatever it is
+            raised.append(error)
+        else:
+            raised.append(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+@pytest.mark.parametrize("verb", ["retain", "retain_many", "settle"])
+def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, verb: str) -> None:
+    """The bank is forgotten and made anew while the model reads: what it found goes nowhere, and the call says why."""
+    waiting, down = Waiting(), ["the first time"]
+
+    def reply(_: list[BaseMessage]) -> Reply:
+        if down:
+            raise ModelUnavailable("test", down.pop())
+        waiting.here()
+        return {"facts": [{"what": "Alice bought a red kayak."}]}
+
+    queueing = replace(LIGHT, retain=RetainConfig(on_model_failure="queue"))
+    hindsight = opener(model=ScriptedModel(reply), config=queueing)
+    old = hindsight.bank("alice")
+    assert old.retain("I bought a red kayak.").queued
+    calls: dict[str, Callable[[], object]] = {
+        "retain": lambda: old.retain("I sold a tent."),
+        "retain_many": lambda: old.retain_many([RetainItem("I sold a tent.")]),
+        "settle": lambda: old.tasks.settle(),
+    }
+    thread, raised = outcome(calls[verb])
+    assert waiting.reached.wait(30)
+    hindsight.forget_bank("alice")
+    new = hindsight.bank("alice")
+    waiting.go_on.set()
+    thread.join(30)
+    assert [type(error) for error in raised] == [BankForgotten]
+    assert new.count() == 0
+    assert new.tasks.list() == []
+
+
+def test_a_recall_under_way_answers_nothing_of_the_next_bank(opener: Opener) -> None:
+    """The bank is forgotten and made anew while the question is embedded: the recall raises."""
+
+    class Slow(HashEmbedder):
+        def embed_query(self, text: str) -> Any:
+            if text == "the kayak?":
+                waiting.here()
+            return super().embed_query(text)
+
+    waiting = Waiting()
+    hindsight = opener(embeddings=Slow(), config=LIGHT)
+    old = hindsight.bank("alice")
+    old.retain("The kayak is red.")
+    thread, raised = outcome(lambda: old.recall("the kayak?"))
+    assert waiting.reached.wait(30)
+    hindsight.forget_bank("alice")
+    hindsight.bank("alice").retain("The kayak is blue.")
+    waiting.go_on.set()
+    thread.join(30)
+    assert [type(error) for error in raised] == [BankForgotten]
+
+
+def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two pages the bank is forgotten and imported anew: the next page raises."""
+    monkeypatch.setattr(listing, "UNITS_A_PAGE", 1)
+    old = light.bank("alice")
+    old.retain("Alice and Bob went shopping.", facts=FACTS)
+    units = old.iterate_units()
+    next(units)
+    archive = archived(old)
+    light.forget_bank("alice")
+    light.bank("alice").archive.load(io.StringIO(archive))
+    with pytest.raises(BankForgotten):
+        next(units)
+
+
+@pytest.mark.parametrize("verb", ["recall", "count", "units", "profile", "history"])
+def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path, verb: str) -> None:
+    """A read-only engine's object too is of the bank it was made for, which the engine that writes may forget."""
+    writer = opener(tmp_path, config=LIGHT)
+    unit = writer.bank("alice").retain("Alice likes plums.").unit_ids[0]
+    reader = opener(tmp_path, config=LIGHT, read_only=True)
+    old = reader.bank("alice")
+    assert old.recall("plums").units
+    writer.forget_bank("alice")
+    with pytest.raises(BankForgotten):
+        called(old, verb, unit)
+    writer.bank("alice").retain("Alice likes pears.")
+    with pytest.raises(BankForgotten):
+        called(old, verb, unit)
+    assert reader.bank("alice").recall("pears").units
+
+
+def test_a_bank_that_could_not_be_forgotten_is_not(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the ledger fails to drop the bank, its objects go on, with indexes made anew."""
+    bank = light.bank("alice")
+    bank.retain("Alice likes plums.")
+
+    def fail(_: str) -> int:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(light.asynchronous._tools.ledger, "drop_bank", fail)
+        with pytest.raises(OSError, match="no space"):
+            light.forget_bank("alice")
+    assert bank.recall("plums").units[0].unit.text == "Alice likes plums."
+    assert light.forget_bank("alice") == 1
