@@ -247,7 +247,7 @@ def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, ve
     calls: dict[str, Callable[[], object]] = {
         "retain": lambda: old.retain("I sold a tent."),
         "retain_many": lambda: old.retain_many([RetainItem("I sold a tent.")]),
-        "settle": lambda: old.tasks.settle(),
+        "settle": old.tasks.settle,
     }
     thread, raised = outcome(calls[verb])
     assert waiting.reached.wait(30)

@@ -1,0 +1,208 @@
+"""Closing an engine: interrupted at any moment it can be finished, and the directory opened again in the same process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import EngineClosed, Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.errors import LedgerFailed
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
+
+OPEN = """
+import sys, threading, time
+from hindsight_integrations import EngineClosed, Hindsight
+from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+class Slow(HashEmbedder):
+    def embed_documents(self, texts):
+        if texts and "slow" in texts[0]:
+            embedding.set()
+            assert go_on.wait(30)
+        return super().embed_documents(texts)
+
+def opened():
+    return Hindsight.open(sys.argv[1], embeddings=Slow(), reranker=None, config=config)
+
+def retain_slowly():
+    try:
+        bank.retain("A slow thing.")
+    except EngineClosed:
+        print("refused", flush=True)
+
+def tell():
+    while not engine.asynchronous.closed:
+        time.sleep(0.001)
+    print("closing", flush=True)
+
+config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+embedding, go_on = threading.Event(), threading.Event()
+engine = opened()
+bank = engine.bank("alice")
+bank.retain("Alice likes plums.")
+retaining = threading.Thread(target=retain_slowly)
+retaining.start()
+assert embedding.wait(30)
+threading.Thread(target=tell).start()
+try:
+    engine.close()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+CLOSE_AGAIN = """
+go_on.set()
+engine.close()
+retaining.join()
+with opened() as again:
+    print(again.bank("alice").count())
+"""
+
+END = """
+go_on.set()
+print("the end")
+"""
+
+SIGNALS = """
+import signal, sys
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+interrupts = 0
+for step in range(rounds):
+    engine = Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None, config=config)
+    assert len(engine.bank("alice").recall("plums").units) == min(step, 1)
+    engine.bank("alice").retain("Alice likes plums.")
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, delay(step))
+    while True:
+        try:
+            engine.close()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            break
+        except (KeyboardInterrupt, RuntimeError):  # a Condition of `threading` raises that where it is interrupted
+            interrupts += 1
+print("interrupted" if interrupts else "never", flush=True)
+"""
+
+
+def started(script: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def interrupted(script: str, folder: Path) -> list[str]:
+    """What a process prints after Ctrl-C while its engine's close waited for work under way; it must end by itself."""
+    with started(script, folder) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "closing\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        printed = process.stdout.read().splitlines()
+        assert process.wait(timeout=60) == 0
+    return printed
+
+
+def test_an_interrupted_close_is_finished_by_a_second(tmp_path: Path) -> None:
+    """Ctrl-C while close waits ends the waiting; a second close waits to the end, and the directory opens again."""
+    assert interrupted(OPEN + CLOSE_AGAIN, tmp_path) == ["refused", "1"]
+
+
+def test_an_interrupted_close_is_finished_at_exit(tmp_path: Path) -> None:
+    """A process that ends after an interrupted close leaves the directory as a close does."""
+    assert set(interrupted(OPEN + END, tmp_path)) == {"refused", "the end"}
+    assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "config, rounds, delay = HindsightConfig(), 8, lambda step: 0.0002 * 2**step",
+        """config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+rounds, delay = 60, lambda step: 0.00005 * (step + 1)""",
+    ],
+    ids=["Chroma and Lucene", "exact and FTS5"],
+)
+def test_interrupts_at_any_time_of_closing(tmp_path: Path, schedule: str) -> None:
+    """Signals after 0.05 to 25 ms of closing: each time the engine can be closed and opened in the same process."""
+    process = started(SIGNALS.replace("interrupts = 0", f"interrupts = 0\n{schedule}"), tmp_path)
+    printed, _ = process.communicate(timeout=120)
+    assert (printed, process.returncode) == ("interrupted\n", 0)
+
+
+class Interrupting:
+    """Raises KeyboardInterrupt on the main thread at one line of this package in a block.
+
+    Not in the standard library's: a trace function strikes where no signal does, between a `with` block and its end.
+    """
+
+    def __init__(self, line: int) -> None:
+        self._left = line
+        self.struck = False
+
+    def __enter__(self) -> None:
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "line" and "hindsight_integrations" in frame.f_code.co_filename:
+            self._left -= 1
+            if self._left < 0:
+                sys.settrace(None)
+                self.struck = True
+                raise KeyboardInterrupt
+        return self._trace
+
+
+def test_an_interrupt_at_any_line_of_closing(tmp_path: Path) -> None:
+    """Whichever line of Python the interrupt strikes, a second close finishes, and the directory opens again."""
+    line = 0
+    while True:
+        engine = Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT)
+        bank = engine.bank("alice")
+        bank.retain("Alice likes plums.")
+        interrupting = Interrupting(line)
+        try:
+            with interrupting:
+                engine.close()
+        except KeyboardInterrupt:
+            engine.close()
+        with pytest.raises(EngineClosed):
+            bank.count()
+        if not interrupting.struck:
+            break
+        line += 1
+    assert line > 8  # the lines of a whole close were tried
+
+
+def test_what_fails_to_close_does_not_keep_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index that cannot be closed is the ledger's to make good; the directory is let go."""
+    engine = Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT)
+    engine.bank("alice").retain("Alice likes plums.")
+
+    def fail(_: object) -> None:
+        raise LedgerFailed(tmp_path, "no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hindsight_integrations.search.projection.BankProjection.close", fail)
+        engine.close()
+    with Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT) as again:
+        assert again.bank("alice").recall("plums").units
