@@ -124,8 +124,8 @@ class KeywordStores(ABC):
             raise
 
     def release(self, bank_key: str) -> None:
-        """Close the bank's files; the next use opens them again. Stores in memory stay."""
-        if self._capacity is not None and bank_key in self._stores:
+        """Close the bank's files; the next use opens them again. What is in memory is gone, to be replayed."""
+        if bank_key in self._stores:
             with suppress(EngineClosed):
                 self._serially(bank_key, functools.partial(self._release, bank_key))
 
