@@ -241,3 +241,38 @@ def test_the_logistic_fit_finds_the_model_and_no_negative_weight(helpers: dict[s
     assert model.weights[1] == 0.0
     alone = helpers["logistic"].fit(rows * [1.0, -1.0], truth, np.ones(4000))
     assert (alone.bias, *alone.weights) == pytest.approx((0.5, 2.0, 1.0), abs=0.2)
+
+
+def test_the_banks_script_measures_a_few_banks(tmp_path: Path) -> None:
+    """A reader who runs the script gets what many banks cost; every bank answers, and what is open stays bounded."""
+    out = tmp_path / "out.json"
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "many_banks.py"),
+        "--banks",
+        "24",
+        "--open",
+        "4",
+        "--asked",
+        "24",
+    ]
+    command += [
+        "--cycle",
+        "8",
+        "--times",
+        "4",
+        "--engines",
+        "4",
+        "--folder",
+        str(tmp_path),
+        "--out",
+        str(out),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(out.read_text())
+    assert found["many"]["disk"]["all"] > found["many"]["disk"]["chroma"] > 0
+    for step in ("cycle", "engines"):
+        first, *_, last = found[step]["usage"]
+        assert last["descriptors"] <= first["descriptors"] + 1, step
+        assert last["anonymous_mb"] <= 1.25 * first["anonymous_mb"], step

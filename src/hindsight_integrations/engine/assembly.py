@@ -17,6 +17,7 @@ from hindsight_integrations.config import (
     KeywordBackend,
     ModelConfig,
     OnModelFailure,
+    StorageConfig,
     VectorBackend,
 )
 from hindsight_integrations.engine.engine import Engine, Storage
@@ -130,7 +131,7 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[
     folder = None if read_only or data == MEMORY else Path(data)
     kind = VectorBackend.EXACT if read_only else VectorBackend(config.storage.vectors)
     open_vectors, close_vectors = _vectors(folder, kind)
-    keywords = _keywords(folder, KeywordBackend(config.storage.keywords))
+    keywords = _keywords(folder, config.storage)
 
     def open_indexes(bank: BankHeader) -> Indexes:
         vectors, scorer = open_vectors(bank)
@@ -166,17 +167,18 @@ def _vectors(
     return (lambda bank: (chroma.open(bank.key, bank=bank.name), ExactVectorIndex(bank.name))), chroma.close
 
 
-def _keywords(folder: Path | None, kind: KeywordBackend) -> LuceneKeywords | Fts5Keywords:
+def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
     """Lucene where the settings name it or a JVM is installed, else SQLite's FTS5."""
     from hindsight_integrations.backends.keyword.java import java_available
 
+    kind, stores = KeywordBackend(config.keywords), config.open_banks + 1  # the writer may open one beyond
     if kind == KeywordBackend.LUCENE or (kind == KeywordBackend.AUTO and java_available()):
         from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 
-        return LuceneKeywords(folder or MEMORY)
+        return LuceneKeywords(folder or MEMORY, open_stores=stores)
     from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 
-    return Fts5Keywords(folder or MEMORY)
+    return Fts5Keywords(folder or MEMORY, open_stores=stores)
 
 
 def _zone(name: str) -> ZoneInfo:

