@@ -68,6 +68,16 @@ with opened() as again:
     print(again.bank("alice").count())
 """
 
+AT_EXIT = """
+import atexit
+go_on.set()
+retaining.join()
+engine = opened()
+engine.bank("alice").retain("Alice likes pears.")
+atexit.register(lambda: print("closed"))
+atexit.register(engine.close)
+"""
+
 END = """
 go_on.set()
 print("the end")
@@ -125,6 +135,16 @@ def test_an_interrupted_close_is_finished_by_a_second(tmp_path: Path) -> None:
 def test_an_interrupted_close_is_finished_at_exit(tmp_path: Path) -> None:
     """A process that ends after an interrupted close leaves the directory as a close does."""
     assert set(interrupted(OPEN + END, tmp_path)) == {"refused", "the end"}
+    assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_close_that_is_registered_at_exit(tmp_path: Path) -> None:
+    """At exit Python starts no threads any more; an engine closes all the same."""
+    script = OPEN.replace("try:\n    engine.close()", "try:\n    go_on.set()\n    engine.close()")
+    with started(script + AT_EXIT, tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.read().splitlines()[-1] == "closed"
+        assert process.wait(timeout=60) == 0
     assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
 
 

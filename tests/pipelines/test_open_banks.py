@@ -166,6 +166,25 @@ def test_recalls_of_more_banks_than_may_be_open_take_turns(
         assert top(bank.recall("kayak")) == thing(number)
 
 
+def test_a_recall_of_an_open_bank_does_not_wait_for_the_writer(
+    paused: tuple[Hindsight, list[MemoryBank], Pausing],
+) -> None:
+    """While the writer is busy, a bank that is open answers."""
+    hindsight, banks, _ = paused
+    workers, go_on = hindsight.asynchronous._workers, threading.Event()
+
+    async def beside_a_write() -> RecallResult:
+        busy = asyncio.create_task(workers.write(go_on.wait, 30))
+        await asyncio.sleep(0)
+        try:
+            return await asyncio.wait_for(banks[9].asynchronous.recall("kayak"), 20)
+        finally:
+            go_on.set()
+            await busy
+
+    assert top(asyncio.run(beside_a_write())) == thing(9)
+
+
 def test_a_recall_cancelled_while_its_bank_opens_holds_nothing(
     paused: tuple[Hindsight, list[MemoryBank], Pausing],
 ) -> None:
@@ -176,7 +195,7 @@ def test_a_recall_cancelled_while_its_bank_opens_holds_nothing(
     async def cancelled() -> None:
         busy = asyncio.create_task(workers.write(go_on.wait, 30))
         recalls = [asyncio.create_task(bank.asynchronous.recall("kayak")) for bank in banks[:6]]
-        await asyncio.sleep(0.01)  # two wait for the writer, four for a place
+        await asyncio.sleep(0)  # two wait for the writer, four for a place
         for task in recalls:
             task.cancel()
         await asyncio.gather(*recalls, return_exceptions=True)

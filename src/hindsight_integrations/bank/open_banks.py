@@ -85,12 +85,14 @@ class OpenBanks:
         self._workers.check_open()
         lease = _Lease()
         try:
-            if not self._given(header, lease):
+            held = self._given(header, lease)
+            if held is None:
                 await self._places.take()
                 lease.has_place = True
-            while lease.bank is None:
-                await self._workers.write(self._open_for, header, lease)
-            yield lease.bank.projection
+                held = self._given(header, lease)
+            if held is None:
+                held = await self._workers.write(self._open_for, header, lease)
+            yield held.projection
         finally:
             self._end(lease)
 
@@ -100,19 +102,7 @@ class OpenBanks:
         Raises:
             BankForgotten: the bank was forgotten.
         """
-        with self._lock:
-            if bank := self._used(header):
-                return bank.projection
-        self.check(header)
-        self._make_room()
-        projection = self._project(header)
-        with ExitStack() as on_failure:
-            on_failure.callback(projection.close)
-            projection.open()
-            on_failure.pop_all()
-        with self._lock:
-            self._open[header.generation] = _OpenBank(header.name, projection)
-        return projection
+        return self._opened(header).projection
 
     @contextmanager
     def forgetting(self, header: BankHeader) -> Iterator[None]:
@@ -157,21 +147,38 @@ class OpenBanks:
             self._open[header.generation] = bank
         return bank
 
-    def _open_for(self, header: BankHeader, lease: _Lease) -> None:
-        self.opened(header)
-        self._given(header, lease)
+    def _opened(self, header: BankHeader) -> _OpenBank:
+        with self._lock:
+            if bank := self._used(header):
+                return bank
+        self.check(header)
+        self._make_room()
+        projection = self._project(header)
+        with ExitStack() as on_failure:
+            on_failure.callback(projection.close)
+            projection.open()
+            on_failure.pop_all()
+        bank = _OpenBank(header.name, projection)
+        with self._lock:
+            self._open[header.generation] = bank
+        return bank
 
-    def _given(self, header: BankHeader, lease: _Lease) -> bool:
+    def _open_for(self, header: BankHeader, lease: _Lease) -> _OpenBank:
+        bank = self._opened(header)
+        self._given(header, lease)
+        return bank
+
+    def _given(self, header: BankHeader, lease: _Lease) -> _OpenBank | None:
         """Give the lease its bank, if that is open. The first lease of a bank brings the place that all of them share."""
         with self._lock:
             bank = self._used(header)
             if bank is None or lease.ended or not (bank.leases or lease.has_place):
-                return False
+                return None
             if not bank.leases:
                 lease.has_place = False  # it is the bank's now
             bank.leases += 1
             lease.bank = bank
-            return True
+            return bank
 
     def _end(self, lease: _Lease) -> None:
         with self._lock:

@@ -148,9 +148,13 @@ class Engine:
             return
         # On a thread of its own, since Ctrl-C strikes the main thread at any line; Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
-        closing = closer.submit(self._release)
-        closer.shutdown(wait=False)
-        closing.result()
+        try:
+            closing = closer.submit(self._release)
+        except RuntimeError:  # the executor's only complaint: the interpreter is on its way out
+            self._release()
+        else:
+            closer.shutdown(wait=False)
+            closing.result()
 
     def _release(self) -> None:
         with self._closing:
