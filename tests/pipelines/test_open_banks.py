@@ -55,8 +55,8 @@ def test_any_of_many_banks_answers(opener: Opener, tmp_path: Path, where: str) -
     banks = filled(hindsight, 20)
     for number in (0, 7, 19, 7, 3):
         assert top(banks[number].recall("kayak")) == thing(number)
-        assert len(pool(hindsight).failures()) <= 3
-    assert set(pool(hindsight).failures()) == {"bank 19", "bank 7", "bank 3"}
+        assert len(pool(hindsight).projections()) <= 3
+    assert set(pool(hindsight).projections()) == {"bank 19", "bank 7", "bank 3"}
     assert banks[0].forget(everything=True).counts
     assert banks[0].recall("kayak").units == ()
     assert hindsight.forget_bank("bank 1") == 1
@@ -85,7 +85,7 @@ def test_threads_and_event_loops_at_once(opener: Opener, tmp_path: Path) -> None
         assert sum(threads.map(work, range(4))) == 60
         for answers in loops:
             assert [top(found) for found in answers.result()] == [thing(number) for number in range(12)]
-    assert len(pool(hindsight).failures()) <= 3  # the writer may open one bank beyond
+    assert len(pool(hindsight).projections()) <= 3  # the writer may open one bank beyond
     assert sum(bank.count() for bank in banks) == 12 + 60
 
 
@@ -135,7 +135,7 @@ def test_a_recall_in_flight_keeps_its_bank(
         assert top(answer.result()) == thing(0)
     assert "bank 0" not in closed
     assert len(closed) >= 8
-    assert "bank 0" in pool(hindsight).failures()
+    assert "bank 0" in pool(hindsight).projections()
 
 
 def test_recalls_of_more_banks_than_may_be_open_take_turns(
@@ -157,7 +157,7 @@ def test_recalls_of_more_banks_than_may_be_open_take_turns(
         given_up.cancel()
         await asyncio.gather(given_up, return_exceptions=True)
         assert not third.done()
-        assert set(pool(hindsight).failures()) == {"bank 0", "bank 1"}
+        assert set(pool(hindsight).projections()) == {"bank 0", "bank 1"}
         embedder.go_on.set()
         return [beside, *await asyncio.gather(*held, third)]
 
@@ -205,7 +205,7 @@ def test_a_recall_cancelled_while_its_bank_opens_holds_nothing(
     asyncio.run(cancelled())
     for number, bank in enumerate(banks):
         assert top(bank.recall("kayak")) == thing(number)
-    assert len(pool(hindsight).failures()) == 2
+    assert len(pool(hindsight).projections()) == 2
 
 
 def test_places_go_to_who_waits_longest_and_is_still_there() -> None:
