@@ -9,6 +9,7 @@
     │   ├── LedgerBusy                       another process owns the data directory
     │   ├── LedgerReadOnly                   the data directory cannot be written
     │   ├── LedgerFailed                     the ledger file is damaged, or the disk refused
+    │   ├── LedgerLost                       commits that were acknowledged are not in the ledger any more
     │   ├── RevisionConflict                 the bank moved on since the decision was made
     │   ├── SchemaMismatch                   written by a newer version
     │   ├── EmbedderMismatch                 the bank was embedded with another model
@@ -29,7 +30,7 @@ and the like instead of giving up (decision 084).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _LONGEST_SHOWN = 100  # characters of a value in a message
@@ -153,6 +154,26 @@ class LedgerFailed(StorageError):
         self.path, self.reason = path, reason
         super().__init__(
             f"{path} could not be used: {reason}. Check the disk, or restore the directory from a copy."
+        )
+
+
+class LedgerLost(StorageError):
+    """What was committed is not in the ledger any more: its mark, or an index, knows of it. Nothing was changed.
+
+    Attributes:
+        path: the data directory.
+        reason: what is missing, and how that shows.
+        transactions: how many are known to be missing; None where nothing tells.
+        banks: bank (or what is known of it) to how many of its commits are known to be missing.
+    """
+
+    def __init__(self, path: Path, reason: str, transactions: int | None, banks: Mapping[str, int]) -> None:
+        self.path, self.reason = path, reason
+        self.transactions, self.banks = transactions, banks
+        super().__init__(
+            f"{path} has lost memory: {reason}. Nothing was changed. Put ledger.sqlite and ledger.sqlite-wal back, or the "
+            "whole directory as one copy; or open it with accept_loss=True to go on with what is there, from which the "
+            "indexes are then rebuilt."
         )
 
 

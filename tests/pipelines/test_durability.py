@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hindsight_integrations import Hindsight
+from hindsight_integrations.errors import LedgerLost
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -82,7 +83,7 @@ def test_an_unreadable_chroma_store_is_replaced(opener: Callable[..., Hindsight]
 
 
 def test_an_index_of_another_ledger_is_not_believed(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
-    """Restoring an older ledger beside newer indexes rebuilds them instead of answering with units that are gone."""
+    """An older ledger beside newer indexes is refused; accepted, they are rebuilt, and answer with nothing that is gone."""
     with opener(tmp_path) as first:
         first.bank("alice").retain("Alice likes plums.")
     backup = tmp_path.parent / "backup.sqlite"
@@ -93,7 +94,9 @@ def test_an_index_of_another_ledger_is_not_believed(opener: Callable[..., Hindsi
     for leftover in tmp_path.glob("ledger.sqlite*"):
         leftover.unlink()
     shutil.copy(backup, tmp_path / "ledger.sqlite")
-    with opener(tmp_path) as third:
+    with pytest.raises(LedgerLost, match="accept_loss"):
+        opener(tmp_path)
+    with opener(tmp_path, accept_loss=True) as third:
         assert [item.unit.text for item in third.bank("alice").recall("Alice likes").units] == [
             "Alice likes plums."
         ]

@@ -11,6 +11,7 @@ from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
@@ -91,9 +92,20 @@ def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywo
 def test_an_index_of_another_history_is_not_believed(
     ledger: Ledger, elsewhere: Ledger, keywords: Fts5Keywords
 ) -> None:
-    """The same numbers of commits and units are not the same memories: what an index followed elsewhere is not found."""
+    """The same numbers of commits and units are not the same memories, and an index that knows others is left as it is."""
     for there, text in ((elsewhere, "a quartz clock"), (ledger, "a copper kettle")):
         commit(there, make_write_set(units=[with_vector(make_unit("u1", text))]))
     following(elsewhere, keywords, "shared")
-    view = following(ledger, keywords, "shared").view()
+    with pytest.raises(LedgerLost, match="accept_loss"):
+        following(ledger, keywords, "shared")
+    assert [len(keywords.open("shared").search(word, 5)) for word in ("quartz", "kettle")] == [1, 0]
+
+
+def test_an_index_of_a_bank_made_anew_is_not_believed(ledger: Ledger, keywords: Fts5Keywords) -> None:
+    """A bank forgotten and made anew under its name has the same numbers; what an index knows of the first is dropped."""
+    for text in ("a quartz clock", "a copper kettle"):
+        ledger.drop_bank(BANK)
+        ledger.create_bank(BANK)
+        commit(ledger, make_write_set(units=[with_vector(make_unit("u1", text))]))
+        view = following(ledger, keywords, "index").view()
     assert [len(view.keywords.search(word, 5)) for word in ("quartz", "kettle")] == [0, 1]

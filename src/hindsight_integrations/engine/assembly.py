@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -29,6 +30,7 @@ from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.vector_index import VectorIndex
+from hindsight_integrations.ports.watermark import IndexMark
 from hindsight_integrations.prompts.extract_facts import Instructions
 from hindsight_integrations.search.bank_view import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
@@ -66,6 +68,7 @@ class AsyncHindsight(Engine):
         reranker: Reranker | Literal["default"] | None = DEFAULT,
         config: HindsightConfig | None = None,
         read_only: bool = False,
+        accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
     ) -> Self:
@@ -79,12 +82,15 @@ class AsyncHindsight(Engine):
             reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
             config: settings; None reads them from the environment.
             read_only: no lock and no writes; another process may go on writing.
+            accept_loss: go on where memory that was committed is missing (a ledger deleted, damaged or put back from a copy
+                beside newer indexes), instead of raising LedgerLost; the indexes are then rebuilt from what is there.
             clock: what time it is, for tests and replays.
             time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
             InvalidRequest: the path is none, or the settings name an unknown time zone or language.
             LedgerBusy: another process or engine owns the directory.
+            LedgerLost: memory that was committed is missing, and `accept_loss` is False.
             MissingDependency: a backend that the settings name is not installed.
             SchemaMismatch: a newer version wrote the directory.
         """
@@ -98,7 +104,7 @@ class AsyncHindsight(Engine):
         chosen = _language_model(model or settings.model)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
-        ledger, storage = _store(path, settings, read_only)
+        ledger, storage = _store(path, settings, read_only=read_only, accept_loss=accept_loss)
         workers = Workers(settings.storage.reader_threads)
         tools = Tools(
             ledger=ledger,
@@ -118,14 +124,17 @@ class AsyncHindsight(Engine):
         return cls(tools, storage, workers)
 
 
-def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[Ledger, Storage]:
+def _store(
+    path: str | Path, config: HindsightConfig, *, read_only: bool, accept_loss: bool
+) -> tuple[Ledger, Storage]:
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
     data: Path | Literal[":memory:"] = (
         MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
     )
-    ledger = SqliteLedger.open(data, read_only=read_only)
+    index_marks = partial(_index_marks, Path(data))
+    ledger = SqliteLedger.open(data, read_only=read_only, accept_loss=accept_loss, index_marks=index_marks)
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).
     folder = None if read_only or data == MEMORY else Path(data)
@@ -146,6 +155,14 @@ def _store(path: str | Path, config: HindsightConfig, read_only: bool) -> tuple[
 
     names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
     return ledger, Storage(open_indexes, names, close)
+
+
+def _index_marks(data: Path) -> list[IndexMark]:
+    """How far the indexes in a data directory have come."""
+    from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
+    from hindsight_integrations.backends.vector.stored_marks import chroma_marks
+
+    return [*chroma_marks(data), *keyword_marks(data)]
 
 
 def _vectors(

@@ -34,3 +34,18 @@ class Watermark:
         """The watermark of its text; None for anything else: a damaged one, or the bare number of an older version."""
         found = _WRITTEN.fullmatch(kept) if isinstance(kept, str) else None
         return cls(found[1], int(found[2]), int(found[3]), found[4]) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMark:
+    """How far an index says it has come, read from its files alone, without opening it.
+
+    Attributes:
+        index: which index: "vector" or "keyword".
+        bank_key: key of the bank it is of.
+        mark: the commit it has applied; None if its files do not say.
+    """
+
+    index: str
+    bank_key: str
+    mark: Watermark | None

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
 from hindsight_integrations.ports.watermark import Watermark
@@ -53,7 +54,7 @@ class LedgerHistoryContract(LedgerFixtures):
     """An index can tell the history it followed from every other, whatever the numbers say."""
 
     def test_a_feed_knows_its_own_marks_and_no_others(self, ledger: Ledger, bank: str) -> None:
-        """Every commit gives a mark that later feeds know; one not made yet, or that differs in any part, is of another history."""
+        """Every commit gives a mark that later feeds know; one that they should know and do not is a loss, and says so."""
         marks = [mark_of(ledger, bank)]
         for number in range(3):
             commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
@@ -70,10 +71,13 @@ class LedgerHistoryContract(LedgerFixtures):
             replace(marks[2], ledger="0" * 32),
         )
         with ledger.feed(bank) as feed:
-            assert [feed.knows(mark) for mark in (*marks, *strangers)] == [True] * 4 + [False] * 6
+            assert [feed.knows(mark) for mark in marks] == [True] * 4
+            for stranger in strangers:
+                with pytest.raises(LedgerLost):
+                    feed.knows(stranger)
 
     def test_a_bank_made_anew_has_another_history(self, ledger: Ledger, bank: str) -> None:
-        """Indexes of a forgotten bank are never taken for those of the bank that has its name now."""
+        """Indexes of a forgotten bank are never taken for those of the bank that has its name now, nor for a loss."""
         commit(ledger, make_write_set(units=make_units("u1")))
         before, earlier = mark_of(ledger, bank), ledger.bank(bank)
         ledger.drop_bank(bank)

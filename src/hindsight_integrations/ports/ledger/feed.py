@@ -32,6 +32,10 @@ class Feed(Protocol):
 
         If not, what the index holds is of another history (a bank forgotten and made anew, a restored backup, another
         ledger) and no `since` of this one brings it up to date.
+
+        Raises:
+            LedgerLost: the mark is of a commit that this ledger should hold and does not, or of another ledger, and nobody
+                has accepted that yet: the index may be the only evidence of it.
         """
         ...
 

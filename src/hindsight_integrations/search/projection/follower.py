@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from hindsight_integrations.errors import IndexBehind, IndexOutOfStep, LedgerBusy, StorageError
+from hindsight_integrations.errors import IndexBehind, IndexOutOfStep, LedgerBusy, LedgerLost, StorageError
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.ports.memory_graph import MemoryGraph
@@ -57,7 +57,10 @@ class Follower(ABC, Generic[IndexT]):
         """
         try:
             self._catch_up(feed)
-        except LedgerBusy:  # another process writes this index: nothing is broken or may be dropped
+        except (
+            LedgerBusy,
+            LedgerLost,
+        ):  # another process writes it, or it is evidence: nothing may be dropped
             raise
         except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
             logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
@@ -75,6 +78,8 @@ class Follower(ABC, Generic[IndexT]):
         try:
             self.clear()
             self._catch_up(feed)
+        except (LedgerBusy, LedgerLost):
+            raise
         except StorageError as second:
             logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, self.name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
             return str(second)

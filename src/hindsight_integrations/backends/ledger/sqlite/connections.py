@@ -9,7 +9,9 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from hindsight_integrations.backends.gate import Gate
+from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
+from hindsight_integrations.backends.ledger.sqlite.losses import Loss, accept, counted, state_of
 from hindsight_integrations.backends.ledger.sqlite.migrations import prepare
 from hindsight_integrations.errors import (
     EngineClosed,
@@ -66,13 +68,22 @@ class Connections:
     Attributes:
         path: the data directory, for messages.
         read_only: whether `writing` refuses.
+        accept_loss: whether the user goes on without what may be found to be missing.
     """
 
     def __init__(
-        self, path: Path, uri: str, *, lock: DirectoryLock | None, read_only: bool, shared: bool
+        self,
+        path: Path,
+        uri: str,
+        *,
+        lock: DirectoryLock | None = None,
+        read_only: bool = False,
+        shared: bool = False,
+        accept_loss: bool = False,
     ) -> None:
-        self.path, self.read_only = path, read_only
+        self.path, self.read_only, self.accept_loss = path, read_only, accept_loss
         self._uri, self._lock, self._shared_cache = uri, lock, shared
+        self._high_water = HighWaterFile(path) if lock else None
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}
         self._opening, self._one_writer, self._gate = threading.Lock(), threading.Lock(), Gate()
         self._closed = False
@@ -138,11 +149,26 @@ class Connections:
             if not self._main.in_transaction:
                 self._main.execute("BEGIN IMMEDIATE")
             try:
+                before = self._main.total_changes
                 yield self._main
+                changed = self._main.total_changes != before
+                mark = counted(self._main) if changed and self._high_water else None
                 self._main.execute("COMMIT")
             finally:
                 if self._main.in_transaction:
                     self._main.execute("ROLLBACK")
+            if mark and self._high_water:
+                self._high_water.write(mark)
+
+    def begin(self, loss: Loss | None) -> None:
+        """Record a loss the user accepts, then make the mark say where the ledger stands. Once, after opening for writing."""
+        if loss:
+            with self.writing() as connection:
+                accept(connection, loss)
+        with self.writing() as connection:
+            own = state_of(connection)
+        if self._high_water and self._high_water.read()[-1:] != [own]:
+            self._high_water.restart(own)
 
     def scrub(self) -> Scrub:
         """Vacuum and empty the write-ahead log, so that no free page and no log frame keeps what was erased.
@@ -165,6 +191,8 @@ class Connections:
             for connection in (*self._readers.values(), self._main):
                 connection.close()
             self._readers.clear()
+            if self._high_water:
+                self._high_water.close()
             if self._lock:
                 self._lock.release()
 

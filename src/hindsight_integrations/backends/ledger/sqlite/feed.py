@@ -8,14 +8,16 @@ from sqlite3 import Connection
 import numpy as np
 import numpy.typing as npt
 
-from hindsight_integrations.backends.ledger.rules.commits import past_gaps
+from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_gaps
+from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
 from hindsight_integrations.backends.ledger.sqlite.reader import AMENDED_BY_UNIT, count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 _TYPE_CODES = {fact_type.value: code for code, fact_type in enumerate(FactType)}
 _LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight", "f4")])
@@ -25,9 +27,10 @@ _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
 class SqliteFeed:
     """A bank at the revision its connection sees; see the port."""
 
-    def __init__(self, connection: Connection, bank: str) -> None:
+    def __init__(self, connection: Connection, bank: str, connections: Connections) -> None:
         self._connection, found = connection, find_bank(connection, bank)
-        self._bank, self._revision = found.id, found.revision
+        self._path, self._accept_loss = connections.path, connections.accept_loss
+        self._name, self._bank, self._revision = bank, found.id, found.revision
 
     @property
     def revision(self) -> int:
@@ -38,12 +41,20 @@ class SqliteFeed:
     def mark(self) -> Watermark:
         """The commit everything here stands at."""
         (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
-        return Watermark(ledger, self._bank, self._revision, self._token(self._revision))
+        return Watermark(
+            ledger, self._bank, self._revision, token_of(self._connection, self._bank, self._revision)
+        )
 
     def knows(self, mark: Watermark) -> bool:
         """Whether a mark is of this bank's history; see the port."""
         (ledger,) = self._connection.execute("SELECT id FROM ledger").fetchone()
-        return (mark.ledger, mark.generation, mark.token) == (ledger, self._bank, self._token(mark.revision))
+        token = token_of(self._connection, self._bank, mark.revision)
+        if (mark.ledger, mark.generation, mark.token) == (ledger, self._bank, token):
+            return True
+        loss = found_loss(self._connection, (), [IndexMark("index", bank_key(self._name), mark)])
+        if loss and not self._accept_loss:
+            raise loss.error(self._path)
+        return False
 
     @property
     def graph_epoch(self) -> int:
@@ -133,12 +144,6 @@ class SqliteFeed:
             (self._bank,),
         )
         return np.fromiter((row for (row,) in rows), np.int64)
-
-    def _token(self, revision: int) -> str:
-        """What was drawn for a commit of the bank; empty if it has none of that number."""
-        query = "SELECT lower(hex(token)) FROM commits WHERE bank = ? AND revision = ?"
-        row = self._connection.execute(query, (self._bank, revision)).fetchone()
-        return str(row[0]) if row else ""
 
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal
@@ -15,13 +14,18 @@ import numpy as np
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, check_vectors
 from hindsight_integrations.backends.ledger.sqlite.archive import SqliteArchive
 from hindsight_integrations.backends.ledger.sqlite.commit import commit
-from hindsight_integrations.backends.ledger.sqlite.connections import LEDGER_FILE, Connections
+from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.edits import SqliteEdits
 from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
-from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
+from hindsight_integrations.backends.ledger.sqlite.opening import (
+    IndexMarks,
+    no_index_marks,
+    open_for_reading,
+    open_for_writing,
+)
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     BANK_COLUMNS,
@@ -31,7 +35,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     missing_bank,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
-from hindsight_integrations.errors import InvalidRequest, LedgerReadOnly
+from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet
@@ -57,7 +61,7 @@ class SqliteTransaction(SqliteSnapshot):
     def __init__(self, connections: Connections, connection: Connection, bank: str) -> None:
         super().__init__(connection)
         self._connections, self._bank, self._done = connections, bank, False
-        self._feed = SqliteFeed(connection, bank)
+        self._feed = SqliteFeed(connection, bank, connections)
 
     @property
     def feed(self) -> SqliteFeed:
@@ -94,10 +98,25 @@ class SqliteLedger(
         self._connections = connections
 
     @classmethod
-    def open(cls, path: Path | Literal[":memory:"], *, read_only: bool = False) -> SqliteLedger:
+    def open(
+        cls,
+        path: Path | Literal[":memory:"],
+        *,
+        read_only: bool = False,
+        accept_loss: bool = False,
+        index_marks: IndexMarks = no_index_marks,
+    ) -> SqliteLedger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
+        Args:
+            path: the data directory.
+            read_only: without lock and writes.
+            accept_loss: go on where something committed is missing, and record that.
+            index_marks: reads how far the indexes beside the ledger have come; asked where the ledger's own mark is not
+                enough.
+
         Raises:
+            LedgerLost: something that was committed is missing, and `accept_loss` is False.
             LedgerBusy: the directory is open for writing, here or in another process; names its pid.
             LedgerReadOnly: it cannot be written (or, read-only, holds no ledger).
             SchemaMismatch: a newer version wrote it.
@@ -105,12 +124,13 @@ class SqliteLedger(
             InvalidRequest: a read-only ledger in memory.
         """
         if path != IN_MEMORY:
-            return cls((_open_for_reading if read_only else _open_for_writing)(Path(path)))
+            opened = open_for_reading if read_only else open_for_writing
+            return cls(opened(Path(path), accept_loss=accept_loss, index_marks=index_marks))
         if read_only:
             raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
         # A database of its own that no other engine can see; it ends with `close`.
         uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-        return cls(Connections(Path(IN_MEMORY), uri, lock=None, read_only=False, shared=True))
+        return cls(Connections(Path(IN_MEMORY), uri, shared=True))
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""
@@ -186,7 +206,7 @@ class SqliteLedger(
     def feed(self, bank: str) -> Iterator[SqliteFeed]:
         """What was committed, of one state of the bank."""
         with self._connections.reading() as connection:
-            yield SqliteFeed(connection, bank)
+            yield SqliteFeed(connection, bank, self._connections)
 
     @contextmanager
     def transaction(self, bank: str) -> Iterator[SqliteTransaction]:
@@ -209,42 +229,3 @@ def _all_of(connection: Connection, bank: int, ids: list[int]) -> bool:
     """Whether the bank has no other units than these."""
     rows = connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))
     return {row[0] for row in rows} <= set(ids)
-
-
-def _open_for_writing(directory: Path) -> Connections:
-    """The database of a data directory, created if need be, and the directory's lock.
-
-    Raises:
-        LedgerBusy: the directory is open for writing already.
-        LedgerReadOnly: it cannot be created or written, or is a file.
-    """
-    if directory.exists() and not directory.is_dir():
-        raise LedgerReadOnly(directory, "it is a file, not a directory")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LedgerReadOnly(directory, error.strerror or str(error)) from error
-    with ExitStack() as undo:
-        lock = DirectoryLock(directory)
-        undo.callback(lock.release)
-        uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
-        opened = Connections(directory, uri, lock=lock, read_only=False, shared=False)
-        undo.pop_all()
-    return opened
-
-
-def _open_for_reading(directory: Path) -> Connections:
-    """The database of a data directory, without its lock; a process that writes may be at work.
-
-    Raises:
-        LedgerReadOnly: there is no ledger in it, and none may be created.
-    """
-    file = directory / LEDGER_FILE
-    if not file.is_file():
-        raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
-    # A WAL file needs its shared-memory file beside it. Where the directory refuses one and nobody is writing,
-    # the database is as good as immutable.
-    log = file.with_name(f"{LEDGER_FILE}-wal")
-    frozen = not log.exists() and not os.access(directory, os.W_OK)
-    uri = f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
-    return Connections(directory, uri, lock=None, read_only=True, shared=False)

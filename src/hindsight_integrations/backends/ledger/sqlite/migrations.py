@@ -18,6 +18,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST_SCHEMA, SPEAKERS, HISTORY)
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
+WITH_HISTORY = MIGRATIONS.index(HISTORY) + 1
+"""The first version whose ledgers have an id and tokens."""
+
 
 def prepare(connection: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     """Bring the schema to this package's version, in one transaction.
