@@ -10,6 +10,7 @@
     │   ├── LedgerReadOnly                   the data directory cannot be written
     │   ├── LedgerFailed                     the ledger file is damaged, or the disk refused
     │   ├── LedgerLost                       commits that were acknowledged are not in the ledger any more
+    │   ├── MemoryDamaged                    memories are not what was written
     │   ├── RevisionConflict                 the bank moved on since the decision was made
     │   ├── SchemaMismatch                   written by a newer version
     │   ├── EmbedderMismatch                 the bank was embedded with another model
@@ -174,6 +175,24 @@ class LedgerLost(StorageError):
             f"{path} has lost memory: {reason}. Nothing was changed. Put ledger.sqlite and ledger.sqlite-wal back, or the "
             "whole directory as one copy; or open it with accept_loss=True to go on with what is there, from which the "
             "indexes are then rebuilt."
+        )
+
+
+class MemoryDamaged(StorageError):
+    """Memories whose checksums do not fit: the disk, or somebody else, changed what was written.
+
+    Attributes:
+        bank: whose they are.
+        units: their ids.
+    """
+
+    def __init__(self, bank: str, units: tuple[str, ...]) -> None:
+        self.bank, self.units = bank, units
+        listed = ", ".join(repr(unit) for unit in units[:5]) + (", ..." if len(units) > 5 else "")
+        super().__init__(
+            f"{len(units)} memories of bank {bank!r} are damaged and are not served: {listed}. Put the data directory back "
+            "from a copy, or forget them (forget(unit=id)); where vectors alone are damaged, maintenance.reindex() makes them anew. "
+            "doctor(deep=True) names all."
         )
 
 

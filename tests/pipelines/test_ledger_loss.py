@@ -26,6 +26,9 @@ FTS5 = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
 Opener = Callable[..., Hindsight]
 
 BACK_TO_VERSION_2 = (
+    "DROP TRIGGER units_closed",
+    "ALTER TABLE units DROP COLUMN checksum",
+    "ALTER TABLE vectors DROP COLUMN checksum",
     "DROP TRIGGER banks_commit",
     "DROP TABLE commits",
     "DROP TABLE ledger",

@@ -20,6 +20,7 @@ from hindsight_integrations.errors import (
     SchemaMismatch,
 )
 from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.testing.builders import BANK, make_unit, make_units, make_write_set, with_vector
 from hindsight_integrations.testing.ledger_history_contract import mark_of
@@ -104,11 +105,51 @@ def _without_history(raw: sqlite3.Connection) -> None:
     """Back from version 3 to version 2, whose directories have no mark."""
     (_, _, file), *_ = raw.execute("PRAGMA database_list")
     Path(file).with_name("ledger.mark").unlink()
+    _without_checksums(raw)
     for statement in ("TRIGGER banks_commit", "TABLE commits", "TABLE ledger", "TABLE losses"):
         raw.execute(f"DROP {statement}")
 
 
-RELEASED = (3, 46, "c2640e30b27cfe3f60b4e32fb876b792811eeb98cf6ad2b02a70e154eebdcb51")
+def _without_checksums(raw: sqlite3.Connection) -> None:
+    """Back from version 4 to version 3."""
+    raw.execute("DROP TRIGGER units_closed")
+    for table in ("units", "vectors"):
+        raw.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+
+
+def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
+    """What is in a directory of the last release is vouched for from then on, and damage after that shows."""
+    opened_with(tmp_path, *(f"u{number}" for number in range(5000))).close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_checksums(raw)
+        raw.execute("PRAGMA user_version = 3")
+    raw.close()
+    again = SqliteLedger.open(tmp_path)
+    assert (again.damaged(BANK), again.damaged_vectors(BANK), again.problems()) == ((), (), ())
+    assert len(again.units(BANK, changes(again, BANK).columns.ids)) == 5000
+    again.close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        raw.execute("UPDATE units SET text = text || '.' WHERE unit_id = 'u4321'")
+    raw.close()
+    damaged = SqliteLedger.open(tmp_path)
+    assert damaged.damaged(BANK) == ("u4321",)
+    damaged.close()
+
+
+def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
+    """A column gives back 1.0 for 1, and a checksum is of what it gives back."""
+    ledger = SqliteLedger.open(tmp_path)
+    ledger.create_bank(BANK)
+    units = [
+        replace(make_unit(f"u{number}"), fact_type=FactType.OPINION, confidence=confidence)
+        for number, confidence in enumerate((1, 0, 0.1, True, 1 / 3))
+    ]
+    commit(ledger, make_write_set(units=[with_vector(unit) for unit in units]))
+    assert ledger.damaged(BANK) == ()
+    ledger.close()
+
+
+RELEASED = (4, 47, "2ce75d082156e7f6a2e8dde597fe08f785c8e6a790b536c7a4d0877c016ba2c6")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import UnitPage
@@ -90,8 +91,13 @@ class ListingVerbs(BankVerbs):
         tags_match: TagsMatch | str = TagsMatch.ANY,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
-        """Every memory that matches, one after the other; see `units` for the options, the order and the errors."""
+        """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
+
+        Raises:
+            MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
+        """
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
+        damaged: tuple[str, ...] = ()
         while True:
             page = await self.units(
                 entity=entity,
@@ -106,9 +112,11 @@ class ListingVerbs(BankVerbs):
             )
             for unit in page.units:
                 yield unit
-            cursor = page.cursor
+            cursor, damaged = page.cursor, damaged + page.damaged
             if cursor is None:
-                return
+                break
+        if damaged:
+            raise MemoryDamaged(self._context.name, damaged)
 
     async def records(
         self,
@@ -130,6 +138,7 @@ class ListingVerbs(BankVerbs):
 
         Raises:
             InvalidRequest: a time cannot be read.
+            MemoryDamaged: some are not what was written, and are not served.
         """
         tools = self._context.tools
         async with self._context.viewing() as view:
@@ -165,6 +174,7 @@ class ListingVerbs(BankVerbs):
 
         Raises:
             InvalidRequest: `how` is not known, or values in different units would be added or compared.
+            MemoryDamaged: some of the records are not what was written; a sum without them would be wrong.
         """
         chosen = choice(Aggregation, how, "how")
         found = await self.records(kind=kind, category=category, unit=unit, window=window, as_of=as_of)

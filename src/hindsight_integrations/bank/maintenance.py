@@ -6,6 +6,7 @@ from datetime import datetime
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.unit_changes import stored_unit
+from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.tempr.retain.embedding import embed_units
 from hindsight_integrations.validation.arguments import checked_unit_id
 
@@ -25,6 +26,7 @@ class AsyncMaintenance(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
             ModelError: a memory could not be embedded, or not usably; nothing was changed.
+            MemoryDamaged: some are not what was written; nothing was changed.
         """
         return await self._context.tools.workers.write(self._reembed)
 
@@ -47,6 +49,8 @@ class AsyncMaintenance(BankVerbs):
         context.projection.catch_up()
         ids = context.projection.view().columns.ids
         stored = tools.ledger.units(context.name, ids)
+        if len(stored) < len(ids):
+            raise MemoryDamaged(context.name, tools.ledger.damaged(context.name, ids))
         units = [stored[int(row)] for row in ids]
         vectors = embed_units(units, tools.embedder)
         tools.ledger.set_embedder(context.name, tools.embedder.identity, ids, vectors)

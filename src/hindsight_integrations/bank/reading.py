@@ -153,6 +153,7 @@ class ReadingVerbs(BankVerbs):
 
         Raises:
             InvalidRequest: the bank holds none of that id.
+            MemoryDamaged: the ledger no longer holds what was written.
         """
         return await self._context.tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
 

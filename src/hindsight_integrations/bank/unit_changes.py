@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
@@ -27,11 +27,14 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
 
     Raises:
         InvalidRequest: the bank holds none of that id.
+        MemoryDamaged: it is not what was written.
     """
     ledger = bank.tools.ledger
     rows = ledger.row_ids(bank.name, [unit_id])
     for unit in ledger.units(bank.name, np.array(list(rows.values()), np.int64)).values():
         return unit
+    if rows:
+        raise MemoryDamaged(bank.name, (unit_id,))
     raise InvalidRequest("unit_id", f"{shown(unit_id)} is not in bank {bank.name!r}", "Check the id.")
 
 

@@ -36,10 +36,13 @@ def demo(
 
 
 @app.command()
-def doctor(path: Folder) -> None:
+def doctor(
+    path: Folder,
+    deep: Annotated[bool, typer.Option(help="Read everything and compare it with its checksums.")] = False,
+) -> None:
     """Say what a memory runs on, what it holds, and what is broken."""
     with Hindsight.open(path, read_only=True) as hindsight:
-        health = hindsight.doctor()
+        health = hindsight.doctor(deep=deep)
     table = Table(show_header=False, box=None)
     for role, name in health.backends.items():
         table.add_row(role, escape(name))
@@ -47,6 +50,12 @@ def doctor(path: Folder) -> None:
         table.add_row(f"bank {escape(bank)}", f"{units} memories, revision {revision}")
     for bank, problem in health.failures.items():
         table.add_row(f"[red]bank {escape(bank)}[/red]", escape(problem))
+    for bank, damaged in health.damaged.items():
+        table.add_row(f"[red]bank {escape(bank)}[/red]", escape(f"damaged memories: {', '.join(damaged)}"))
+    for problem in health.ledger:
+        table.add_row("[red]ledger[/red]", escape(problem))
+    if deep and not health.damaged and not health.ledger:
+        table.add_row("checksums", "all memories are what was written")
     console.print(table)
 
 

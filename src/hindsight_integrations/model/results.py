@@ -37,6 +37,8 @@ class RecallResult:
         confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 without units. It is no
             probability on your data. Below 0.5 an agent had better say that it does not know: on LoCoMo's extracted
             facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
+        damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;
+            `doctor(deep=True)` names all of them.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -48,6 +50,7 @@ class RecallResult:
     source_facts: tuple[SourceFact, ...] = ()
     query: RecallQuery | None = None
     confidence: float = 0.0
+    damaged: tuple[str, ...] = ()
 
     def explain(self) -> str:
         """The result in words, for people: query, time window, stages, each memory's ranks and scores, what was dropped.
@@ -185,11 +188,14 @@ class UnitPage:
         units: in order of when they begin, at most `limit`.
         total: how many match in all, on this page, before it and after it.
         cursor: what to pass for the next page; None when this is the last.
+        damaged: ids of memories that belong on the page and are left out, because the ledger no longer holds what was
+            written.
     """
 
     units: tuple[MemoryUnit, ...]
     total: int
     cursor: str | None = None
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,13 +94,14 @@ class LedgerHistoryContract(LedgerFixtures):
     def test_every_change_has_a_mark_of_its_own(
         self, ledger: Ledger, bank: str, change: Callable[[Ledger, str], object]
     ) -> None:
-        """Whatever raises the revision draws a token: not commits of retain alone."""
+        """Whatever raises the revision draws a token, not commits of retain alone; and what it wrote counts as sound."""
         commit(ledger, rich_write_set())
         before = mark_of(ledger, bank)
         change(ledger, bank)
         after = mark_of(ledger, bank)
         assert after.revision == before.revision + 1
         assert after.token not in ("", before.token)
+        assert (ledger.damaged(bank), ledger.damaged_vectors(bank), ledger.problems()) == ((), (), ())
 
     def test_a_restored_bank_goes_on_from_its_archive(self, ledger: Ledger, bank: str) -> None:
         """An import raises the revision to the archive's in one step; that commit has a token as well."""
@@ -111,3 +112,4 @@ class LedgerHistoryContract(LedgerFixtures):
         original, copy = mark_of(ledger, bank), mark_of(ledger, "copy")
         assert (copy.ledger, copy.revision) == (original.ledger, 3)
         assert copy.token not in ("", original.token)
+        assert (ledger.damaged("copy"), ledger.damaged_vectors("copy")) == ((), ())

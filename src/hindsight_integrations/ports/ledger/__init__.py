@@ -76,6 +76,10 @@ class Ledger(LedgerReader, LedgerMaintenance, LedgerTasks, Protocol):
         """The bank's current revision: the cheapest read, made before others to see whether anything is new."""
         ...
 
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the storage itself, as far as it can tell by reading all of it; empty if nothing."""
+        ...
+
     def snapshot(self, bank: str) -> AbstractContextManager[LedgerReader]:
         """Several reads of one state of the bank."""
         ...

@@ -25,7 +25,15 @@ class LedgerReader(Protocol):
         ...
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """The units of these row ids; unknown ids are left out. One query."""
+        """The units of these row ids; unknown ids and damaged units are left out. One query."""
+        ...
+
+    def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
+        """Unit ids of those of these units (of all, if None) that are not what was written, in row order."""
+        ...
+
+    def damaged_vectors(self, bank: str) -> tuple[str, ...]:
+        """Unit ids of the units whose stored vector is not what was written, in row order."""
         ...
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:

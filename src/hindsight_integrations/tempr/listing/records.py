@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.model.records import Aggregate, Aggregation
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import MemoryUnit
@@ -29,6 +29,9 @@ def find_records(
         category: of record; None means any.
         window: what happened in it (or, for undated units, was mentioned in it).
         as_of: a moment of conversation time; None means now.
+
+    Raises:
+        MemoryDamaged: some are not what was written; a sum without them would be wrong.
     """
     rows = view.ledger.record_rows(view.bank, kind=kind, category=category)
     columns = view.columns
@@ -43,7 +46,9 @@ def find_records(
     at = at[mask[at]]
     order = np.lexsort((columns.ids[at], columns.points()[at]))
     ids: IntArray = columns.ids[at][order]
-    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made
+    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
+    if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
+        raise MemoryDamaged(view.bank, damaged)
     return [stored[row] for row in ids.tolist() if row in stored]
 
 

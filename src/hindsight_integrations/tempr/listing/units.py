@@ -121,12 +121,13 @@ def find_page(
     at = np.flatnonzero(ahead)
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
-    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made
+    stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
     units = tuple(stored[row] for row in ids.tolist() if row in stored)
+    damaged = view.ledger.damaged(view.bank, ids) if len(units) < len(ids) else ()
     cursor = None
     if len(at) > limit:
         cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
-    return UnitPage(units, int(mask.sum()), cursor)
+    return UnitPage(units, int(mask.sum()), cursor, damaged)
 
 
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:

@@ -26,12 +26,14 @@ class Asked:
         view: the bank, as of one revision.
         tools: what recall needs of the engine.
         trace: stages and notes so far.
+        missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
     """
 
     query: RecallQuery
     view: BankView
     tools: RecallTools
     trace: Trace = field(default_factory=Trace)
+    missing: set[int] = field(default_factory=set)
 
     @property
     def limit(self) -> int:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import numpy as np
 
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
-from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.packing import Packed
 
 
-def hydrate(
-    packed: Packed, view: BankView, *, as_of: datetime | None, lists: Mapping[Channel, Hits]
-) -> dict[int, RecalledUnit]:
+def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -> dict[int, RecalledUnit]:
     """The packed units by row id, best first, with entities, what was taken back of them and each channel's rank and score.
 
-    One read of the ledger each for units and entities. Units erased since the view was made are left out.
+    One read of the ledger each for units and entities. Units erased since the view was made, and damaged ones, are left
+    out and noted as missing.
     """
-    ids = packed.ids
+    ids, view = packed.ids, run.view
     stored = view.ledger.units(view.bank, ids)
     entities = view.ledger.entities_of(view.bank, ids)
-    valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, as_of))].tolist())
+    run.missing.update(row for row in ids.tolist() if row not in stored)
+    valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())
     found = {channel: channel_hits(hits, ids) for channel, hits in lists.items()}
     return {
         row: RecalledUnit(

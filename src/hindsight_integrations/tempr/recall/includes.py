@@ -180,4 +180,4 @@ def _within_budget(
         return {}
     near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
     packed = pack_units(near.ids, near.scores.astype(np.float64), run.view, query, run.tools.tokens)
-    return hydrate(packed, run.view, as_of=query.as_of, lists={})
+    return hydrate(packed, run, {})

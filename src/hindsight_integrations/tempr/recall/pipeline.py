@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
@@ -60,7 +62,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
     with timed(run.trace, "pack"):
         packed = pack_units(passed.ids, passed.scores, view, query, tools.tokens)
     with timed(run.trace, "hydrate"):
-        units = hydrate(packed, view, as_of=query.as_of, lists=channels.lists)
+        units = hydrate(packed, run, channels.lists)
     if len(passed.ids) and not units:
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
     result = RecallResult(
@@ -74,6 +76,10 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         source_facts=source_facts(run, units),
         query=query,
     )
+    if run.missing:
+        damaged = view.ledger.damaged(view.bank, np.array(sorted(run.missing), np.int64))
+        result = replace(result, damaged=damaged)
+        notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
     if query.trace:
         with timed(run.trace, "trace"):
             candidates = CandidateTrace(channels, ids, fused, ranking, dropped, packed)

@@ -47,7 +47,7 @@ class Ranking:
 def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOrder | None) -> Ranking:
     """The final ranking: what the reranker read, best first, then the rest in fused order.
 
-    Without a reranker the fused order stands. Units erased since the view was made are left out.
+    Without a reranker the fused order stands. Units erased since the view was made, and damaged ones, are left out.
 
     Args:
         run: the recall under way.
@@ -60,7 +60,9 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
         return Ranking(ids, fused)
     head = ids[: run.rerank_limit]
     stored = run.view.ledger.units(run.view.bank, head)
-    kept = ~np.isin(ids, [row for row in head.tolist() if row not in stored])
+    missing = [row for row in head.tolist() if row not in stored]
+    run.missing.update(missing)
+    kept = ~np.isin(ids, missing)
     ids, fused = ids[kept], fused[kept]
     if not stored:
         return Ranking(ids, fused)

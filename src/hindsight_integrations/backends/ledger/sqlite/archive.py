@@ -12,10 +12,17 @@ from sqlite3 import Connection
 from hindsight_integrations.backends.ledger.rules import archives as kinds
 from hindsight_integrations.backends.ledger.rules.archives import batched, check_empty, unreadable
 from hindsight_integrations.backends.ledger.rules.commits import blocks
+from hindsight_integrations.backends.ledger.sqlite.checksums import (
+    damaged_units,
+    damaged_vectors,
+    seal_units,
+    seal_vectors,
+)
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank
+from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 JSON_FIELDS = frozenset(
@@ -147,6 +154,8 @@ class SqliteArchive:
         """Everything the bank holds, itself first, units before what refers to them."""
         with self._connections.reading() as connection:
             row = find_bank(connection, bank).id
+            if damaged := {**damaged_units(connection, row), **damaged_vectors(connection, row)}:
+                raise MemoryDamaged(bank, tuple(damaged.values()))
             query = "SELECT revision, embedder, profile FROM banks WHERE id = :bank"
             (header,) = _selected(connection, query, row)
             yield ArchiveRow(kinds.BANK, header)
@@ -218,6 +227,8 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
         "FROM units, json_each(sources) WHERE bank = ?",
         (bank,),
     )
+    seal_units(connection, bank)
+    seal_vectors(connection, bank)
     connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))
 
 

@@ -15,6 +15,7 @@ from hindsight_integrations.backends.ledger.rules.commits import (
     unit_references,
 )
 from hindsight_integrations.backends.ledger.sqlite import tasks
+from hindsight_integrations.backends.ledger.sqlite.checksums import unit_checksum, vector_checksum
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     Target,
     write_entities,
@@ -100,9 +101,12 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     if not writes.units:
         return ()
     target.connection.executemany(
-        f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed) "
-        f"VALUES ({marks(21)}) ON CONFLICT DO NOTHING",
-        [unit_row(write, target.bank, target.revision) for write in writes.units],
+        f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed, checksum) "
+        f"VALUES ({marks(22)}) ON CONFLICT DO NOTHING",
+        [
+            (*row, unit_checksum(row[:-3]))
+            for row in (unit_row(write, target.bank, target.revision) for write in writes.units)
+        ],
     )
     created = dict(
         target.connection.execute(
@@ -112,8 +116,11 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     )
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
     target.connection.executemany(
-        "INSERT INTO vectors (unit, bank, revision, vector) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(row, target.bank, target.revision, write.vector) for row, write in new],
+        "INSERT INTO vectors (unit, bank, revision, vector, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [
+            (row, target.bank, target.revision, write.vector, vector_checksum(write.vector))
+            for row, write in new
+        ],
     )
     sources = [
         (target.bank, write.unit.thread, message, row) for row, write in new for message in write.unit.sources

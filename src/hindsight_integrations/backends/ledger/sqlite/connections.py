@@ -56,6 +56,8 @@ def _ours(error: sqlite3.Error, path: Path) -> StorageError:
         return LedgerBusy(path, None)
     if code == sqlite3.SQLITE_READONLY:
         return LedgerReadOnly(path, str(error))
+    if str(error).startswith("Could not decode"):  # the rest of that message is the text itself
+        return LedgerFailed(path, "a text in it is damaged; doctor(deep=True) names the memories that are")
     return LedgerFailed(path, str(error))
 
 

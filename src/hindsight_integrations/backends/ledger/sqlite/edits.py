@@ -6,12 +6,20 @@ import json
 from datetime import datetime
 from sqlite3 import Connection
 
+import numpy as np
+
 from hindsight_integrations.backends.ledger.rules.commits import check_known, check_shape
+from hindsight_integrations.backends.ledger.sqlite.checksums import (
+    damaged_units,
+    seal_units,
+    vector_checksum,
+)
 from hindsight_integrations.backends.ledger.sqlite.commit import write_links
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
+from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
@@ -38,7 +46,10 @@ class SqliteEdits:
             rows = unit_rows(connection, found.id, wanted)
             check_known("unit_id", wanted, rows, bank)
             revision, row = found.revision + 1, rows[edit.unit.id]
+            if damaged_units(connection, found.id, np.array([row])):
+                raise MemoryDamaged(bank, (edit.unit.id,))
             _write_unit(connection, row, edit, revision)
+            seal_units(connection, found.id, [row])
             if edit.links is not None:
                 connection.execute(
                     f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
@@ -75,5 +86,6 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
     )
     if change.vector is not None:
         connection.execute(
-            "UPDATE vectors SET vector = ?, revision = ? WHERE unit = ?", (change.vector, revision, row)
+            "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ?",
+            (change.vector, revision, vector_checksum(change.vector), row),
         )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from sqlite3 import Connection
 
 import numpy as np
 import numpy.typing as npt
 
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_gaps
+from hindsight_integrations.backends.ledger.sqlite.checksums import fetched, well_formed
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
 from hindsight_integrations.backends.ledger.sqlite.reader import AMENDED_BY_UNIT, count_units
-from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
+from hindsight_integrations.backends.ledger.sqlite.rows import Row, find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
@@ -69,28 +71,15 @@ class SqliteFeed:
 
     def columns(self, since: int) -> UnitColumns:
         """The filterable columns of units changed after `since`."""
-        rows = self._connection.execute(
+        rows = fetched(
+            self._connection,
             "SELECT id, fact_type, occurred_start, occurred_end, mentioned_at, closed_at, tokens, tags, "
             "CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units WHERE bank = ? AND changed > ?",
             (self._bank, since),
-        ).fetchall()
+        )
         rows.sort(key=lambda row: int(row[0]))
-        ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
-            zip(*rows, strict=True) if rows else ((),) * 10
-        )
-        parsed = {text: tuple(json.loads(text)) for text in set(tags)}
-        return UnitColumns(
-            ids=np.array(ids, np.int64),
-            types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
-            starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
-            ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
-            mentioned=np.array(mentioned, np.int64),
-            closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
-            tokens=np.array(tokens, np.int64),
-            tags=[parsed[text] for text in tags],
-            turns=list(zip(threads, speakers, strict=True)),
-            gaps=self._gaps(since),
-        )
+        gaps = self._gaps(since)
+        return well_formed(partial(_columns, gaps=gaps), rows, self._connection, self._bank)
 
     def vectors(self, since: int) -> tuple[IntArray, Matrix]:
         """Row ids (n,) and vectors (n, dimension) written after `since`."""
@@ -107,14 +96,17 @@ class SqliteFeed:
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created or edited after `since`."""
-        rows = self._connection.execute(
+        rows = fetched(
+            self._connection,
             "SELECT id, text FROM units WHERE bank = :bank AND created > :since UNION SELECT units.id, units.text "
             "FROM unit_edits JOIN units ON units.id = unit "
             "WHERE unit_edits.bank = :bank AND unit_edits.revision > :since",
             {"bank": self._bank, "since": since},
-        ).fetchall()
+        )
         rows.sort(key=lambda row: int(row[0]))
-        return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [row[1] for row in rows]
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [
+            row[1] if isinstance(row[1], str) else "" for row in rows
+        ]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
@@ -164,3 +156,23 @@ class SqliteFeed:
         """The rows of a select with `bank` and `revision`, as a structured array."""
         rows = self._connection.execute(f"{select} WHERE bank = ? AND revision > ?", (self._bank, since))
         return np.fromiter(rows, dtype)
+
+
+def _columns(rows: list[Row], gaps: IntArray) -> UnitColumns:
+    """The columns of rows in row order."""
+    ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
+        zip(*rows, strict=True) if rows else ((),) * 10
+    )
+    parsed = {text: tuple(json.loads(text)) for text in set(tags)}
+    return UnitColumns(
+        ids=np.array(ids, np.int64),
+        types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
+        starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
+        ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
+        mentioned=np.array(mentioned, np.int64),
+        closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
+        tokens=np.array(tokens, np.int64),
+        tags=[parsed[text] for text in tags],
+        turns=list(zip(threads, speakers, strict=True)),
+        gaps=gaps,
+    )

@@ -13,6 +13,7 @@ import numpy as np
 
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, check_vectors
 from hindsight_integrations.backends.ledger.sqlite.archive import SqliteArchive
+from hindsight_integrations.backends.ledger.sqlite.checksums import vector_checksum
 from hindsight_integrations.backends.ledger.sqlite.commit import commit
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.edits import SqliteEdits
@@ -35,7 +36,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     missing_bank,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet
@@ -177,9 +178,9 @@ class SqliteLedger(
             blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
             before = connection.total_changes
             connection.executemany(
-                "UPDATE vectors SET vector = ?, revision = ? WHERE unit = ? AND bank = ?",
+                "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ? AND bank = ?",
                 [
-                    (blob, found.revision + 1, unit, found.id)
+                    (blob, found.revision + 1, vector_checksum(blob), unit, found.id)
                     for blob, unit in zip(blobs, given, strict=False)
                 ],
             )
@@ -194,6 +195,15 @@ class SqliteLedger(
         """The bank's current revision."""
         with self._connections.reading() as connection:
             return find_bank(connection, bank).revision
+
+    def problems(self) -> tuple[str, ...]:
+        """What SQLite finds wrong with the file itself."""
+        try:
+            with self._connections.reading() as connection:
+                found = connection.execute("PRAGMA integrity_check").fetchall()
+        except LedgerFailed as error:  # too damaged to be checked
+            return (error.reason,)
+        return tuple(row[0] for row in found if row[0] != "ok")
 
     @contextmanager
     def snapshot(self, bank: str) -> Iterator[SqliteSnapshot]:

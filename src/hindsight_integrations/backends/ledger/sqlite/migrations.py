@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
+from hindsight_integrations.backends.ledger.sqlite.checksums import seal_everything
 from hindsight_integrations.backends.ledger.sqlite.schema import (
     APPLICATION_ID,
+    CHECKSUMS,
     FIRST_SCHEMA,
     HISTORY,
     SPEAKERS,
 )
 from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (FIRST_SCHEMA, SPEAKERS, HISTORY)
-"""Statements that take a file from version i to version i + 1."""
+Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
+"""A statement, or what takes more than one."""
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (FIRST_SCHEMA, SPEAKERS, HISTORY, (*CHECKSUMS, seal_everything))
+"""Steps that take a file from version i to version i + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
 
@@ -39,9 +47,11 @@ def prepare(connection: sqlite3.Connection, path: Path, *, read_only: bool) -> N
         raise LedgerReadOnly(path, f"its schema {found} must first be brought to {SCHEMA_VERSION}")
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statements in MIGRATIONS[found:]:
-            for statement in statements:
-                connection.execute(statement)
+        for step in chain.from_iterable(MIGRATIONS[found:]):
+            if isinstance(step, str):
+                connection.execute(step)
+            else:
+                step(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")

@@ -6,14 +6,22 @@ import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from sqlite3 import Connection, Cursor
+from sqlite3 import Connection
 
 import numpy as np
 
 from hindsight_integrations.backends.ledger.rules.commits import record_key
+from hindsight_integrations.backends.ledger.sqlite.checksums import (
+    CHECKSUM,
+    damaged_units,
+    damaged_vectors,
+    fetched,
+    is_sound,
+)
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     PARAMETERS,
     UNIT_COLUMNS,
+    Row,
     batches,
     event_from,
     unit_from,
@@ -46,10 +54,20 @@ class UnitReader(BankReads):
             return count_units(connection, row)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """Units by row id; unknown ids and those of other banks are left out."""
+        """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
         with self._at(bank) as (connection, row):
-            found = _of_units(connection, UNIT_COLUMNS, row, ids)
-            return {each[0]: unit_from(each[1:], bank) for each in found}
+            found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
+            return {each[0]: unit_from(each[2:], bank) for each in found if is_sound(each[2:], each[1])}
+
+    def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
+        """Unit ids of those that are not what was written."""
+        with self._at(bank) as (connection, row):
+            return tuple(damaged_units(connection, row, ids).values())
+
+    def damaged_vectors(self, bank: str) -> tuple[str, ...]:
+        """Unit ids of the units whose vector is not what was written."""
+        with self._at(bank) as (connection, row):
+            return tuple(damaged_vectors(connection, row).values())
 
     def row_ids(self, bank: str, unit_ids: Sequence[str]) -> dict[str, int]:
         """Row ids of unit ids; unknown ones are left out."""
@@ -74,16 +92,23 @@ class UnitReader(BankReads):
     def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
         """Row ids of every unit with a record of this kind and category, ascending."""
         with self._at(bank) as (connection, row):
-            found = connection.execute(
-                "SELECT id, json_extract(record, '$[0]'), json_extract(record, '$[3]') FROM units "
+            found = fetched(
+                connection,
+                "SELECT id, iif(json_valid(record), json_extract(record, '$[0]'), NULL), "
+                "iif(json_valid(record), json_extract(record, '$[3]'), NULL) FROM units "
                 "WHERE bank = ? AND record IS NOT NULL ORDER BY id",
                 (row,),
             )
+            # A damaged record matches everything: `units` will leave it out, and whoever sums must hear of it.
             wanted = [
                 unit
                 for unit, own_kind, own_category in found
-                if (kind is None or record_key(own_kind) == record_key(kind))
-                and (category is None or record_key(own_category) == record_key(category))
+                if (kind is None or own_kind is None or record_key(own_kind) == record_key(kind))
+                and (
+                    category is None
+                    or own_category is None
+                    or record_key(own_category) == record_key(category)
+                )
             ]
         return np.array(wanted, np.int64)
 
@@ -186,9 +211,10 @@ class UnitReader(BankReads):
         return np.array(sorted(units), np.int64)
 
 
-def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> Cursor:
+def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> list[Row]:
     """Row id and these columns of units of the bank; the others are left out."""
-    return connection.execute(
+    return fetched(
+        connection,
         f"SELECT units.id, {columns} FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
         "WHERE +bank = ?",
         (json.dumps(ids.tolist()), bank),

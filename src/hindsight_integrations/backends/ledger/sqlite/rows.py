@@ -24,10 +24,12 @@ T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 """One row as sqlite3 gives it: its column types are the schema's, unknown to the type checker."""
 
-UNIT_COLUMNS = (
+# What a unit's checksum is of, in this order: a change makes every checksum wrong, and needs a migration.
+SEALED_COLUMNS = (
     "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
     "metadata, tags, document, chunk, thread, sources, speaker, tokens, record"
 )
+UNIT_COLUMNS = SEALED_COLUMNS
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
@@ -111,7 +113,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         to_micros(unit.occurred.end) if unit.occurred else None,
         None if unit.closed_at is None else to_micros(unit.closed_at),
         unit.context,
-        unit.confidence,
+        None if unit.confidence is None else float(unit.confidence),  # as the column gives it back
         mapping_text(unit.metadata),
         json.dumps(unit.tags),
         unit.document_id,

@@ -308,4 +308,17 @@ END
 )
 """Version 3: whose history this is. An id for the ledger and a random token for each commit of a bank."""
 
+# Whatever closes or restores a unit changes its checksum by the difference; see checksums.py.
+CHECKSUMS = (
+    "ALTER TABLE units ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE vectors ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
+    """
+CREATE TRIGGER units_closed AFTER UPDATE OF closed_at ON units WHEN new.closed_at IS NOT old.closed_at BEGIN
+    UPDATE units SET checksum = checksum - coalesce(old.closed_at, 2305843009213693952)
+        + coalesce(new.closed_at, 2305843009213693952) WHERE id = new.id;
+END
+""",
+)
+"""Version 4: a checksum of each unit and each vector."""
+
 FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)
