@@ -36,8 +36,10 @@ def index_problems(hindsight: Hindsight, fresh: set[str], rng: random.Random) ->
         others = rng.sample(units, min(SAMPLE if name == MAIN else ELSEWHERE, len(units)))
         for unit in {unit.id: unit for unit in new[:SAMPLE] + others}.values():
             found += [f"{name}: {problem}" for problem in unit_problems(bank, unit)]
-    failures = hindsight.doctor().failures
-    return found + [f"doctor: {bank}: {why}" for bank, why in failures.items()]
+    health = hindsight.doctor(deep=True)
+    found += [f"doctor: {bank}: {why}" for bank, why in health.failures.items()]
+    found += [f"doctor: {bank}: damaged: {', '.join(units)}" for bank, units in health.damaged.items()]
+    return found + [f"doctor: ledger: {problem}" for problem in health.ledger]
 
 
 def unit_problems(bank: MemoryBank, unit: MemoryUnit) -> list[str]:

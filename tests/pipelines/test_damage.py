@@ -139,6 +139,23 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
                 ask()
 
 
+@pytest.mark.parametrize("wrong", [b"code is 1032", b"code is 103\xb3"])
+def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: bytes) -> None:
+    """The passage a sound memory came from is left out where it is not what was written, and the notes say so."""
+    with opener(tmp_path) as engine:
+        engine.bank("alice").retain(
+            "The code is 1033. It is for the locker.",
+            document_id="note",
+            facts=[{"what": "The locker has a code."}],
+        )
+    change_bytes(tmp_path, b"code is 1033", wrong)
+    with opener(tmp_path) as engine:
+        found = engine.bank("alice").recall("locker code", include_chunks=True)
+        assert [item.unit.text for item in found.units] == ["The locker has a code."]
+        assert found.chunks == ()
+        assert "chunks: 1 passages are damaged and left out" in found.trace.notes
+
+
 def test_a_damaged_vector_is_named(opener: Opener, tmp_path: Path) -> None:
     """Vectors say nothing of themselves; a deep look finds one that is not what was stored, and reindex mends it."""
     ids = kept(opener, tmp_path)
@@ -227,4 +244,4 @@ def test_no_text_reaches_the_log_or_an_error(
         with pytest.raises(MemoryDamaged) as caught:
             bank.get(bad)
         told.append(str(caught.value))
-    assert "103" not in caplog.text + "".join(told)
+    assert "code is" not in caplog.text + "".join(told)

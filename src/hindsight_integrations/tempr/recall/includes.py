@@ -22,6 +22,7 @@ from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection
+from hindsight_integrations.validation.intake import content_hash
 
 FACTS = tuple(kind for kind in FactType if kind is not FactType.OBSERVATION)
 
@@ -96,7 +97,7 @@ def source_chunks(run: RecallContext, units: Collection[RecalledUnit]) -> tuple[
 
 
 def _chunks(run: RecallContext, origins: Mapping[tuple[str, int], list[str]]) -> list[RecalledChunk]:
-    """Whole passages, then the beginning of the first that does not fit; erased ones are left out.
+    """Whole passages, then the beginning of the first that does not fit; erased and damaged ones are left out.
 
     A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
     small budget unused; its beginning is worth more. Passages are counted here, since only units carry stored counts.
@@ -107,7 +108,13 @@ def _chunks(run: RecallContext, origins: Mapping[tuple[str, int], list[str]]) ->
     for (document, ordinal), unit_ids in origins.items():
         if document not in texts:
             stored = run.view.ledger.document(run.view.bank, document)
-            texts[document] = {chunk.ordinal: chunk.text for chunk in stored.chunks} if stored else {}
+            chunks = stored.chunks if stored else ()
+            sound = [chunk for chunk in chunks if content_hash(chunk.text) == chunk.content_hash]
+            texts[document] = {chunk.ordinal: chunk.text for chunk in sound}
+            if len(sound) < len(chunks):
+                run.trace.notes.append(
+                    f"chunks: {len(chunks) - len(sound)} passages are damaged and left out"
+                )
         whole = texts[document].get(ordinal, "")
         text, tokens = fitting(whole, left, run.tools.tokens)
         cut = len(text) < len(whole)

@@ -176,7 +176,8 @@ class UnitReader(BankReads):
             ).fetchone()
             if found is None:
                 return None
-            chunks = connection.execute(
+            chunks = fetched(
+                connection,
                 "SELECT document, ordinal, text, content_hash, position FROM chunks "
                 "WHERE bank = ? AND document = ? AND position <> ? ORDER BY position",
                 (row, document_id, NOWHERE),
