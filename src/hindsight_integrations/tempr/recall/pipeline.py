@@ -63,7 +63,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         packed = pack_units(passed.ids, passed.scores, view, query, tools.tokens)
     with timed(run.trace, "hydrate"):
         units = hydrate(packed, run, channels.lists)
-    if len(passed.ids) and not units:
+    if len(passed.ids) and not len(packed.ids):
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
     result = RecallResult(
         confidence=recall_confidence(run, units, passed),
