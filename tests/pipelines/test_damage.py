@@ -88,7 +88,9 @@ def test_a_damaged_memory_is_named_and_not_served(
         assert engine.doctor().damaged == {}
 
 
-def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(opener: Opener, tmp_path: Path) -> None:
+def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(
+    opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A type, tags or a record that are no longer of their kind: the bank opens, without that memory, and doctor names it."""
     for field in (
         "fact_type = 'wor|d'",
@@ -104,6 +106,9 @@ def test_what_cannot_be_read_at_all_does_not_keep_the_bank_shut(opener: Opener, 
             found = engine.bank("alice").recall("locker").units
             assert len(found) == 2, field
             assert engine.doctor(deep=True).damaged == {"alice": (bad,)}, field
+    assert (
+        caplog.text.count("cannot be read are left out") == 3
+    )  # what the columns show; the rest is met when it is read
 
 
 def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION
 from hindsight_integrations.errors import (
@@ -17,12 +18,21 @@ from hindsight_integrations.errors import (
     LedgerBusy,
     LedgerFailed,
     LedgerReadOnly,
+    MemoryDamaged,
     SchemaMismatch,
 )
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Scrub
-from hindsight_integrations.testing.builders import BANK, make_unit, make_units, make_write_set, with_vector
+from hindsight_integrations.model.units import FactType, ValidityKind
+from hindsight_integrations.ports.ledger import Scrub, UnitEdit
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
 from hindsight_integrations.testing.ledger_history_contract import mark_of
 from hindsight_integrations.testing.ledger_support import changes, commit, everything_of, rich_write_set
 
@@ -134,6 +144,48 @@ def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
     damaged = SqliteLedger.open(tmp_path)
     assert damaged.damaged(BANK) == ("u4321",)
     damaged.close()
+
+
+def test_what_changes_a_damaged_unit_does_not_vouch_for_it(tmp_path: Path) -> None:
+    """Closing, restoring and embedding anew leave damage to be seen; an edit of something else is refused."""
+    ledger = opened_with(tmp_path, "u1", "u2")
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        raw.execute("UPDATE units SET text = 'something else' WHERE unit_id = 'u1'")
+    raw.close()
+    for number, kind in enumerate((ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.CLOSED)):
+        events = [make_event(unit, kind, 3 + number) for unit in ("u1", "u2")]
+        commit(ledger, make_write_set(ledger.revision(BANK), events=events))
+        assert ledger.damaged(BANK) == ("u1",)
+    with pytest.raises(MemoryDamaged, match="u1"):
+        ledger.edit_unit(BANK, UnitEdit(make_unit("u1"), None, None, ("tags",)), at(9))
+    assert ledger.damaged(BANK) == ("u1",)
+    ledger.close()
+
+
+def test_the_mark_keeps_the_last_64_transactions(tmp_path: Path) -> None:
+    """The ring turns over; its newest mark is where the ledger stands, and a disk that takes no mark stops no commit."""
+    ledger = opened_with(tmp_path, "u0")
+    for number in range(1, 100):
+        commit(ledger, make_write_set(number, units=make_units(f"u{number}")))
+    marks = HighWaterFile(tmp_path).read()
+    assert [mark.transactions for mark in marks] == list(range(101 - 63, 102))
+    assert (marks[-1].commit, len({mark.token for mark in marks})) == (mark_of(ledger, BANK), 64)
+    ledger.close()
+
+
+def test_a_mark_that_cannot_be_written_stops_no_commit(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The commit is on disk all the same; the log says once that a loss might not show."""
+    (tmp_path / "ledger.mark").mkdir()
+    ledger = opened_with(tmp_path, "u1")
+    commit(ledger, make_write_set(1, units=make_units("u2")))
+    assert ledger.count(BANK) == 2
+    assert caplog.text.count("could not be written") == 1
+    ledger.close()
+    again = SqliteLedger.open(tmp_path)
+    assert again.count(BANK) == 2
+    again.close()
 
 
 def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:

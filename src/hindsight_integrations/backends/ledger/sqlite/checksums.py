@@ -6,6 +6,7 @@ No security: whoever can write the file can write the checksum too.
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ import numpy as np
 
 from hindsight_integrations.backends.ledger.sqlite.rows import SEALED_COLUMNS, Row
 from hindsight_integrations.ports.arrays import IntArray
+
+logger = logging.getLogger("hindsight_integrations")
 
 T = TypeVar("T")
 
@@ -143,6 +146,7 @@ def well_formed(
         damaged = damaged_units(connection, bank)
         if not damaged:
             raise
+        logger.warning("memories that cannot be read are left out: %s", ", ".join(damaged.values()))
         return read([row for row in rows if row[0] not in damaged])
 
 

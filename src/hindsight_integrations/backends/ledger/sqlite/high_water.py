@@ -50,6 +50,7 @@ class HighWaterFile:
     def __init__(self, directory: Path) -> None:
         self._path = directory / MARK_FILE
         self._file: FileIO | None = None
+        self._refused = False
 
     def read(self) -> list[HighWater]:
         """The marks that can be read, oldest first."""
@@ -84,7 +85,11 @@ class HighWaterFile:
                 self._file = FileIO(self._path, "r+")
             self._file.seek(place)
             self._file.write(content)
+            self._refused = False
         except OSError as error:
+            if self._refused:  # a full disk is told once, not at every commit
+                return
+            self._refused = True
             logger.warning(
                 "%s could not be written, so a loss of the ledger might not show: %s", self._path, error
             )
