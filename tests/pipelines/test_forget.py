@@ -82,18 +82,29 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
     return open_engine
 
 
-def test_no_file_and_no_channel_keeps_what_was_forgotten(opened: Opened, tmp_path: Path) -> None:
-    """After `forget` neither the rare word, nor the name only it used, nor its vector is in any file or answer."""
+@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
+def test_no_file_and_no_channel_keeps_what_was_forgotten(
+    opened: Opened, tmp_path: Path, flushed: bool
+) -> None:
+    """After `forget` neither the rare word, nor the name only it used, nor its vector is in any file or answer.
+
+    Wherever it was: in the indexes' files, or still waiting to be written there.
+    """
     data = tmp_path / "data"
     engine, embedder = opened()
     bank = engine.bank("alice")
     bank.retain(OTHERS)
     (secret,) = bank.retain([SECRET]).unit_ids
     (vector,) = embedder.seen
+    if flushed:
+        engine.close()
+        engine, _ = opened()
+        bank = engine.bank("alice")
     before = files_with(data, TOKEN.encode()), files_with(data, vector)
     assert {"ledger.sqlite", "ledger.sqlite-wal"} & before[0]
-    assert before[0] & {"fts5", "lucene"}
-    assert "chroma" not in engine.doctor().backends["vectors"] or "chroma" in before[1]
+    in_indexes = before[0] & {"fts5", "lucene"}, before[1] & {"chroma"}
+    uses_chroma = "chroma" in engine.doctor().backends["vectors"]
+    assert [bool(found) for found in in_indexes] == [flushed, flushed and uses_chroma]
 
     receipt = bank.forget(unit=secret)
     assert (receipt.unit_ids, receipt.counts["units"], receipt.files_clean) == ((secret,), 1, True)

@@ -64,7 +64,7 @@ def test_who_is_behind_catches_up_before_deciding(ledger: Ledger, keywords: Fts5
     for revision in range(3):
         writer = (here, there)[revision % 2]
         with writer.transaction() as (view, transaction):
-            assert view.revision == revision == len(view.columns) == view.vectors.count()
+            assert view.revision == revision == len(view.columns) == view.scorer.count()
             assert view.keywords.count() == view.graph.counts()[0] == revision
             assert view.ledger.count(BANK) == revision
             transaction.commit(make_write_set(view.revision, units=make_units(f"u{revision}")))
@@ -83,7 +83,7 @@ def test_a_decision_not_to_write_leaves_the_view_caught_up(ledger: Ledger, keywo
     )
     with here.transaction():
         pass
-    assert len(here.view().columns) == here.view().vectors.count() == 2
+    assert len(here.view().columns) == here.view().scorer.count() == 2
     ledger.erase(BANK, Erasure(unit="u1"))
     with here.transaction() as (view, _):
         assert len(view.columns) == view.keywords.count() == view.graph.counts()[0] == 1

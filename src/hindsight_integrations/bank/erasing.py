@@ -29,7 +29,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
         _check_found(erasure)
         return receipt
     bank.projection.catch_up()
-    healthy = not bank.projection.view().failures
+    healthy = not bank.projection.problems()
     try:
         scrubbed = ledger.scrub() is Scrub.CLEAN
     except (

@@ -60,7 +60,8 @@ class WritingVerbs(BankVerbs):
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
-        Returns once every index has what was retained. The same input twice is one memory. A document retained again
+        Returns once every channel finds what was retained, and the ledger has it on disk; indexes are written to disk in
+        batches, and brought up to the ledger after a kill. The same input twice is one memory. A document retained again
         with other text is brought up to date: passages that are still there are not read again, and what only the
         removed ones stated is closed. A message retained again with other text supersedes its earlier version.
 

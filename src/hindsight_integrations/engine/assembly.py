@@ -32,7 +32,7 @@ from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.ports.watermark import IndexMark
 from hindsight_integrations.prompts.extract_facts import Instructions
-from hindsight_integrations.search.bank_view import ScoringVectorIndex
+from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.text.languages import languages_of

@@ -45,7 +45,7 @@ class Health:
     Attributes:
         backends: role to what serves it.
         banks: bank to (units, revision) of every bank.
-        failures: open bank to what could not be healed; empty when all is well.
+        failures: open bank to the indexes that could not be written or healed, and why; empty when all is well.
         rebuilt: open bank to what failed since it was opened and was healed from the ledger.
         damaged: bank to the ids of memories whose text, times or vector are not what was written; a deep look alone
             finds them.
@@ -207,7 +207,7 @@ class Engine:
                 "tokens": self._tools.tokens.name,
             },
             banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
-            failures=_told({name: projection.view().failures for name, projection in opened.items()}),
+            failures=_told({name: projection.problems() for name, projection in opened.items()}),
             rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
         )
 

@@ -128,12 +128,14 @@ class RetainResult:
         dropped: what was not kept and why.
         tokens_in: prompt tokens the extraction model reported, 0 without one.
         tokens_out: completion tokens it reported.
-        revision: the bank's revision afterwards; every index has reached it.
+        revision: the bank's revision afterwards; every channel has reached it.
         parked: passages the model answered, but not usably, even after a repair prompt.
         queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
         closed: memories this input made obsolete.
         amended: memories it took back a part of; they stay valid, with its statement beside them.
         ambiguous: withdrawals that fit several memories about equally well; nothing was closed for them.
+        behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. What was retained is safe in the
+            ledger and found all the same where it can be, and the next write, or opening anew, tries again.
     """
 
     unit_ids: tuple[str, ...]
@@ -149,6 +151,7 @@ class RetainResult:
     closed: tuple[Withdrawal, ...] = ()
     amended: tuple[Withdrawal, ...] = ()
     ambiguous: tuple[Ambiguity, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,12 @@ class BulkResult:
     def created(self) -> int:
         """New memories."""
         return sum(item.result.created for item in self.items if item.result)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """Indexes that could not be written when the last item was stored; see `RetainResult.behind`."""
+        stored = [item.result for item in self.items if item.result]
+        return stored[-1].behind if stored else ()
 
     @property
     def failed(self) -> tuple[tuple[int, HindsightError], ...]:

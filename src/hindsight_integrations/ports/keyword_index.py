@@ -16,6 +16,9 @@ class KeywordIndex(Protocol):
 
     Statistics (document frequency, average length) are the bank's own, so no score leaks between banks.
     Query text is a bag of words: query syntax in it means nothing.
+
+    Writers call `upsert` / `remove`, then `refresh` to let searches see it, and now and then `advance` to make it last: a
+    disk is waited for by `advance` alone. What a kill takes is written again from the watermark on.
     """
 
     @property
@@ -31,8 +34,24 @@ class KeywordIndex(Protocol):
         """Forget ids; unknown ids are ignored."""
         ...
 
+    @property
+    def holds_removed(self) -> bool:
+        """Whether words of removed or replaced texts may be in its files until the next `advance`."""
+        ...
+
+    def refresh(self) -> None:
+        """Make what was written visible to searches; the watermark stays, and nothing need reach the disk."""
+        ...
+
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied, and make it visible to searches."""
+        ...
+
+    def revert(self) -> None:
+        """Fall back to the last `advance` (or to what its files hold by now) after a failed write; works on a broken index.
+
+        What was written after the watermark is to be written again.
+        """
         ...
 
     def count(self) -> int:

@@ -3,56 +3,48 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
-
-import numpy as np
 
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Ledger, LedgerReader, Transaction
 from hindsight_integrations.ports.memory_graph import MemoryGraph
-from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
+from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex
 from hindsight_integrations.search.columns import Columns
 
 EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [decision 084]
 
 
-class ScoringVectorIndex(VectorIndex, VectorScorer, Protocol):
-    """An exact vector index that can also score chosen units."""
-
-
 @dataclass(frozen=True, slots=True)
 class BankView:
-    """One bank as of one revision. Every unit in `columns` is in every index; indexes may already hold newer ones.
+    """One bank as of one revision. Every channel finds every unit in `columns`; indexes may already hold newer ones.
 
     Attributes:
         bank: its name.
         revision: the ledger revision the columns stand at.
         ledger: what the record holds; inside a transaction, as that sees it.
         columns: filterable facts.
-        vectors: nearest neighbours of the whole bank.
+        vectors: nearest neighbours of the whole bank, what waits to be written included.
         scorer: exact cosines of chosen units.
         keywords: BM25.
         graph: links and mentions.
         hubs: row ids of entities that transmit nothing; see graph/activation.
         rebuilds: how often an index had been emptied for a replay when this view was made.
         failures: index name to reason, for indexes that could not be healed and must not be used.
-        amended: row ids of units partly taken back by others, ascending.
     """
 
     bank: str
     revision: int
     ledger: LedgerReader
     columns: Columns
-    vectors: VectorIndex
+    vectors: BankVectors
     scorer: ScoringVectorIndex
     keywords: KeywordIndex
     graph: MemoryGraph
     hubs: IntArray
     failures: dict[str, str]
     rebuilds: int = 0
-    amended: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Projector(Protocol):
@@ -70,6 +62,10 @@ class Projector(Protocol):
 
     def catch_up(self) -> None:
         """Apply what was committed. Writer thread only."""
+        ...
+
+    def problems(self) -> dict[str, str]:
+        """Index name to reason, for each that could not be written; what it lacks is served otherwise where it can be."""
         ...
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -74,7 +74,7 @@ class Columns:
         return points_in_time(self.starts, self.ends, self.mentioned)
 
 
-_ARRAYS = (
+ARRAYS = (
     "ids",
     "types",
     "starts",
@@ -96,37 +96,77 @@ def points_in_time(starts: IntArray, ends: IntArray, mentioned: IntArray) -> Int
 def empty_columns() -> Columns:
     """The columns of a bank without units."""
     none = np.empty(0, np.int64)
-    arrays = dict.fromkeys(_ARRAYS, none)
+    arrays = dict.fromkeys(ARRAYS, none)
     return Columns(**arrays, vocabulary=(), thread_names=("",), speaker_names=("",))
 
 
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Position of each distinct tag set, conversation and speaker; grows as new ones come."""
+
+    tag_sets: dict[frozenset[str], int]
+    threads: dict[str, int]
+    speakers: dict[str, int]
+
+    @classmethod
+    def of(cls, columns: Columns) -> Codes:
+        """Those of a snapshot."""
+        return cls(
+            _positions(columns.vocabulary),
+            _positions(columns.thread_names),
+            _positions(columns.speaker_names),
+        )
+
+
+def snapshot(arrays: Mapping[str, IntArray], codes: Codes, gaps: IntArray, before: Columns) -> Columns:
+    """Columns of these arrays; names are an earlier snapshot's where none came to them."""
+    return Columns(
+        **arrays,
+        vocabulary=_names(codes.tag_sets, before.vocabulary),
+        thread_names=_names(codes.threads, before.thread_names),
+        speaker_names=_names(codes.speakers, before.speaker_names),
+        gaps=gaps,
+    )
+
+
+def _names(codes: Mapping[Code, int], before: tuple[Code, ...]) -> tuple[Code, ...]:
+    return before if len(before) == len(codes) else tuple(codes)
+
+
+def coded_arrays(changes: UnitColumns, codes: Codes) -> dict[str, IntArray]:
+    """The changed rows' values for every column of ARRAYS."""
+    coded = {
+        "tag_sets": _coded([frozenset(tags) for tags in changes.tags], codes.tag_sets),
+        "threads": _coded([thread for thread, _ in changes.turns], codes.threads),
+        "speakers": _coded([speaker for _, speaker in changes.turns], codes.speakers),
+    }
+    return coded | {name: getattr(changes, name) for name in ARRAYS if name not in coded}
+
+
 def updated(columns: Columns, changes: UnitColumns, removed: IntArray) -> Columns:
-    """A new snapshot with rows changed, added and removed."""
+    """A new snapshot with rows changed, added and removed, all of it made anew; `GrowingColumns` does what it can without."""
     if not len(changes.ids) and not len(removed):
         return columns
-    tag_sets, vocabulary = _coded([frozenset(tags) for tags in changes.tags], columns.vocabulary)
-    threads, thread_names = _coded([thread for thread, _ in changes.turns], columns.thread_names)
-    speakers, speaker_names = _coded([speaker for _, speaker in changes.turns], columns.speaker_names)
-    coded = {"tag_sets": tag_sets, "threads": threads, "speakers": speakers}
-    given = coded | {name: getattr(changes, name) for name in _ARRAYS if name not in coded}
+    codes = Codes.of(columns)
+    given = coded_arrays(changes, codes)
     stale = np.isin(columns.ids, np.concatenate([changes.ids, removed]))
     fresh = ~np.isin(changes.ids, removed)
-    merged = {name: np.concatenate([getattr(columns, name)[~stale], given[name][fresh]]) for name in _ARRAYS}
+    merged = {name: np.concatenate([getattr(columns, name)[~stale], given[name][fresh]]) for name in ARRAYS}
     if (np.diff(merged["ids"]) < 0).any():  # new rows have higher ids; replaced ones break the order
         order = np.argsort(merged["ids"], kind="stable")
         merged = {name: array[order] for name, array in merged.items()}
     untouched = columns.gaps[~np.isin(columns.gaps[:, 0], np.concatenate([changes.ids, removed]))]
     gaps = np.concatenate([untouched, changes.gaps[~np.isin(changes.gaps[:, 0], removed)]])
-    return Columns(
-        **merged, vocabulary=vocabulary, thread_names=thread_names, speaker_names=speaker_names, gaps=gaps
-    )
+    return snapshot(merged, codes, gaps, columns)
 
 
-def _coded(values: Sequence[Code], known: tuple[Code, ...]) -> tuple[IntArray, tuple[Code, ...]]:
-    """Each value's position among the distinct ones, the known ones first, and those."""
-    codes = {value: code for code, value in enumerate(known)}
-    positions = np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
-    return positions, tuple(codes)
+def _positions(values: Sequence[Code]) -> dict[Code, int]:
+    return {value: code for code, value in enumerate(values)}
+
+
+def _coded(values: Sequence[Code], codes: dict[Code, int]) -> IntArray:
+    """Each value's position among the distinct ones, to which new ones are added."""
+    return np.fromiter((codes.setdefault(value, len(codes)) for value in values), np.int64, len(values))
 
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:

@@ -42,7 +42,6 @@ class Changes:
     graph: tuple[IntArray, Edges, Mentions]
     removed: IntArray
     roles: IntArray
-    amended: IntArray
 
 
 def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
@@ -58,7 +57,6 @@ def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
             graph=feed.graph(since),
             removed=feed.removed(since),
             roles=feed.roles(),
-            amended=feed.amended(),
         )
 
 

@@ -98,7 +98,7 @@ class Fts5Store:
             raise
         self._connection = connection
         self.watermark = Watermark.parse(row[0]) if row else None
-        self.dirty = self._erasing = False
+        self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """As the protocol. Stop words stay out, so that lengths mean the same as in Lucene."""
@@ -110,18 +110,23 @@ class Fts5Store:
         """As the protocol."""
         self._begin()
         deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", [(row,) for row in ids])
-        self._erasing = self._erasing or deleted.rowcount > 0
+        self.holds_removed = self.holds_removed or deleted.rowcount > 0
+
+    def refresh(self) -> None:
+        """As the protocol. This connection sees its own transaction, and FTS5 counts what was deleted no more."""
+        if self.dirty:
+            self._begin()
 
     def advance(self, mark: Watermark) -> None:
         """As the protocol. Deletions first merge the index into one piece, which leaves none of their words."""
         self._begin()
-        if self._erasing:
+        if self.holds_removed:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
         self._connection.execute("INSERT OR REPLACE INTO state VALUES ('watermark', ?)", (str(mark),))
         self._connection.execute("COMMIT")
-        if self._erasing:
+        if self.holds_removed:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self.watermark, self.dirty, self._erasing = mark, False, False
+        self.watermark, self.dirty, self.holds_removed = mark, False, False
 
     def count(self) -> int:
         """As the protocol."""

@@ -21,8 +21,15 @@ from hindsight_integrations.ports.watermark import Watermark
 
 TEXT, ROW = "text", "nid"
 WATERMARK = "watermark"
+INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
 """Files a search does not read: what Lucene keeps in memory once it has opened them, and stored fields."""
+
+CACHED_SEGMENT, CACHED_IN_ALL = 5.0, 48.0
+"""Megabytes: segments up to the first stay in memory until a commit, as long as all of them fit the second.
+
+So a text can be searched without a write to the disk; its segment of a few texts takes a few kilobytes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,8 @@ def open_directory(path: Path | None) -> JavaObject:
     if path is None:
         return java_class("org.apache.lucene.store.ByteBuffersDirectory")()
     folder = java_class("java.nio.file.Paths").get(str(path))
-    return java_class("org.apache.lucene.store.FSDirectory").open(folder)
+    files = java_class("org.apache.lucene.store.FSDirectory").open(folder)
+    return java_class("org.apache.lucene.store.NRTCachingDirectory")(files, CACHED_SEGMENT, CACHED_IN_ALL)
 
 
 class LuceneStore:
@@ -97,7 +105,7 @@ class LuceneStore:
             self._check_integrity()
             self._watch = self._new_watch()
             on_failure.pop_all()
-        self.dirty = False
+        self.dirty = self.holds_removed = False
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """As the protocol. Rows above all earlier ones are new, and need no search for an old version."""
@@ -117,22 +125,26 @@ class LuceneStore:
         self.dirty = True
         self._delete(ids)
 
+    def refresh(self) -> None:
+        """As the protocol. Deleted texts are merged away first: Lucene would go on counting their words."""
+        self._merge_deletes()
+        self._searchers.maybeRefreshBlocking()
+
     def advance(self, mark: Watermark) -> None:
         """As the protocol.
 
-        Deleted texts are merged away first. Until then Lucene would keep their words on disk, and go on counting
-        them in the document frequencies and the average length.
+        Deleted texts are merged away first, and the commit drops the files they were in: until then their words stay on
+        disk.
         """
-        self._watch.check()  # merging would copy what somebody else wrote into sound files
+        self._watch.check()
+        self._merge_deletes()
         data = java_class("java.util.HashMap")()
         data.put(WATERMARK, str(mark))
         self._writer.setLiveCommitData(data.entrySet())
-        if self._writer.hasDeletions():
-            self._writer.forceMergeDeletes()
         self._writer.commit()
         self._searchers.maybeRefreshBlocking()
         self._watch = self._new_watch()
-        self.watermark, self.dirty = mark, False
+        self.watermark, self.dirty, self.holds_removed = mark, False, False
 
     def count(self) -> int:
         """As the protocol."""
@@ -172,7 +184,13 @@ class LuceneStore:
 
     def _delete(self, ids: list[int]) -> None:
         if ids:
+            self.holds_removed = True
             self._writer.deleteDocuments(_rows(ids))
+
+    def _merge_deletes(self) -> None:
+        if self._writer.hasDeletions():
+            self._watch.check()  # merging would copy what somebody else wrote into sound files
+            self._writer.forceMergeDeletes()
 
     def _highest_row(self) -> int:
         """The highest row id ever indexed, or -1; a deleted one may still count, which only costs a search."""
@@ -191,12 +209,15 @@ class LuceneStore:
                 java_cast("org.apache.lucene.index.CodecReader", reader).checkIntegrity()
 
     def _new_watch(self) -> FileWatch:
-        """Over the files searches read now. Lucene never writes to them again, and keeps them while they are read."""
-        if self._path is None:
+        """Over the files of the last commit that searches read. Lucene never writes to them again, and keeps them.
+
+        Later ones, which may be in memory yet, and may be merged into others any time, are not watched.
+        """
+        directory = self._writer.getDirectory()
+        if self._path is None or not java_class(f"{INDEX}.DirectoryReader").indexExists(directory):
             return FileWatch()
-        with self._searcher() as searcher:
-            reader = java_cast("org.apache.lucene.index.StandardDirectoryReader", searcher.getIndexReader())
-            names = json.loads(_toolkit().json.writeValueAsString(reader.getIndexCommit().getFileNames()))
+        files = java_class(f"{INDEX}.SegmentInfos").readLatestCommit(directory).files(False)
+        names = json.loads(_toolkit().json.writeValueAsString(files))
         read = (name for name in names if name.startswith("_") and not name.endswith(OPENING_ONLY))
         return FileWatch(os.path.join(self._path, name) for name in read)  # noqa: PTH118 - text is what is checked
 
@@ -218,6 +239,9 @@ def _open_writer(directory: JavaObject) -> JavaObject:
     # The default leaves segments alone that are under 10 % deleted.
     policy.setForceMergeDeletesPctAllowed(0.0)
     config.setMergePolicy(policy)
+    config.setMaxFullFlushMergeWaitMillis(
+        0
+    )  # a refresh waits for no merge: a turn did, half of its time here
     return java_class("org.apache.lucene.index.IndexWriter")(directory, config)
 
 

@@ -42,6 +42,8 @@ class KeywordStore(Protocol):
     """Of the last `advance`; None when new."""
     dirty: bool
     """Whether it was changed since the last `advance`."""
+    holds_removed: bool
+    """Whether it removed or replaced a text since the last `advance`."""
 
     def upsert(self, ids: list[int], texts: list[str]) -> None:
         """Index distinct ids, replacing what is there."""
@@ -49,6 +51,10 @@ class KeywordStore(Protocol):
 
     def remove(self, ids: list[int]) -> None:
         """Forget ids, erasing their words from the files by the next `advance`."""
+        ...
+
+    def refresh(self) -> None:
+        """Show everything to searches, scored as if what was removed had never been there."""
         ...
 
     def advance(self, mark: Watermark) -> None:
@@ -135,6 +141,12 @@ class KeywordStores(ABC):
         self._abandon(bank_key)
         self._serially(bank_key, functools.partial(self._start_over, bank_key))
 
+    def revert(self, bank_key: str) -> None:
+        """Let go of the bank's store without another write; the next use opens what its files hold."""
+        self._check_open()
+        self._abandon(bank_key)
+        self._forget(bank_key)
+
     @abstractmethod
     def _serially(self, bank_key: str, work: Callable[[], T]) -> T:
         """Run `work` while no other call runs; turn the vendor's errors into IndexOutOfStep or LedgerBusy."""
@@ -205,7 +217,7 @@ class KeywordStores(ABC):
 
 
 class BankKeywords:
-    """The `KeywordIndex` of one bank. `count` and searches show the state of the last `advance`, or a later one."""
+    """The `KeywordIndex` of one bank. `count` and searches show the state of the last `refresh`, or a later one."""
 
     def __init__(self, pool: KeywordStores, bank_key: str) -> None:
         self._pool, self._key = pool, bank_key
@@ -228,6 +240,15 @@ class BankKeywords:
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
 
+    @property
+    def holds_removed(self) -> bool:
+        """Whether words of removed or replaced texts may be in its files until the next `advance`."""
+        return self._use(lambda store: store.holds_removed)
+
+    def refresh(self) -> None:
+        """Make what was written visible to searches; the watermark stays."""
+        self._use(lambda store: store.refresh())
+
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied, and make it visible to searches."""
         self._use(lambda store: store.advance(mark))
@@ -245,6 +266,11 @@ class BankKeywords:
         if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):
             return no_hits()
         return self._use(lambda store: store.search(cleaned, limit, among))
+
+    def revert(self) -> None:
+        """Fall back to what its files hold; what came after the watermark is to be written again."""
+        self._check_open()
+        self._pool.revert(self._key)
 
     def clear(self) -> None:
         """Drop everything, watermark included. Works on a broken index too."""

@@ -71,7 +71,3 @@ class Feed(Protocol):
     def roles(self) -> IntArray:
         """Row ids of entities with a role (user, agent, speaker), ascending."""
         ...
-
-    def amended(self) -> IntArray:
-        """Row ids of units with an amendment by another unit, ascending."""
-        ...

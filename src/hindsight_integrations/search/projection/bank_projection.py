@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hindsight_integrations.errors import StorageError
+from hindsight_integrations.errors import HindsightError, StorageError
 from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction
+from hindsight_integrations.search.bank_vectors import BankVectors
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.projection.columns import ColumnFollower
-from hindsight_integrations.search.projection.follower import Follower
+from hindsight_integrations.search.projection.follower import Follower, logger
 from hindsight_integrations.search.projection.graph import GraphFollower
 from hindsight_integrations.search.projection.indexes import Indexes
 from hindsight_integrations.search.projection.keywords import KeywordFollower
@@ -24,27 +25,29 @@ class BankProjection:
     """Keeps one bank's indexes and columns at the ledger's revision.
 
     `open`, `catch_up` and `reembedded` run on the engine's writer thread. `view` may be called from any thread and is
-    always a consistent snapshot: columns are replaced last, so all they name is in every index.
+    always a consistent snapshot: columns are replaced last, so every channel finds all they name.
+
+    What was committed is visible at once and written to the indexes' files in batches (`KeywordFollower`,
+    `VectorFollower`); `close` writes the rest, through the ledger's feed.
     """
 
     def __init__(self, bank: str, ledger: Ledger, indexes: Indexes) -> None:
         self._bank, self._ledger, self._indexes = bank, ledger, indexes
-        self._vectors: list[ScorerFollower] = [VectorFollower("vector", bank, indexes.vectors)]
-        if indexes.scorer is not indexes.vectors:
-            self._vectors.insert(0, ScorerFollower("scorer", bank, indexes.scorer))
+        self._scorer = ScorerFollower("scorer", bank, indexes.scorer)
+        self._vectors: VectorFollower | None = None
+        if indexes.vectors is not indexes.scorer:
+            self._vectors = VectorFollower("vector", bank, indexes.vectors, indexes.scorer)
         self._graph = GraphFollower("graph", bank, indexes.graph)
-        self._followers: tuple[Follower[Any], ...] = (
-            *self._vectors,
-            KeywordFollower("keyword", bank, indexes.keywords),
-            self._graph,
-        )
+        keywords = KeywordFollower("keyword", bank, indexes.keywords)
+        both = (self._scorer, self._vectors) if self._vectors else (self._scorer,)
+        self._followers: tuple[Follower[Any], ...] = (*both, keywords, self._graph)
         self._columns = ColumnFollower()
         self._view = BankView(
             bank=bank,
             revision=0,
             ledger=ledger,
             columns=self._columns.columns,
-            vectors=indexes.vectors,
+            vectors=BankVectors(indexes.scorer),
             scorer=indexes.scorer,
             keywords=indexes.keywords,
             graph=indexes.graph,
@@ -53,11 +56,11 @@ class BankProjection:
         )
 
     def view(self) -> BankView:
-        """The bank as of the latest revision every index has reached."""
+        """The bank as of the latest revision every channel has reached."""
         return self._view
 
     def behind(self) -> bool:
-        """Whether the ledger has moved on, or an index waits to be healed."""
+        """Whether the ledger has moved on, or a channel waits for its index to be healed."""
         return self.unsettled(self._view) or self._ledger.revision(self._bank) != self._view.revision
 
     @property
@@ -71,8 +74,15 @@ class BankProjection:
         return {follower.name: follower.rebuilt for follower in self._followers if follower.rebuilt}
 
     def unsettled(self, view: BankView) -> bool:
-        """Whether an index is broken, or was emptied since the view was made: what it finds may be half an answer."""
+        """Whether a channel's index is broken, or was emptied since the view was made: it may have half an answer."""
         return bool(view.failures) or view.rebuilds != self.rebuilds
+
+    def problems(self) -> dict[str, str]:
+        """Index name to reason, for each that could not be written or asked. Any thread."""
+        found = {follower.name: follower.problem for follower in self._followers}
+        if self._vectors:
+            found["vector"] = found["vector"] or self._vectors.distrusted()
+        return {name: problem for name, problem in found.items() if problem}
 
     @property
     def ledger(self) -> Ledger:
@@ -82,19 +92,20 @@ class BankProjection:
     def open(self) -> None:
         """Catch up, then check each durable index against the ledger; one that fails is rebuilt, and the log says so."""
         with self._ledger.feed(self._bank) as feed:
-            self._follow(feed)
             for follower in self._followers:
-                if follower.name in self._view.failures:
-                    continue
-                try:
-                    follower.check(feed)
-                except StorageError as error:
-                    self._heal(follower, error, feed)
+                follower.follow(feed)
+                if not follower.problem:
+                    try:
+                        follower.check(feed)
+                    except StorageError as error:
+                        follower.heal(error, feed)
+            self._publish(feed)
 
     def catch_up(self) -> None:
         """Bring every index, then the columns, to the ledger's revision.
 
-        An index that fails is rebuilt from the ledger; one that cannot be is reported in the view's `failures`.
+        An index that fails is rebuilt from the ledger; one that cannot be is named in `problems`, and in the view's
+        `failures` if its channel cannot do without it.
         """
         with self._ledger.feed(self._bank) as feed:
             self._follow(feed)
@@ -109,13 +120,21 @@ class BankProjection:
 
     def reembedded(self) -> None:
         """Vectors were replaced by another embedder's: drop both vector indexes and replay."""
-        for follower in self._vectors:
-            follower.clear()
+        self._scorer.clear()
+        if self._vectors:
+            self._vectors.clear()
         self.catch_up()
 
     def close(self) -> None:
-        """Close the indexes."""
-        self._indexes.close()
+        """Write what waits to be written, and close the indexes; the ledger must still be open."""
+        try:
+            with self._ledger.feed(self._bank) as feed:
+                for follower in self._followers:
+                    follower.follow(feed, durably=True)
+        except HindsightError as error:  # the next open writes it: closing must go on
+            logger.warning("bank %r: its indexes were closed as they are: %s", self._bank, error)
+        finally:
+            self._indexes.close()
 
     def discard(self) -> None:
         """The bank was removed: drop what the indexes hold, and show nothing any more."""
@@ -124,33 +143,28 @@ class BankProjection:
             index.clear()
         self._indexes.close()
         self._columns.clear()
-        self._view = replace(self._view, columns=self._columns.columns, hubs=np.empty(0, np.int64))
+        self._view = replace(
+            self._view,
+            columns=self._columns.columns,
+            vectors=BankVectors(self._indexes.scorer),
+            hubs=np.empty(0, np.int64),
+        )
 
     def _follow(self, feed: Feed) -> None:
         """Bring everything to the feed's revision."""
-        problems = {follower.name: follower.follow(feed) for follower in self._followers}
-        self._publish(feed, {name: problem for name, problem in problems.items() if problem})
+        for follower in self._followers:
+            follower.follow(feed)
+        self._publish(feed)
 
-    def _heal(self, follower: Follower[Any], error: StorageError, feed: Feed) -> None:
-        problem = follower.heal(error, feed)
-        failures = {**self._view.failures, **({follower.name: problem} if problem else {})}
-        self._view = replace(self._view, failures=failures, rebuilds=self.rebuilds)
-
-    def _publish(self, feed: Feed, failures: dict[str, str]) -> None:
-        if (
-            feed.revision == self._view.revision
-            and failures == self._view.failures
-            and not self.unsettled(self._view)
-        ):
-            return
+    def _publish(self, feed: Feed) -> None:
         self._columns.follow(feed)
         columns = self._columns.columns
         self._view = replace(
             self._view,
             revision=feed.revision,
             columns=columns,
+            vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
             hubs=self._graph.hubs(len(columns), feed.roles()),
-            failures=failures,
+            failures={each.name: each.problem for each in self._followers if not each.usable},
             rebuilds=self.rebuilds,
-            amended=feed.amended(),
         )

@@ -14,28 +14,32 @@ from hindsight_integrations.ports.vector_index import VectorIndex
 
 logger = logging.getLogger("hindsight_integrations")
 
-IndexT = TypeVar("IndexT", VectorIndex, KeywordIndex, MemoryGraph)
+IndexT = TypeVar("IndexT", bound=VectorIndex | KeywordIndex | MemoryGraph)
 
 
 class Follower(ABC, Generic[IndexT]):
-    """One index of one bank and what it has to do to follow the ledger. Writer thread only, but for `rebuilds`.
+    """One index of one bank and what it has to do to follow the ledger. Writer thread only, but for what is read of it.
 
     Attributes:
         name: which index it is, as the view's `failures` names it.
         rebuilds: how often the index was emptied for a replay so far; recalls under way see from it that they must ask
             again.
         rebuilt: why it last failed and was replayed; empty if it never did.
+        problem: why it could not be written; empty when all is well. The next `follow` tries again.
+        usable: whether the channel it serves has whole answers all the same.
     """
 
     def __init__(self, name: str, bank: str, index: IndexT) -> None:
         self.name, self._bank = name, bank
         self._index: IndexT = index
-        self.rebuilds = 0
-        self.rebuilt = ""
+        self.rebuilds, self.rebuilt, self.problem, self.usable = 0, "", "", True
 
     @abstractmethod
-    def _apply(self, since: int, feed: Feed) -> None:
-        """Apply what was committed after `since`; the index is advanced afterwards."""
+    def _catch_up(self, feed: Feed) -> None:
+        """Apply what was committed since."""
+
+    def _write(self, feed: Feed) -> None:
+        """Leave nothing waiting to be written; an index in memory has no such thing."""
 
     def check(self, feed: Feed) -> None:
         """Compare a durable index with the ledger; one in memory needs no check.
@@ -49,28 +53,29 @@ class Follower(ABC, Generic[IndexT]):
         self.rebuilds += 1
         self._index.clear()
 
-    def follow(self, feed: Feed) -> str:
-        """Bring the index to the feed's revision; one that fails is rebuilt from the ledger.
+    def follow(self, feed: Feed, *, durably: bool = False) -> None:
+        """Bring the index to the feed's revision; one that fails is healed from the ledger, or has a `problem` from then on.
 
-        Returns:
-            Empty, or the reason why even rebuilding it failed.
+        Args:
+            feed: what was committed.
+            durably: leave nothing waiting to be written; so does a follower that has a problem.
         """
         try:
             self._catch_up(feed)
-        except (
-            LedgerBusy,
-            LedgerLost,
-        ):  # another process writes it, or it is evidence: nothing may be dropped
+            if durably or self.problem:
+                self._write(feed)
+        except (LedgerBusy, LedgerLost):  # another process writes it, or it is evidence: nothing may be dropped
             raise
         except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
             logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
-            return str(error)
+            self.problem = str(error)
         except StorageError as error:
-            return self.heal(error, feed)
-        return ""
+            self.heal(error, feed)
+        else:
+            self.problem, self.usable = "", True
 
-    def heal(self, error: StorageError, feed: Feed) -> str:
-        """Drop the index and replay it; empty if that worked, else the reason it did not."""
+    def heal(self, error: StorageError, feed: Feed) -> None:
+        """Drop the index and replay it."""
         logger.warning(
             "bank %r: the %s index failed and is rebuilt from the ledger: %s", self._bank, self.name, error
         )
@@ -78,25 +83,28 @@ class Follower(ABC, Generic[IndexT]):
         try:
             self.clear()
             self._catch_up(feed)
+            self._write(feed)
         except (LedgerBusy, LedgerLost):
             raise
         except StorageError as second:
             logger.error("bank %r: the %s index could not be rebuilt: %s", self._bank, self.name, second)  # noqa: TRY400 - the reason is in the message; no traceback in a user's log
-            return str(second)
-        return ""
+            self.problem, self.usable = str(second), False
+        else:
+            self.problem, self.usable = "", True
 
-    def _catch_up(self, feed: Feed) -> None:
+    def _since(self, feed: Feed) -> int:
+        """The revision the index stands at for good; one that has followed another history starts anew."""
         mark = self._index.watermark
-        if mark is not None and not feed.knows(mark):
+        if mark is None:
+            return 0
+        if not feed.knows(mark):
             logger.warning("bank %r: an index has followed another history; rebuilding it", self._bank)
             self.clear()
-            mark = None
-        since = mark.revision if mark else 0
-        if since != feed.revision:
-            self._apply(since, feed)
-            self._index.advance(feed.mark)
+            return 0
+        return mark.revision
 
-    def _check_count(self, found: int, feed: Feed) -> None:
+    def _check_count(self, found: int, feed: Feed, waiting: int = 0) -> None:
+        """Compare with the ledger's count a number of units found, of which some may wait to be written."""
         expected = feed.count()
-        if found != expected:
+        if not expected - waiting <= found <= expected:
             raise IndexOutOfStep(self.name, self._bank, f"it holds {found} units, the ledger {expected}")

@@ -1,29 +1,29 @@
-"""The memory graph's follower, and how many units mention each entity."""
+"""The memory graph's follower."""
 
 from __future__ import annotations
 
-import numpy as np
-
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Feed
-from hindsight_integrations.ports.memory_graph import MemoryGraph, Mentions
-from hindsight_integrations.search.graph.activation import hub_entities
+from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.search.projection.follower import Follower
+from hindsight_integrations.search.projection.hubs import Hubs
 
 
 class GraphFollower(Follower[MemoryGraph]):
-    """Follows links and mentions, and counts the mentions of each entity."""
+    """Follows links and mentions, and which entities are hubs."""
 
     def __init__(self, name: str, bank: str, index: MemoryGraph) -> None:
         super().__init__(name, bank, index)
-        self._counts: IntArray = np.zeros(0, np.int64)
+        self._hubs = Hubs()
 
     def hubs(self, units: int, roles: IntArray) -> IntArray:
         """Row ids of entities that transmit nothing, in a bank of so many units (`hub_entities`)."""
-        entities = np.flatnonzero(self._counts)
-        return hub_entities(entities, self._counts[entities], units, roles)
+        return self._hubs.of(units, roles)
 
-    def _apply(self, since: int, feed: Feed) -> None:
+    def _catch_up(self, feed: Feed) -> None:
+        since = self._since(feed)
+        if since == feed.revision:
+            return
         if since and since < feed.graph_epoch:  # links or mentions were changed in place
             self.clear()
             since = 0
@@ -33,13 +33,6 @@ class GraphFollower(Follower[MemoryGraph]):
         self._index.remove(removed)
         if since == 0 or len(removed):
             mentions = feed.graph(0)[2] if since else mentions
-            self._counts = np.zeros(0, np.int64)
-        self._count(mentions)
-
-    def _count(self, mentions: Mentions) -> None:
-        if len(mentions.entities):
-            more = np.bincount(mentions.entities)
-            counts = np.zeros(max(len(more), len(self._counts)), np.int64)
-            counts[: len(self._counts)] = self._counts
-            counts[: len(more)] += more
-            self._counts = counts
+            self._hubs = Hubs()
+        self._hubs.count(mentions.entities)
+        self._index.advance(feed.mark)

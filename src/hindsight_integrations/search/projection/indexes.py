@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.ports.vector_index import VectorIndex
-from hindsight_integrations.search.bank_view import ScoringVectorIndex
+from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Indexes:
     """The indexes of one open bank.
 
     Attributes:
-        vectors: serves unfiltered nearest-neighbour queries.
+        vectors: nearest neighbours in a bank too large to score; written in batches.
         scorer: exact cosines, in memory; the same object as `vectors` where that is exact itself.
         keywords: BM25.
         graph: links and mentions, in memory.

@@ -75,12 +75,11 @@ def pack_units(
     Args:
         ids: row ids, best first, (n,).
         scores: falling, (n,).
-        view: the bank; its ledger is read only where one of the units is amended.
+        view: the bank, and its ledger, which says what amends the units.
         query: the budget, and the moment whose state is wanted: later amendments do not count.
         counter: what a statement costs.
     """
-    amended = np.intersect1d(ids, view.amended)
-    found = _parts_withdrawn(amended, view, query.as_of, counter) if len(amended) else {}
+    found = _parts_withdrawn(ids, view, query.as_of, counter)
     tokens = costs(ids, found, view)
     kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
     return Packed(ids[kept], scores[kept], int(tokens[kept].sum()), found)
@@ -99,6 +98,8 @@ def _parts_withdrawn(
 ) -> dict[int, tuple[PartWithdrawn, ...]]:
     """What was taken back of each unit by the moment; the same words count once, however many units say them."""
     log = _standing(view.ledger.amendments(view.bank, ids), view, as_of)
+    if not log:
+        return {}
     words = _statements(log, view)
     first: dict[tuple[int, str], Amendment] = {}
     for item, statement in zip(log, words, strict=True):

@@ -27,7 +27,7 @@ from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cu
 from hindsight_integrations.tempr.recall.plan import query_window
 from hindsight_integrations.text.question_kinds import chain_steps
 
-INDEX_OF = {Channel.SEMANTIC: "vector", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
+INDEX_OF = {Channel.SEMANTIC: "scorer", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
 
 
 @dataclass(frozen=True, slots=True)

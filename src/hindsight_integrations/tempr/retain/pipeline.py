@@ -47,7 +47,9 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
         commit, whole, vectors, tools.projector, tools.languages
     )
     kept, created = set(unit_ids), set(receipt.created)
-    return [with_withdrawals(_result(one, kept, created, receipt), retraction) for one in proposals]
+    behind = tuple(sorted(tools.projector.problems()))
+    results = (replace(_result(one, kept, created, receipt), behind=behind) for one in proposals)
+    return [with_withdrawals(result, retraction) for result in results]
 
 
 async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:

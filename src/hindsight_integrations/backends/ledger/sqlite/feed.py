@@ -13,7 +13,7 @@ from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_
 from hindsight_integrations.backends.ledger.sqlite.checksums import fetched, well_formed
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
-from hindsight_integrations.backends.ledger.sqlite.reader import AMENDED_BY_UNIT, count_units
+from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import Row, find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
@@ -128,14 +128,6 @@ class SqliteFeed:
         query = "SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id"
         return np.array([row[0] for row in self._connection.execute(query, (self._bank,))], np.int64)
 
-    def amended(self) -> IntArray:
-        """Row ids of amended units, ascending."""
-        rows = self._connection.execute(
-            "SELECT DISTINCT event.unit FROM validity_events AS event JOIN units ON units.id = event.unit "
-            f"WHERE {AMENDED_BY_UNIT} AND units.bank = ? ORDER BY event.unit",
-            (self._bank,),
-        )
-        return np.fromiter((row for (row,) in rows), np.int64)
 
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""

@@ -113,10 +113,7 @@ def find(view: BankView, statement: Statement, vector: Vector) -> IntArray:
     )
     selected = Selection(mask, int(mask.sum()))
     lists: dict[Channel, IntArray] = {}
-    if "vector" in view.failures:  # the exact scorer holds the same vectors
-        lists[Channel.SEMANTIC] = view.scorer.search_among(vector, columns.ids[mask], CANDIDATES).ids
-    else:
-        lists[Channel.SEMANTIC] = semantic_channel(view, selected, vector, limit=CANDIDATES, floor=-1.0).ids
+    lists[Channel.SEMANTIC] = semantic_channel(view, selected, vector, limit=CANDIDATES, floor=-1.0).ids
     if "keyword" not in view.failures:
         lists[Channel.KEYWORD] = keyword_channel(view, selected, statement.text, limit=CANDIDATES).ids
     return reciprocal_rank_fusion(lists)[0][:CANDIDATES]
