@@ -31,8 +31,10 @@ STAGES = {
     "project": "hindsight_integrations.search.projection.BankProjection.catch_up",
     "- into Chroma": f"{BACKENDS}.vector.chroma.ChromaVectorIndex.upsert",
     "- into Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.upsert",
-    "- publish in Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.advance",
+    "- publish in Lucene": f"{BACKENDS}.keyword.store_pool.BankKeywords.refresh",
+    "- Lucene to disk": f"{BACKENDS}.keyword.store_pool.BankKeywords.advance",
     "- into the graph": f"{BACKENDS}.graph.rustworkx.RustworkxMemoryGraph.add",
+    "- into the columns": "hindsight_integrations.search.projection.columns.ColumnFollower.follow",
 }
 """Steps of a retain and the functions they are; an indented one is part of the one above it."""
 

@@ -122,10 +122,11 @@ class World:
         self._word_odds = _zipf(VOCABULARY)
         self._name_odds = _zipf(len(self._names))
 
-    def batches(self, size: int) -> Iterator[Batch]:
-        """All the facts in time order, `size` (or fewer, at the end) a retain."""
-        for first in range(0, self._facts, size):
-            count = min(size, self._facts - first)
+    def batches(self, size: int, *, begin: int = 0, end: int | None = None) -> Iterator[Batch]:
+        """The facts from `begin` up to `end` (all, if None) in time order, `size` (or fewer, at the end) a retain."""
+        end = self._facts if end is None else end
+        for first in range(begin, end, size):
+            count = min(size, end - first)
             messages = [self._message(first, n) for n in range(-(-count // FACTS_PER_MESSAGE))]
             facts = [self._fact(first + n, messages[n // FACTS_PER_MESSAGE]) for n in range(count)]
             yield Batch(messages, facts)

@@ -34,13 +34,12 @@ class KeywordIndex(Protocol):
         """Forget ids; unknown ids are ignored."""
         ...
 
-    @property
-    def holds_removed(self) -> bool:
-        """Whether words of removed or replaced texts may be in its files until the next `advance`."""
-        ...
+    def refresh(self) -> bool:
+        """Make what was written visible to searches; the watermark stays, and nothing need reach the disk.
 
-    def refresh(self) -> None:
-        """Make what was written visible to searches; the watermark stays, and nothing need reach the disk."""
+        Returns:
+            Whether words of removed or replaced texts may be in its files until the next `advance`.
+        """
         ...
 
     def advance(self, mark: Watermark) -> None:

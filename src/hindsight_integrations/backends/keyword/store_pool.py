@@ -240,14 +240,9 @@ class BankKeywords:
         if len(ids):
             self._use(lambda store: store.remove(ids.tolist()))
 
-    @property
-    def holds_removed(self) -> bool:
-        """Whether words of removed or replaced texts may be in its files until the next `advance`."""
-        return self._use(lambda store: store.holds_removed)
-
-    def refresh(self) -> None:
-        """Make what was written visible to searches; the watermark stays."""
-        self._use(lambda store: store.refresh())
+    def refresh(self) -> bool:
+        """Make what was written visible to searches; whether words of removed texts are in the files until `advance`."""
+        return self._use(_refreshed)
 
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied, and make it visible to searches."""
@@ -289,6 +284,11 @@ class BankKeywords:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineClosed
+
+
+def _refreshed(store: KeywordStore) -> bool:
+    store.refresh()
+    return store.holds_removed
 
 
 def _revision(store: KeywordStore) -> int:

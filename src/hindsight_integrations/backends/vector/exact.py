@@ -21,6 +21,10 @@ BLAS gives equal rows scores that differ in the last bit, depending on where in 
 100k x 384). So BLAS only picks who can be in the list, and `_cosines` gives the scores.
 """
 
+FEW_QUERIES = 4
+"""Queries that are scored one by one. Reading the matrix is what one costs, in BLAS or not; but BLAS wakes threads of its own
+and waits for them: 48 ms instead of 0.8 at 10k x 384 where other threads keep the cores busy (decision 091)."""
+
 # Picking rows copies them: ten times the cost of reading in place (0.5 and 0.05 us a row, 100k x 384).
 PICK_COST = 10
 
@@ -97,6 +101,8 @@ class ExactVectorIndex:
         if limit <= 0 or len(rows.ids) == 0:
             return [no_hits() for _ in range(len(vectors))]
         step = max(1, SCORES_AT_ONCE // len(rows.ids))
+        if len(vectors) <= FEW_QUERIES:
+            return [ranked(rows.ids, _every_cosine(rows, query), limit) for query in vectors]
         hits = []
         for start in range(0, len(vectors), step):
             block = vectors[start : start + step]
@@ -119,11 +125,7 @@ class ExactVectorIndex:
         positions, _ = _located(rows.ids, ids)
         if limit <= 0 or len(positions) == 0:
             return no_hits()
-        if PICK_COST * len(positions) > len(rows.ids):
-            rough = (rows.matrix @ vector)[positions]
-        else:
-            rough = rows.matrix[positions] @ vector
-        return _best(rows, positions[_shortlist(rough, limit)], vector, limit)
+        return ranked(rows.ids[positions], _cosines(rows, positions, vector), limit)
 
     def clear(self) -> None:
         """Drop everything, watermark included."""
@@ -207,9 +209,13 @@ def _shortlist(rough: FloatArray, limit: int) -> IntArray:
 def _cosines(rows: _Rows, positions: IntArray, vector: Vector) -> FloatArray:
     """Dot products summed in the same order for every row, so that equal vectors have equal scores everywhere."""
     if PICK_COST * len(positions) > len(rows.ids):
-        scores: FloatArray = np.einsum("ij,j->i", rows.matrix, vector)[positions]
-    else:
-        scores = np.einsum("ij,j->i", rows.matrix[positions], vector)
+        return _every_cosine(rows, vector)[positions]
+    scores: FloatArray = np.einsum("ij,j->i", rows.matrix[positions], vector)
+    return np.clip(scores, -1.0, 1.0)
+
+
+def _every_cosine(rows: _Rows, vector: Vector) -> FloatArray:
+    scores: FloatArray = np.einsum("ij,j->i", rows.matrix, vector)
     return np.clip(scores, -1.0, 1.0)
 
 

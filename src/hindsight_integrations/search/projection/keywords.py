@@ -69,10 +69,9 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._index.remove(feed.removed(since))
         if len(ids):
             self._index.upsert(ids, texts)
-        self._index.refresh()
-        self._seen, self._waiting = feed.revision, self._waiting + len(ids)
-        if self._index.holds_removed:
-            self._waiting = COMMIT_AFTER
+        holds_removed = self._index.refresh()
+        self._seen = feed.revision
+        self._waiting = COMMIT_AFTER if holds_removed else self._waiting + len(ids)
 
     def _write(self, feed: Feed) -> None:
         if self._since(feed) != feed.revision:
