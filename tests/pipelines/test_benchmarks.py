@@ -198,6 +198,25 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     assert found["banks"]["many_ms"]["p50"] > 0
 
 
+def test_the_turn_script_measures_a_tiny_bank(tmp_path: Path) -> None:
+    """A reader who runs the script gets the cost of a turn by stage, beside a bare commit of as many rows."""
+    out = tmp_path / "out.json"
+    command = [sys.executable, str(BENCHMARKS / "turn_speed.py"), "--sizes", "60,120", "--turns", "4"]
+    run = subprocess.run(
+        [*command, "--out", str(out)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "turn minus bare commit" in run.stdout.splitlines()[-1]
+    found = json.loads(out.read_text())
+    assert [size["facts"] for size in found["sizes"]] == [60, 120]
+    for size in found["sizes"]:
+        assert size["turn_ms"]["p50"] > size["stages_ms"]["commit"]["p50"] > 0
+        assert size["bare_commit_ms"]["worst"] >= size["bare_commit_ms"]["p50"] > 0
+        assert size["stages_ms"]["- publish in Lucene"]["p50"] > 0
+        assert size["stages_ms"]["- into Chroma"]["p50"] == 0
+        assert size["rows_a_commit"] > 6  # two units, two vectors, their messages, mentions, links
+
+
 def test_the_embedder_script_measures_a_tiny_conversation(data: Path) -> None:
     """A reader who weighs embedders gets a row of speed and quality for each one asked for."""
     command = [sys.executable, str(BENCHMARKS / "embedders.py"), "--data", str(data)]

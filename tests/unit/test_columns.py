@@ -15,6 +15,8 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
+    ARRAYS,
+    Columns,
     empty_columns,
     of_types,
     points_in_time,
@@ -23,6 +25,7 @@ from hindsight_integrations.search.columns import (
     updated,
     valid_at,
 )
+from hindsight_integrations.search.growing_columns import GrowingColumns
 
 DAY = datetime(2024, 1, 2, tzinfo=UTC)
 
@@ -128,3 +131,62 @@ def test_a_point_in_time_is_the_middle_or_the_mention() -> None:
     """An interval stands at its midpoint, an undated unit where it was mentioned."""
     points = points_in_time(np.array([10, UNDATED]), np.array([20, UNDATED]), np.array([1, 2]))
     assert points.tolist() == [15, 2]
+
+
+changes_of_rows = st.tuples(
+    st.lists(st.integers(1, 8), unique=True, max_size=3).map(sorted),  # changed, if they are there
+    st.integers(0, 3),  # added
+    st.sampled_from([(), (), (1,), (4, 5)]),  # removed
+    st.sampled_from([("a",), ("b",), ("a", "c")]),
+    st.integers(0, 5),
+)
+
+
+@given(st.lists(changes_of_rows, max_size=12))
+def test_columns_that_grow_are_those_made_anew(
+    history: list[tuple[list[int], int, tuple[int, ...], tuple[str, ...], int]],
+) -> None:
+    """Whatever is added, changed and removed, a grown snapshot equals one made from nothing, and earlier ones stay."""
+    growing, whole, last = GrowingColumns(), empty_columns(), 0
+    earlier = []
+    for changed, added, gone, tags, moment in history:
+        ids = [row for row in changed if row in whole.ids] + list(range(last + 1, last + 1 + added))
+        last += added
+        given_rows = replace(
+            rows(*ids, closed=moment, tags=tags),
+            turns=[(f"t{moment}", f"s{row}") for row in ids],
+            gaps=np.array([(row, 1, moment + 2) for row in ids if row % 2], np.int64).reshape(-1, 3),
+        )
+        removed = np.array([row for row in gone if row in whole.ids and row not in ids], np.int64)
+        whole = updated(whole, given_rows, removed)
+        growing.update(given_rows, removed)
+        earlier.append((growing.newest, spelt_out(whole)))
+    for columns, expected in earlier:
+        assert spelt_out(columns) == expected
+
+
+def spelt_out(columns: Columns) -> tuple[object, ...]:
+    """All that a snapshot says, codes as what they stand for."""
+    arrays = (
+        getattr(columns, name).tolist() for name in ARRAYS if name not in ("tag_sets", "threads", "speakers")
+    )
+    tags = [columns.vocabulary[code] for code in columns.tag_sets]
+    threads = [columns.thread_names[code] for code in columns.threads]
+    speakers = [columns.speaker_names[code] for code in columns.speakers]
+    return (*arrays, tags, threads, speakers, sorted(columns.gaps.tolist()))
+
+
+def test_a_turn_copies_no_column() -> None:
+    """New rows are written behind the old ones, and a closing copies the one column it changes."""
+    growing = GrowingColumns()
+    growing.update(rows(*range(1, 2000)), NONE)
+    growing.update(rows(2000), NONE)  # the first row beyond what was loaded makes room
+    before = growing.newest
+    growing.update(rows(2001, 2002), NONE)
+    assert all(np.shares_memory(getattr(before, name), getattr(growing.newest, name)) for name in ARRAYS)
+    growing.update(rows(7, closed=5), NONE)
+    shared = {
+        name for name in ARRAYS if np.shares_memory(getattr(before, name), getattr(growing.newest, name))
+    }
+    assert set(ARRAYS) - shared == {"closed"}
+    assert (before.closed[6], growing.newest.closed[6]) == (NEVER, 5)

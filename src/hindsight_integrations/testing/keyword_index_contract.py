@@ -199,6 +199,61 @@ class KeywordIndexContract:
         index.advance(make_mark(9))
         assert index.watermark == make_mark(9)
 
+    def test_refresh_shows_without_recording(self, index: KeywordIndex) -> None:
+        """After `refresh` what was written is found and what was removed is not; the watermark stays until `advance`."""
+        fill(index, CORPUS, 5)
+        index.upsert(int_ids(9, 3), ["indigo garden", "indigo sand"])
+        index.remove(int_ids(1))
+        index.refresh()
+        assert index.watermark == make_mark(5)
+        assert (index.count(), found(index, "indigo")) == (len(CORPUS), [3, 9])
+        assert (found(index, "violin"), found(index, "kite")) == ([], [])
+        index.advance(make_mark(6))
+        assert (index.watermark, found(index, "indigo")) == (make_mark(6), [3, 9])
+
+    def test_refreshing_changes_no_score(self, index: KeywordIndex, make_index: MakeIndex) -> None:
+        """Texts shown one by one, some replaced and removed, score as texts recorded at once."""
+        for row, text in {**CORPUS, 30: "harbour " * 30}.items():
+            index.upsert(int_ids(row), [text if row != 2 else "red harbour winter"])
+            index.refresh()
+        index.upsert(int_ids(2), [CORPUS[2]])
+        index.remove(int_ids(30))
+        index.refresh()
+        at_once = make_index("once")
+        fill(at_once, CORPUS)
+        shown, recorded = index.search("red harbour", 10), at_once.search("red harbour", 10)
+        assert shown.ids.tolist() == recorded.ids.tolist()
+        assert shown.scores.tolist() == recorded.scores.tolist()
+
+    def test_refresh_tells_whether_removed_words_are_left(self, index: KeywordIndex) -> None:
+        """Only a removed or replaced text can have left words in the files, until they are recorded anew."""
+        fill(index, CORPUS)
+        index.upsert(int_ids(9), ["indigo garden"])
+        assert not index.refresh()
+        index.upsert(int_ids(9), ["indigo sand"])
+        assert index.refresh()
+        assert index.refresh()
+        index.advance(make_mark(2))
+        assert not index.refresh()
+        index.remove(int_ids(9))
+        assert index.refresh()
+
+    def test_reverted_changes_can_be_written_again(self, index: KeywordIndex) -> None:
+        """After `revert` the index is usable, and writing again what came after its watermark gives the full state."""
+        fill(index, CORPUS, 5)
+        index.upsert(int_ids(9), ["indigo garden"])
+        index.remove(int_ids(5))
+        index.refresh()
+        index.revert()
+        mark = index.watermark
+        assert mark in (make_mark(5), None)
+        if mark is None:
+            index.upsert(int_ids(*CORPUS), list(CORPUS.values()))
+        index.upsert(int_ids(9), ["indigo garden"])
+        index.remove(int_ids(5))
+        index.refresh()
+        assert (index.count(), found(index, "indigo"), found(index, "quartz")) == (len(CORPUS), [9], [])
+
     def test_nothing_to_do_is_fine(self, index: KeywordIndex) -> None:
         """Empty batches are not errors."""
         index.upsert(int_ids(), [])

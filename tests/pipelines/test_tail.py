@@ -1,0 +1,227 @@
+"""What was retained is found by every channel before any index has it on disk, after a kill, and where a disk refuses."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
+from hindsight_integrations.backends.keyword.store_pool import BankKeywords
+from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.errors import IndexOutOfStep
+from hindsight_integrations.search.projection import keywords, vectors
+from hindsight_integrations.search.projection.bank_projection import BankProjection
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+Opener = Callable[..., Hindsight]
+
+MANY = [Message(f"Carol counted {n} plums.", "Carol", f"2024-04-{n:02}", id=f"p{n}") for n in range(1, 25)]
+KAYAK = Message(
+    "Yesterday Alice Chen bought a red kayak from Harbor Sports.", "Bob", "2024-05-03T10:00", id="m1"
+)
+QUESTION = "Which red kayak did Alice Chen buy from Harbor Sports on May 3, 2024?"
+CHANNELS = {"semantic", "keyword", "temporal", "graph"}
+
+
+@pytest.fixture(params=list(KeywordBackend)[1:], ids=lambda kind: f"chroma+{kind}")
+def config(request: pytest.FixtureRequest) -> HindsightConfig:
+    return HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=request.param))
+
+
+@pytest.fixture
+def engine(opener: Opener, tmp_path: Path, config: HindsightConfig) -> Hindsight:
+    return opener(tmp_path / "data", config=config)
+
+
+def projection_of(bank: MemoryBank) -> BankProjection:
+    return bank.asynchronous._context.projection
+
+
+def on_disk(bank: MemoryBank) -> tuple[int, int]:
+    """The revisions that the vector index and the keyword index would open with."""
+    indexes = projection_of(bank)._indexes
+    marks = indexes.vectors.watermark, indexes.keywords.watermark
+    return tuple(mark.revision if mark else 0 for mark in marks)  # type: ignore[return-value]
+
+
+def first(bank: MemoryBank, query: str, **options: Any) -> Any:
+    return bank.recall(query, **options).units[0]
+
+
+def refusing(*_: Any, **__: Any) -> None:
+    raise IndexOutOfStep("an index", "alice", "no space left on device")
+
+
+def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> None:
+    """Right after a retain a memory is found by meaning, word, date and name, though only the ledger was written."""
+    bank = engine.bank("alice")
+    bank.retain(MANY)
+    (kayak,) = bank.retain([KAYAK]).unit_ids
+    assert on_disk(bank) == (0, 0)
+    found = first(bank, QUESTION)
+    assert (found.unit.id, set(found.channels)) == (kayak, CHANNELS)
+
+
+@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
+def test_corrections_and_closings_count_at_once(
+    opener: Opener, tmp_path: Path, config: HindsightConfig, flushed: bool
+) -> None:
+    """A corrected memory is found by its new wording alone, and a closed one is history, wherever the index has it."""
+    engine = opener(tmp_path / "data", config=config)
+    bank = engine.bank("alice")
+    (kayak,) = bank.retain([KAYAK], thread="t").unit_ids
+    plums = bank.retain(MANY).unit_ids
+    if flushed:
+        engine.close()
+        bank = opener(tmp_path / "data", config=config).bank("alice")
+        assert min(on_disk(bank)) == 2
+    bank.edit(plums[0], text="Carol juggled seventeen violet lanterns.")
+    found = first(bank, "violet lanterns juggled")
+    assert (found.unit.id, {"semantic", "keyword"} <= set(found.channels)) == (plums[0], True)
+    assert all(i.unit.id != plums[0] for i in bank.recall("Carol counted 1 plums.").units[:5])
+
+    edited = Message("Alice Chen changed her mind and hired a bicycle.", "Bob", "2024-05-04T10:00", id="m1")
+    bank.retain([edited], thread="t")
+    assert kayak not in [i.unit.id for i in bank.recall(QUESTION).units]
+    assert kayak in [i.unit.id for i in bank.recall(QUESTION, as_of="2024-05-03T12:00").units]
+
+
+def test_filters_hold_for_what_waits(engine: Hindsight) -> None:
+    """Tags and `as_of` select among memories that no index has on disk as among the others."""
+    bank = engine.bank("alice")
+    bank.retain(MANY, tags=["fruit"])
+    (kayak,) = bank.retain([KAYAK], tags=["boats"]).unit_ids
+    assert on_disk(bank) == (0, 0)
+    ids = [i.unit.id for i in bank.recall(QUESTION, tags=["boats"], tags_match="any_strict").units]
+    assert ids == [kayak]
+    assert kayak not in [
+        i.unit.id for i in bank.recall(QUESTION, tags=["fruit"], tags_match="any_strict").units
+    ]
+    assert kayak not in [i.unit.id for i in bank.recall(QUESTION, as_of="2024-04-30").units]
+
+
+def test_indexes_are_written_when_enough_waits(engine: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turn with which the limit is reached writes what waited, with it; the ones before and after do not."""
+    monkeypatch.setattr(vectors, "TAIL_LIMIT", 3)
+    monkeypatch.setattr(keywords, "COMMIT_AFTER", 3)
+    bank = engine.bank("alice")
+    stood = []
+    for message in MANY[:7]:
+        bank.retain([message])
+        stood.append(on_disk(bank))
+    assert stood == [(n, n) for n in (0, 0, 3, 3, 3, 6, 6)]
+    assert projection_of(bank).view().vectors.tail.tolist() == [7]
+    assert projection_of(bank)._indexes.vectors.count() == 6
+
+
+def test_closing_writes_what_waits(opener: Opener, tmp_path: Path, config: HindsightConfig) -> None:
+    """Opened again after `close`, both indexes stand where the ledger does."""
+    engine = opener(tmp_path, config=config)
+    engine.bank("alice").retain(MANY)
+    engine.close()
+    bank = opener(tmp_path, config=config).bank("alice")
+    assert on_disk(bank) == (1, 1)
+    assert projection_of(bank)._indexes.vectors.count() == len(MANY)
+
+
+KILLED = """
+import os, signal, sys
+from hindsight_integrations import Hindsight, HindsightConfig, Message
+from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.testing.doubles import HashEmbedder
+storage = StorageConfig(vectors="chroma", keywords=sys.argv[2])
+engine = Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None, config=HindsightConfig(storage=storage))
+bank = engine.bank("alice")
+for n in range(20):
+    bank.retain([Message(f"Carol counted {n} plums.", "Carol", "2024-04-01", id=f"p{n}")])
+bank.retain([Message(sys.argv[3], "Bob", "2024-05-03T10:00", id="m1")])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_kill_costs_a_replay_and_nothing_else(
+    opener: Opener, tmp_path: Path, config: HindsightConfig
+) -> None:
+    """Killed with everything waiting, the next engine finds all of it by every channel; Chroma is not written to open."""
+    kind = str(config.storage.keywords)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), kind, KAYAK.text], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    engine = opener(tmp_path, config=config)
+    bank = engine.bank("alice")
+    assert on_disk(bank)[0] == 0
+    assert (
+        len(projection_of(bank).view().vectors.scorer.search(HashEmbedder().embed_documents(["x"]), 50)[0])
+        == 21
+    )
+    assert set(first(bank, QUESTION).channels) == CHANNELS
+    assert {"semantic", "keyword"} <= set(first(bank, "Carol counted 7 plums.").channels)
+    assert engine.doctor().failures == {}
+
+
+@pytest.mark.parametrize(
+    ("index", "broken", "method"),
+    [("vector", ChromaVectorIndex, "upsert"), ("keyword", BankKeywords, "advance")],
+)
+def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
+    engine: Hindsight, monkeypatch: pytest.MonkeyPatch, index: str, broken: type, method: str
+) -> None:
+    """Retain says which index is behind, recall answers as if it were not, and the next write that succeeds heals it."""
+    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
+    monkeypatch.setattr(keywords, "COMMIT_AFTER", 2)
+    bank = engine.bank("alice")
+    assert bank.retain(MANY[:3]).behind == ()
+    with monkeypatch.context() as patch:
+        patch.setattr(broken, method, refusing)
+        for place in range(3, 9, 2):
+            assert bank.retain(MANY[place : place + 2]).behind == (index,)
+        assert bank.retain([KAYAK]).behind == (index,)
+        assert "no space left" in engine.doctor().failures["alice"]
+        assert set(first(bank, QUESTION).channels) == CHANNELS
+        for message in MANY[:9]:
+            assert {"semantic", "keyword"} <= set(first(bank, message.text).channels)
+        assert bank.retain(MANY[9:10]).behind == (index,)
+    assert bank.retain(MANY[10:11]).behind == ()
+    assert engine.doctor().failures == {}
+    assert on_disk(bank)[0 if index == "vector" else 1] == 7
+    assert set(first(bank, QUESTION).channels) == CHANNELS
+
+
+def test_bulk_retains_name_what_is_behind_too(engine: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`retain_many` says in each item's result, and in its own, which index could not be written."""
+    from hindsight_integrations import RetainItem
+
+    bank = engine.bank("alice")
+    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
+    assert bank.retain_many([RetainItem(MANY[:2])]).behind == ()
+    with monkeypatch.context() as patch:
+        patch.setattr(ChromaVectorIndex, "upsert", refusing)
+        done = bank.retain_many([RetainItem(MANY[2:4]), RetainItem(MANY[4:6])])
+        assert done.behind == ("vector",)
+        assert [item.result and item.result.behind for item in done.items] == [("vector",)] * 2
+    assert bank.retain_many([]).behind == ()
+
+
+def test_a_vector_index_that_cannot_be_asked_is_done_without(
+    engine: Hindsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recall scores exactly where Chroma fails, says so by `doctor`, and uses it again once a write found it whole."""
+    bank = engine.bank("alice")
+    monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
+    bank.retain([*MANY, KAYAK])
+    expected = [i.unit.id for i in bank.recall(QUESTION).units]
+    with monkeypatch.context() as patch:
+        patch.setattr(ChromaVectorIndex, "search", refusing)
+        for _ in range(2):
+            assert [i.unit.id for i in bank.recall(QUESTION).units] == expected
+        assert "no space left" in engine.doctor().failures["alice"]
+    bank.retain([Message("Dan went home.", "Dan", "2024-05-05", id="d")])
+    assert engine.doctor().failures == {}
+    assert projection_of(bank).view().vectors.index is not None
+    assert projection_of(bank).view().vectors.tail.tolist() == [len(MANY) + 2]
