@@ -7,8 +7,8 @@ from hindsight_integrations.ports.keyword_index import KeywordIndex
 from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.search.projection.follower import Follower, logger
 
-COMMIT_AFTER = 256
-"""Texts that may wait for the disk: one turn in 128 waits for it with them (decision 091)."""
+COMMIT_AFTER = 128
+"""Texts that may wait for the disk: one turn of two facts in 64 waits for it with them (decision 091)."""
 
 
 class KeywordFollower(Follower[KeywordIndex]):
