@@ -1,0 +1,46 @@
+"""What followers ask of the ledger after a commit is found by index: its cost is the commit's, not the bank's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.testing.builders import BANK
+
+WHOLE_BANK = {"count"}
+"""Asked when a bank is opened, or an index failed."""
+
+WITHOUT_SINCE = {"revision", "graph_epoch", "mark", "roles", "knows"}
+ONE_ROW = "SCAN ledger"
+
+
+def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
+    """Every select behind a feed searches an index; a part that comes later must be added here or below the limit."""
+    ledger = SqliteLedger.open(tmp_path)
+    ledger.create_bank(BANK)
+    selects: list[str] = []
+    with ledger._connections.reading() as connection:
+        feed = SqliteFeed(connection, BANK)
+        connection.set_trace_callback(selects.append)
+        asked = {name for name in dir(feed) if not name.startswith("_")} - WHOLE_BANK - WITHOUT_SINCE
+        for name in sorted(asked):
+            answer = getattr(feed, name)(5)
+            if isinstance(answer, Iterator):
+                list(answer)
+        assert (feed.revision, feed.graph_epoch, len(feed.roles())) == (0, 0, 0)
+        assert feed.knows(feed.mark)
+        connection.set_trace_callback(None)
+        steps = {
+            str(step[3]): select
+            for select in dict.fromkeys(selects)
+            for step in connection.execute(f"EXPLAIN QUERY PLAN {select}")
+        }
+    ledger.close()
+    assert len(steps) > 10
+    scans = {step: select for step, select in steps.items() if step.startswith("SCAN") and step != ONE_ROW}
+    if scans:
+        pytest.fail(f"whole tables are read: {scans}")
