@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.keyword.store_pool import BankKeywords
+from hindsight_integrations.backends.keyword.fts5 import Fts5Store
+from hindsight_integrations.backends.keyword.lucene_store import LuceneStore
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import IndexOutOfStep
@@ -165,12 +167,24 @@ def test_a_kill_costs_a_replay_and_nothing_else(
     assert engine.doctor().failures == {}
 
 
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, "no space left on device")
+
+
 @pytest.mark.parametrize(
-    ("index", "broken", "method"),
-    [("vector", ChromaVectorIndex, "upsert"), ("keyword", BankKeywords, "advance")],
+    ("index", "broken", "failure"),
+    [
+        ("vector", [(ChromaVectorIndex, "upsert")], refusing),
+        ("keyword", [(LuceneStore, "advance"), (Fts5Store, "advance")], full),
+    ],
+    ids=["vector", "keyword"],
 )
 def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
-    engine: Hindsight, monkeypatch: pytest.MonkeyPatch, index: str, broken: type, method: str
+    engine: Hindsight,
+    monkeypatch: pytest.MonkeyPatch,
+    index: str,
+    broken: list[tuple[type, str]],
+    failure: Callable[..., None],
 ) -> None:
     """Retain says which index is behind, recall answers as if it were not, and the next write that succeeds heals it."""
     monkeypatch.setattr(vectors, "TAIL_LIMIT", 2)
@@ -178,7 +192,8 @@ def test_an_index_that_cannot_be_written_is_named_and_missed_by_nobody(
     bank = engine.bank("alice")
     assert bank.retain(MANY[:3]).behind == ()
     with monkeypatch.context() as patch:
-        patch.setattr(broken, method, refusing)
+        for what, method in broken:
+            patch.setattr(what, method, failure)
         for place in range(3, 9, 2):
             assert bank.retain(MANY[place : place + 2]).behind == (index,)
         assert bank.retain([KAYAK]).behind == (index,)
@@ -225,3 +240,21 @@ def test_a_vector_index_that_cannot_be_asked_is_done_without(
     assert engine.doctor().failures == {}
     assert projection_of(bank).view().vectors.index is not None
     assert projection_of(bank).view().vectors.tail.tolist() == [len(MANY) + 2]
+
+
+def test_a_replaced_wording_leaves_the_files_at_once(
+    opener: Opener, tmp_path: Path, config: HindsightConfig
+) -> None:
+    """A correction is not left waiting: when `edit` returns, no file of the keyword index has the old word."""
+    engine = opener(tmp_path, config=config)
+    (kayak,) = engine.bank("alice").retain([Message("Alice hid the zyxquorl.", "Bob", id="m1")]).unit_ids
+    engine.close()
+    folder = tmp_path / ("lucene" if config.storage.keywords is KeywordBackend.LUCENE else "fts5")
+    bank = opener(tmp_path, config=config).bank("alice")
+    assert files_with(folder, b"zyxquorl")
+    bank.edit(kayak, text="Alice hid something.")
+    assert files_with(folder, b"zyxquorl") == set()
+
+
+def files_with(folder: Path, needle: bytes) -> set[str]:
+    return {path.name for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()}

@@ -20,14 +20,18 @@ _NOTHING: IntArray = np.empty(0, np.int64)
 
 
 class ScorerFollower(Follower[ScoringVectorIndex]):
-    """Follows the vectors of a bank's units in memory."""
+    """Follows the vectors of a bank's units in the index that scores them exactly, at every commit."""
 
     def _catch_up(self, feed: Feed) -> None:
         since = self._since(feed)
         if since == feed.revision:
             return
+        removed = feed.removed(since)
+        if since and len(removed) and self._index.keeps_removed:  # what was erased must leave its files too
+            self.clear()
+            since = 0
         ids, vectors = feed.vectors(since)
-        self._index.remove(feed.removed(since))
+        self._index.remove(removed)
         if len(ids):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)

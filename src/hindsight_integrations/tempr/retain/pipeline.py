@@ -11,7 +11,8 @@ from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.commit import commit
-from hindsight_integrations.tempr.retain.embedding import embed, with_tokens
+from hindsight_integrations.tempr.retain.drafts import Draft
+from hindsight_integrations.tempr.retain.embedding import Vectors, embed, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
@@ -40,8 +41,11 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     They must have no message or document in common. All of them or none is written.
     """
     whole = joined(proposals)
-    counted = await tools.workers.read(with_tokens, whole.drafts, tools.tokens)
-    vectors = await tools.workers.read(embed, whole.drafts, tools.embedder)
+
+    def measure() -> tuple[list[Draft], Vectors]:
+        return with_tokens(whole.drafts, tools.tokens), embed(whole.drafts, tools.embedder)
+
+    counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
     receipt, unit_ids, retraction = await tools.workers.write(
         commit, whole, vectors, tools.projector, tools.languages
