@@ -258,3 +258,19 @@ def test_a_replaced_wording_leaves_the_files_at_once(
 
 def files_with(folder: Path, needle: bytes) -> set[str]:
     return {path.name for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()}
+
+
+def test_closing_goes_on_where_nothing_can_be_written(
+    opener: Opener, tmp_path: Path, config: HindsightConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`close` on a full disk closes, and the next open has everything."""
+    engine = opener(tmp_path, config=config)
+    engine.bank("alice").retain([*MANY, KAYAK])
+    with monkeypatch.context() as patch:
+        patch.setattr(ChromaVectorIndex, "upsert", refusing)
+        for store in (LuceneStore, Fts5Store):
+            patch.setattr(store, "advance", full)
+        engine.close()
+    engine = opener(tmp_path, config=config)
+    assert set(first(engine.bank("alice"), QUESTION).channels) == CHANNELS
+    assert engine.doctor().failures == {}

@@ -130,9 +130,11 @@ class BankProjection:
         try:
             with self._ledger.feed(self._bank) as feed:
                 for follower in self._followers:
-                    follower.follow(feed, durably=True)
-        except HindsightError as error:  # the next open writes it: closing must go on
-            logger.warning("bank %r: its indexes were closed as they are: %s", self._bank, error)
+                    follower.finish(feed)
+        except (
+            HindsightError
+        ) as error:  # a ledger that cannot be read: closing must go on, the next open writes the rest
+            logger.warning("bank %r: its indexes are closed as they are: %s", self._bank, error)
         finally:
             self._indexes.close()
 

@@ -22,8 +22,8 @@ class Follower(ABC, Generic[IndexT]):
 
     Attributes:
         name: which index it is, as the view's `failures` names it.
-        rebuilds: how often the index was emptied for a replay so far; recalls under way see from it that they must ask
-            again.
+        rebuilds: how often the index was emptied, or fell back, for a replay so far; recalls under way see from it that they
+            must ask again.
         rebuilt: why it last failed and was replayed; empty if it never did.
         problem: why it could not be written; empty when all is well. The next `follow` tries again.
         usable: whether the channel it serves has whole answers all the same.
@@ -53,16 +53,11 @@ class Follower(ABC, Generic[IndexT]):
         self.rebuilds += 1
         self._index.clear()
 
-    def follow(self, feed: Feed, *, durably: bool = False) -> None:
-        """Bring the index to the feed's revision; one that fails is healed from the ledger, or has a `problem` from then on.
-
-        Args:
-            feed: what was committed.
-            durably: leave nothing waiting to be written; so does a follower that has a problem.
-        """
+    def follow(self, feed: Feed) -> None:
+        """Bring the index to the feed's revision; one that fails is healed from the ledger, or has a `problem` from then on."""
         try:
             self._catch_up(feed)
-            if durably or self.problem:
+            if self.problem:
                 self._write(feed)
         except (LedgerBusy, LedgerLost):  # another process writes it, or it is evidence: nothing may be dropped
             raise
@@ -73,6 +68,14 @@ class Follower(ABC, Generic[IndexT]):
             self.heal(error, feed)
         else:
             self.problem, self.usable = "", True
+
+    def finish(self, feed: Feed) -> None:
+        """Leave nothing waiting to be written, before the index is closed; what fails is left for the next open to heal."""
+        try:
+            self._catch_up(feed)
+            self._write(feed)
+        except StorageError as error:
+            logger.warning("bank %r: the %s index is closed as it is: %s", self._bank, self.name, error)
 
     def heal(self, error: StorageError, feed: Feed) -> None:
         """Drop the index and replay it."""

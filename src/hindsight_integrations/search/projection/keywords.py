@@ -15,7 +15,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     """Follows the texts of a bank's units.
 
     Every commit is visible to searches at once. The disk is waited for when enough texts have come together, when one was
-    removed or replaced (its words are still in the files), and by `follow` with `durably`.
+    removed or replaced (its words are still in the files), and by `finish`.
     """
 
     def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
@@ -79,6 +79,7 @@ class KeywordFollower(Follower[KeywordIndex]):
         self._waiting = 0
 
     def _revert(self, feed: Feed) -> None:
+        self.rebuilds += 1  # searches find less until the rest is shown again
         self._index.revert()
         self._seen, self._waiting = None, 0
         self._show(feed)

@@ -41,7 +41,7 @@ class VectorFollower(Follower[VectorIndex]):
     """Follows the vectors of a bank's units in an index that may last longer than the process.
 
     A commit only makes the tail longer. The index is written when the tail has reached its limit, when something was
-    erased, and by `follow` with `durably`; a kill costs the tail, which the next open finds again in the feed. Whatever
+    erased, and by `finish`; a kill costs the tail, which the next open finds again in the feed. Whatever
     becomes of the index, its channel is usable: `BankVectors` has the rest from the scorer.
     """
 
