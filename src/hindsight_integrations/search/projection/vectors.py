@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.errors import IndexBehind, IndexOutOfStep, StorageError
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.ports.vector_index import VectorIndex
@@ -89,6 +89,8 @@ class VectorFollower(Follower[VectorIndex]):
         try:
             self._read_tail(feed)
             self.check(feed)
+        except IndexBehind as waiting:  # the disk keeps it from being looked at, too
+            self.problem = str(waiting)
         except StorageError:
             self._standing.problem = ""
             super().heal(error, feed)
