@@ -100,6 +100,10 @@ class BankContext:
         """Bring the indexes to what was committed. Writer thread only."""
         self.projection.catch_up()
 
+    def problems(self) -> dict[str, str]:
+        """Index name to reason, for each that could not be written. Writer thread only."""
+        return self.projection.problems()
+
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:
         """The bank held against other writers, and a view of it as the transaction sees it. Writer thread only."""
         return self.projection.transaction()

@@ -65,7 +65,7 @@ class Projector(Protocol):
         ...
 
     def problems(self) -> dict[str, str]:
-        """Index name to reason, for each that could not be written; what it lacks is served otherwise where it can be."""
+        """Index name to reason, for each that could not be written; what it lacks is served otherwise where it can be. Writer thread only."""
         ...
 
     def transaction(self) -> AbstractContextManager[tuple[BankView, Transaction]]:

@@ -34,11 +34,11 @@ ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process ther
 
 def commit(
     proposal: Proposal, vectors: Vectors, projector: Projector, languages: Sequence[Language]
-) -> tuple[Receipt, tuple[str, ...], Retraction]:
+) -> tuple[Receipt, tuple[str, ...], Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
     Returns:
-        The commit's receipt, the ids of all units the input stands for, and what it withdrew.
+        The commit's receipt, the ids of all units the input stands for, what it withdrew, and the indexes that are behind.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -50,7 +50,8 @@ def commit(
                 raise
             continue
         projector.catch_up()
-        return receipt, tuple(item.unit.id for item in writes.units), retraction
+        behind = tuple(sorted(projector.problems()))
+        return receipt, tuple(item.unit.id for item in writes.units), retraction, behind
     raise AssertionError("unreachable: the loop returns or raises")
 
 

@@ -47,11 +47,10 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
 
     counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
-    receipt, unit_ids, retraction = await tools.workers.write(
+    receipt, unit_ids, retraction, behind = await tools.workers.write(
         commit, whole, vectors, tools.projector, tools.languages
     )
     kept, created = set(unit_ids), set(receipt.created)
-    behind = tuple(sorted(tools.projector.problems()))
     results = (replace(_result(one, kept, created, receipt), behind=behind) for one in proposals)
     return [with_withdrawals(result, retraction) for result in results]
 
