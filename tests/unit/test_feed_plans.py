@@ -24,7 +24,7 @@ def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
     ledger.create_bank(BANK)
     selects: list[str] = []
     with ledger._connections.reading() as connection:
-        feed = SqliteFeed(connection, BANK)
+        feed = SqliteFeed(connection, BANK, ledger._connections)
         connection.set_trace_callback(selects.append)
         asked = {name for name in dir(feed) if not name.startswith("_")} - WHOLE_BANK - WITHOUT_SINCE
         for name in sorted(asked):

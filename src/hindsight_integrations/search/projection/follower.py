@@ -59,7 +59,10 @@ class Follower(ABC, Generic[IndexT]):
             self._catch_up(feed)
             if self.problem:
                 self._write(feed)
-        except (LedgerBusy, LedgerLost):  # another process writes it, or it is evidence: nothing may be dropped
+        except (
+            LedgerBusy,
+            LedgerLost,
+        ):  # another process writes it, or it is evidence: nothing may be dropped
             raise
         except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
             logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)

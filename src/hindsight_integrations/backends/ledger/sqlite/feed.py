@@ -128,7 +128,6 @@ class SqliteFeed:
         query = "SELECT id FROM entities WHERE bank = ? AND role <> '' ORDER BY id"
         return np.array([row[0] for row in self._connection.execute(query, (self._bank,))], np.int64)
 
-
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
         log = self._connection.execute(
