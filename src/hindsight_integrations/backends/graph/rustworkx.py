@@ -14,6 +14,7 @@ from threading import Lock
 import numpy as np
 import rustworkx as rx
 
+from hindsight_integrations.backends.graph.node_ids import ABSENT, NodeIds
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.arrays import FloatArray, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
@@ -21,10 +22,10 @@ from hindsight_integrations.ports.watermark import Watermark
 
 LEVELS = 255  # weights are stored in steps of 1/255: 120 MB instead of 376 MB at 2M edges [decision 084]
 MENTION = len(LINK_CODES)  # the code of a mention, after those of links
-BATCH = 65_536  # edges handed to rustworkx at once; bounds the Python tuples alive during a bulk load
+BATCH = 8_192  # edges handed to rustworkx at once; bounds the Python integers alive during a bulk load
 
 _CODE_STEP = LEVELS + 1
-_PAYLOADS = list(range((MENTION + 1) * _CODE_STEP))
+_PAYLOADS = np.arange((MENTION + 1) * _CODE_STEP).astype(object)
 _NODE_BITS, _CODE_BITS = 30, 3  # an edge key is (source, target, code) in one non-negative int64
 
 
@@ -54,9 +55,19 @@ def _rows(edges_of: Callable[[int], Iterable[tuple[int, int, int]]], nodes: Iter
     return np.fromiter(flat, np.int64).reshape(-1, 3)
 
 
-def _present(known: dict[int, int], ids: IntArray) -> list[int]:
+def _present(known: NodeIds, ids: IntArray) -> list[int]:
     """Nodes of those of `ids` that are there, each once, by rising id."""
-    return [known[name] for name in np.unique(ids).tolist() if name in known]
+    nodes = known.nodes(np.unique(ids))
+    found: list[int] = nodes[nodes != ABSENT].tolist()
+    return found
+
+
+def _distinct(rows: IntArray) -> IntArray:
+    """The (n, 3) rows in their order, of those for the same edge the first; a ledger's own are distinct already."""
+    keys = _edge_keys(rows)
+    if bool(np.all(keys[1:] > keys[:-1])):
+        return rows
+    return rows[np.sort(np.unique(keys, return_index=True)[1])]
 
 
 class RustworkxMemoryGraph:
@@ -71,8 +82,7 @@ class RustworkxMemoryGraph:
 
     def _reset(self) -> None:
         self._graph = rx.PyDiGraph()
-        self._units: dict[int, int] = {}
-        self._entities: dict[int, int] = {}
+        self._units, self._entities = NodeIds(), NodeIds()
         self._names = np.empty(0, np.int64)  # ledger row id of each node
         self._mention_count = 0
         self._units_by_entity: dict[int, IntArray] = {}
@@ -91,48 +101,47 @@ class RustworkxMemoryGraph:
         """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""
         payloads = _payloads_of(edges.codes, edges.weights)
         with self._lock:
-            self._intern(self._units, np.concatenate([units, edges.sources, edges.targets, mentions.units]))
+            named = np.concatenate([units, edges.sources, edges.targets, mentions.units])
+            fresh = self._intern(self._units, named)
             self._intern(self._entities, mentions.entities)
-            links = self._as_rows(self._units, edges.sources, edges.targets, payloads)
+            self._connect(self._as_rows(self._units, edges.sources, edges.targets, payloads), fresh)
             mention = np.full(len(mentions.units), MENTION * _CODE_STEP, np.int64)
             mentioned = self._as_rows(self._entities, mentions.units, mentions.entities, mention)
-            self._mention_count += self._connect(mentioned)
+            self._mention_count += self._connect(mentioned, fresh)
             self._forget_units_of(mentioned[:, 1])
-            self._connect(links)
 
-    def _intern(self, known: dict[int, int], ids: IntArray) -> None:
-        """Make a node for each id that has none."""
-        fresh = [name for name in np.unique(ids).tolist() if name not in known]
-        if not fresh:
-            return
-        nodes = np.asarray(self._graph.add_nodes_from(fresh), dtype=np.int64)
-        known.update(zip(fresh, nodes.tolist(), strict=True))
-        if (needed := int(nodes.max()) + 1) > len(self._names):
-            grown = np.zeros(max(needed, 2 * len(self._names)), np.int64)
+    def _intern(self, known: NodeIds, ids: IntArray) -> IntArray:
+        """Make a node for each id that has none; returns the new nodes."""
+        ids = np.unique(ids)
+        fresh = ids[known.nodes(ids) == ABSENT]
+        nodes = np.asarray(self._graph.add_nodes_from([None] * len(fresh)), dtype=np.int64)
+        known.add(fresh, nodes)
+        if len(nodes) and (needed := int(nodes.max()) + 1) > len(self._names):
+            grown = np.zeros(max(needed, len(self._names) * 5 // 4), np.int64)
             grown[: len(self._names)] = self._names
             self._names = grown
         self._names[nodes] = fresh
+        return nodes
 
     def _as_rows(
-        self, targets_known: dict[int, int], sources: IntArray, targets: IntArray, payloads: IntArray
+        self, targets_known: NodeIds, sources: IntArray, targets: IntArray, payloads: IntArray
     ) -> IntArray:
         """(source node, target node, payload) rows of edges given by ledger ids; the sources are units."""
-        rows = np.empty((len(sources), 3), np.int64)
-        rows[:, 0] = np.fromiter(map(self._units.__getitem__, sources.tolist()), np.int64, len(sources))
-        rows[:, 1] = np.fromiter(map(targets_known.__getitem__, targets.tolist()), np.int64, len(targets))
-        rows[:, 2] = payloads
-        return rows
+        return np.column_stack([self._units.nodes(sources), targets_known.nodes(targets), payloads])
 
-    def _connect(self, rows: IntArray) -> int:
-        """Add the edges that are not there yet; returns how many."""
-        keys, first = np.unique(_edge_keys(rows), return_index=True)
-        there = _edge_keys(_rows(self._graph.out_edges, np.unique(rows[:, 0]).tolist()))
-        fresh = rows[np.sort(first[~np.isin(keys, there)])]
-        for start in range(0, len(fresh), BATCH):
-            sources, targets, numbers = fresh[start : start + BATCH].T.tolist()
-            shared = map(_PAYLOADS.__getitem__, numbers)
-            self._graph.add_edges_from(list(zip(sources, targets, shared, strict=True)))
-        return len(fresh)
+    def _connect(self, rows: IntArray, fresh: IntArray) -> int:
+        """Add the edges that are not there yet; none leaves a `fresh` node but those given here. Returns how many."""
+        rows = _distinct(rows)
+        older = np.setdiff1d(rows[:, 0], fresh)
+        if len(older):
+            there = _edge_keys(_rows(self._graph.out_edges, older.tolist()))
+            rows = rows[~np.isin(_edge_keys(rows), there)]
+        for start in range(0, len(rows), BATCH):
+            sources, targets, numbers = rows[start : start + BATCH].T
+            shared = _PAYLOADS[numbers].tolist()
+            # An iterator: zip hands the same tuple out again and again, so that no million of them is made.
+            self._graph.add_edges_from(zip(sources.tolist(), targets.tolist(), shared, strict=True))
+        return len(rows)
 
     def remove(self, units: IntArray) -> None:
         """Remove units with all their links and mentions, and entities nothing mentions any more."""
@@ -145,10 +154,9 @@ class RustworkxMemoryGraph:
             touched = np.unique(rows[:, 1]).tolist()
             self._drop(self._entities, [node for node in touched if not self._graph.in_degree(node)])
 
-    def _drop(self, known: dict[int, int], nodes: list[int]) -> None:
+    def _drop(self, known: NodeIds, nodes: list[int]) -> None:
         self._graph.remove_nodes_from(nodes)
-        for name in self._names[nodes].tolist():
-            del known[name]
+        known.drop(self._names[nodes])
 
     def _mention_rows(self, nodes: Iterable[int]) -> IntArray:
         leaving = _rows(self._graph.out_edges, nodes)
@@ -158,7 +166,8 @@ class RustworkxMemoryGraph:
     def has(self, units: IntArray) -> list[bool]:
         """Whether each unit is a node."""
         with self._lock:
-            return [name in self._units for name in units.tolist()]
+            present: list[bool] = (self._units.nodes(units) != ABSENT).tolist()
+            return present
 
     def counts(self) -> tuple[int, int, int, int]:
         """Numbers of unit nodes, entity nodes, links and mentions."""
@@ -221,8 +230,8 @@ class RustworkxMemoryGraph:
     def degrees(self, entities: IntArray) -> IntArray:
         """How many units mention each entity, (n,); 0 for unknown ones."""
         with self._lock:
-            nodes = [self._entities.get(name) for name in entities.tolist()]
-            numbers = [0 if node is None else self._graph.in_degree(node) for node in nodes]
+            nodes = self._entities.nodes(entities).tolist()
+            numbers = [0 if node == ABSENT else self._graph.in_degree(node) for node in nodes]
         return np.array(numbers, np.int64)
 
     def clear(self) -> None:
