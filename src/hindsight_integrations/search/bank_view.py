@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,7 +29,7 @@ class BankView:
         vectors: nearest neighbours of the whole bank, what waits to be written included.
         scorer: exact cosines of chosen units.
         keywords: BM25.
-        graph: links and mentions.
+        open_graph: gives links and mentions; see `graph`.
         hubs: row ids of entities that transmit nothing; see graph/activation.
         rebuilds: how often an index had been emptied for a replay when this view was made.
         failures: index name to reason, for indexes that could not be healed and must not be used.
@@ -41,10 +42,19 @@ class BankView:
     vectors: BankVectors
     scorer: ScoringVectorIndex
     keywords: KeywordIndex
-    graph: MemoryGraph
+    open_graph: Callable[[], MemoryGraph]
     hubs: IntArray
     failures: dict[str, str]
     rebuilds: int = 0
+
+    @property
+    def graph(self) -> MemoryGraph:
+        """Links and mentions. The first time in a process they are read from the ledger, which takes a moment.
+
+        Raises:
+            IndexOutOfStep: they cannot be read.
+        """
+        return self.open_graph()
 
 
 class Projector(Protocol):

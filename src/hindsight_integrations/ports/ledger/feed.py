@@ -64,6 +64,10 @@ class Feed(Protocol):
         """Units, links and mentions created after `since`; entities by row id."""
         ...
 
+    def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
+        """Row ids (n,), ascending, of entities that more than so many units mention, and how many units do, (n,)."""
+        ...
+
     def removed(self, since: int) -> IntArray:
         """Row ids forgotten (erased) after `since`, ascending."""
         ...

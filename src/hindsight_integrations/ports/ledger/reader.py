@@ -48,6 +48,10 @@ class LedgerReader(Protocol):
         """Stored vectors (dimension,) by row id; unknown ids are left out."""
         ...
 
+    def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
+        """How many links of one code (LINK_CODES) each of these units has, in either direction; units without any are left out."""
+        ...
+
     def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
         """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
 

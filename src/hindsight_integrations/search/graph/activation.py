@@ -35,6 +35,11 @@ HUB_UNITS = 4  # ... but only beyond this many units (no source)
 _TIE = 1e-6  # activations this close may be equal as the float32 they are ranked by
 
 
+def hub_degree(n_units: int) -> float:
+    """How many units may mention an entity in a bank of so many before it is a hub (decision 004)."""
+    return max(HUB_UNITS, HUB_SHARE * n_units)
+
+
 def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: IntArray) -> IntArray:
     """Entities that are everywhere, ascending: they say nothing about relevance (decision 004).
 
@@ -44,8 +49,7 @@ def hub_entities(entities: IntArray, degrees: IntArray, n_units: int, roles: Int
         n_units: units in the bank.
         roles: the user, the agent and the speakers, hubs by what they are.
     """
-    everywhere = degrees > max(HUB_UNITS, HUB_SHARE * n_units)
-    return np.union1d(entities[everywhere], roles)
+    return np.union1d(entities[degrees > hub_degree(n_units)], roles)
 
 
 @dataclass(frozen=True, slots=True)

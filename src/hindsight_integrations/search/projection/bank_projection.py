@@ -13,6 +13,7 @@ from hindsight_integrations.errors import HindsightError, StorageError
 from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction
 from hindsight_integrations.search.bank_vectors import BankVectors
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.graph.activation import hub_degree, hub_entities
 from hindsight_integrations.search.projection.columns import ColumnFollower
 from hindsight_integrations.search.projection.follower import Follower, logger
 from hindsight_integrations.search.projection.graph import GraphFollower
@@ -37,7 +38,7 @@ class BankProjection:
         self._vectors: VectorFollower | None = None
         if indexes.vectors is not indexes.scorer:
             self._vectors = VectorFollower("vector", bank, indexes.vectors, indexes.scorer)
-        self._graph = GraphFollower("graph", bank, indexes.graph)
+        self._graph = GraphFollower("graph", bank, indexes.graph, ledger.feed)
         keywords = KeywordFollower("keyword", bank, indexes.keywords)
         both = (self._scorer, self._vectors) if self._vectors else (self._scorer,)
         self._followers: tuple[Follower[Any], ...] = (*both, keywords, self._graph)
@@ -50,7 +51,7 @@ class BankProjection:
             vectors=BankVectors(indexes.scorer),
             scorer=indexes.scorer,
             keywords=indexes.keywords,
-            graph=indexes.graph,
+            open_graph=self._graph.wake,
             hubs=np.empty(0, np.int64),
             failures={},
         )
@@ -141,8 +142,9 @@ class BankProjection:
     def discard(self) -> None:
         """The bank was removed: drop what the indexes hold, and show nothing any more."""
         self._indexes.vectors.discard()
-        for index in (self._indexes.scorer, self._indexes.keywords, self._indexes.graph):
-            index.clear()
+        self._indexes.scorer.clear()
+        self._indexes.keywords.clear()
+        self._graph.sleep()
         self._indexes.close()
         self._columns.clear()
         self._view = replace(
@@ -166,7 +168,7 @@ class BankProjection:
             revision=feed.revision,
             columns=columns,
             vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
-            hubs=self._graph.hubs(len(columns), feed.roles()),
+            hubs=hub_entities(*feed.mentioned(hub_degree(len(columns))), len(columns), feed.roles()),
             failures={each.name: each.problem for each in self._followers if not each.usable},
             rebuilds=self.rebuilds,
         )

@@ -1,24 +1,67 @@
-"""The memory graph's follower."""
+"""The memory graph's follower. It sleeps until the graph is asked for: most questions never do."""
 
 from __future__ import annotations
 
-from hindsight_integrations.ports.arrays import IntArray
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import Lock
+
+from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.ledger import Feed
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.search.projection.follower import Follower
-from hindsight_integrations.search.projection.hubs import Hubs
 
 
 class GraphFollower(Follower[MemoryGraph]):
-    """Follows links and mentions, and which entities are hubs."""
+    """Follows links and mentions once it was woken; until then it has nothing to follow them with.
 
-    def __init__(self, name: str, bank: str, index: MemoryGraph) -> None:
+    Whoever asks first wakes it, on any thread: the lock keeps the writer thread out meanwhile. A feed opened under the
+    lock is never older than a view that is already shown, because a view is shown after the follower was asked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        bank: str,
+        index: MemoryGraph,
+        open_feed: Callable[[str], AbstractContextManager[Feed]],
+    ) -> None:
         super().__init__(name, bank, index)
-        self._hubs = Hubs()
+        self._open_feed = open_feed
+        self._lock = Lock()
+        self._awake = False
 
-    def hubs(self, units: int, roles: IntArray) -> IntArray:
-        """Row ids of entities that transmit nothing, in a bank of so many units (`hub_entities`)."""
-        return self._hubs.of(units, roles)
+    def follow(self, feed: Feed, *, durably: bool = False) -> None:
+        """As every follower, if it is awake."""
+        with self._lock:
+            if self._awake:
+                super().follow(feed, durably=durably)
+
+    def wake(self) -> MemoryGraph:
+        """The graph, filled from the ledger if nobody had asked for it.
+
+        Raises:
+            IndexOutOfStep: it could not be filled; the next call tries again.
+        """
+        if not self._awake:
+            with self._lock:
+                if not self._awake:
+                    self._fill()
+        return self._index
+
+    def _fill(self) -> None:
+        with self._open_feed(self._bank) as feed:
+            super().follow(feed)
+        if problem := self.problem:
+            self.problem, self.usable = "", True
+            raise IndexOutOfStep(self.name, self._bank, problem)
+        self._awake = True
+
+    def sleep(self) -> None:
+        """Drop the graph until it is asked for again."""
+        with self._lock:
+            self._awake = False
+            self._index.clear()
 
     def _catch_up(self, feed: Feed) -> None:
         since = self._since(feed)
@@ -27,12 +70,7 @@ class GraphFollower(Follower[MemoryGraph]):
         if since and since < feed.graph_epoch:  # links or mentions were changed in place
             self.clear()
             since = 0
-        removed = feed.removed(since)
         units, edges, mentions = feed.graph(since)
         self._index.add(units, edges, mentions)
-        self._index.remove(removed)
-        if since == 0 or len(removed):
-            mentions = feed.graph(0)[2] if since else mentions
-            self._hubs = Hubs()
-        self._hubs.count(mentions.entities)
+        self._index.remove(feed.removed(since))
         self._index.advance(feed.mark)

@@ -15,7 +15,7 @@ from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, FloatArray, Hits, IntArray, Matrix, ranked
-from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
+from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
 from hindsight_integrations.search.columns import points_in_time
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -119,16 +119,6 @@ def causal_links(drafts: Sequence[Draft]) -> list[Link]:
     ]
 
 
-def semantic_degrees(graph: MemoryGraph, units: IntArray) -> dict[int, int]:
-    """How many semantic links each of these units has, in either direction; units without any are left out."""
-    if not len(units):
-        return {}
-    edges = graph.links(units)
-    chosen = edges.sources[edges.codes == LINK_CODES[LinkType.SEMANTIC, None]]
-    found, counts = np.unique(chosen, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
-
-
 def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int) -> list[Pair]:
     """The pairs, strongest first, without those to another unit that is full by then.
 
@@ -173,7 +163,8 @@ def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold
 def _bounded(pairs: Sequence[Pair], fresh: int, view: BankView) -> list[Pair]:
     """Semantic pairs without those to a unit of the bank that has as many links as it may; see `degrees`."""
     rows = np.array(sorted({pair.other - fresh for pair in pairs if pair.other >= fresh}), np.int64)
-    degrees = {row + fresh: count for row, count in semantic_degrees(view.graph, rows).items()}
+    held = view.ledger.link_counts(view.bank, rows, LINK_CODES[LinkType.SEMANTIC, None])
+    degrees = {row + fresh: count for row, count in held.items()}
     return within_degree(pairs, degrees, SEMANTIC_DEGREE)
 
 

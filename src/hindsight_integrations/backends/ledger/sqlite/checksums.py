@@ -9,7 +9,7 @@ import json
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, TypeVar
@@ -136,18 +136,16 @@ def seal_everything(connection: sqlite3.Connection) -> None:
         seal_vectors(connection, bank)
 
 
-def well_formed(
-    read: Callable[[list[Row]], T], rows: list[Row], connection: sqlite3.Connection, bank: int
-) -> T:
-    """What `read` makes of rows that begin with a unit's row id; without the damaged ones if it cannot read those."""
+def well_formed(read: Callable[[Collection[int]], T], connection: sqlite3.Connection, bank: int) -> T:
+    """What `read` makes of a bank's units; if some cannot be read, of all but the damaged ones, whose row ids it is given."""
     try:
-        return read(rows)
-    except (ValueError, TypeError, KeyError, OverflowError):
+        return read(())
+    except (ValueError, TypeError, KeyError, OverflowError, sqlite3.IntegrityError, sqlite3.OperationalError):
         damaged = damaged_units(connection, bank)
         if not damaged:
             raise
         logger.warning("memories that cannot be read are left out: %s", ", ".join(damaged.values()))
-        return read([row for row in rows if row[0] not in damaged])
+        return read(damaged)
 
 
 def _is_vector(vector: object, checksum: object) -> bool:

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from functools import partial
 from sqlite3 import Connection
 
 import numpy as np
-import numpy.typing as npt
 
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_gaps
 from hindsight_integrations.backends.ledger.sqlite.checksums import fetched, well_formed
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
+from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, link_blocks
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
-from hindsight_integrations.backends.ledger.sqlite.rows import Row, find_bank
+from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
-_TYPE_CODES = {fact_type.value: code for code, fact_type in enumerate(FactType)}
-_LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight", "f4")])
+_TYPE_CODE = " ".join(f"WHEN '{fact_type.value}' THEN {code}" for code, fact_type in enumerate(FactType))
+_COLUMNS = (
+    "id",
+    f"CASE fact_type {_TYPE_CODE} END",
+    f"coalesce(occurred_start, {UNDATED})",
+    f"coalesce(occurred_end, {UNDATED})",
+    "mentioned_at",
+    f"coalesce(closed_at, {NEVER})",
+    "tokens",
+)
 _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
 
 
@@ -71,15 +80,47 @@ class SqliteFeed:
 
     def columns(self, since: int) -> UnitColumns:
         """The filterable columns of units changed after `since`."""
-        rows = fetched(
-            self._connection,
-            "SELECT id, fact_type, occurred_start, occurred_end, mentioned_at, closed_at, tokens, tags, "
-            "CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units WHERE bank = ? AND changed > ?",
-            (self._bank, since),
+        return well_formed(partial(self._columns, since), self._connection, self._bank)
+
+    def _columns(self, since: int, without: Collection[int]) -> UnitColumns:
+        """The columns of all units changed after `since` but those of some row ids."""
+        where, parameters = "bank = ? AND changed > ?", (self._bank, since)
+        if without:
+            where += f" AND id NOT IN ({', '.join(map(str, without))})"
+        ids, types, starts, ends, mentioned, closed, tokens = integer_columns(
+            self._connection, _COLUMNS, where, parameters
         )
-        rows.sort(key=lambda row: int(row[0]))
-        gaps = self._gaps(since)
-        return well_formed(partial(_columns, gaps=gaps), rows, self._connection, self._bank)
+        order = np.argsort(ids, kind="stable")
+        tags, turns = self._words(ids[order], where, parameters)
+        return UnitColumns(
+            ids=ids[order],
+            types=types[order],
+            starts=starts[order],
+            ends=ends[order],
+            mentioned=mentioned[order],
+            closed=closed[order],
+            tokens=tokens[order],
+            tags=tags,
+            turns=turns,
+            gaps=self._gaps(since),
+        )
+
+    def _words(
+        self, ids: IntArray, where: str, parameters: tuple[int, int]
+    ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]]]:
+        """Tags, and thread and speaker of turns, of the units a condition selects (`ids`, ascending). Most have neither."""
+        tags: list[tuple[str, ...]] = [()] * len(ids)
+        turns = [("", "")] * len(ids)
+        rows = self._connection.execute(
+            "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units "
+            f"WHERE {where} AND (tags <> '[]' OR speaker <> '')",
+            parameters,
+        ).fetchall()
+        places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
+        parsed = {text: tuple(json.loads(text)) for text in {row[1] for row in rows}}
+        for place, (_, written, thread, speaker) in zip(places.tolist(), rows, strict=True):
+            tags[place], turns[place] = parsed[written], (thread, speaker)
+        return tags, turns
 
     def vectors(self, since: int) -> tuple[IntArray, Matrix]:
         """Row ids (n,) and vectors (n, dimension) written after `since`."""
@@ -111,13 +152,25 @@ class SqliteFeed:
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
         units = self._ids("SELECT id FROM units WHERE bank = ? AND created > ?", since)
-        links = self._table("SELECT source, target, code, weight FROM links", since, _LINK)
+        links = np.concatenate(list(link_blocks(self._connection, self._bank, since)))
         links = links[np.lexsort((links["code"], links["target"], links["source"]))]
-        pairs = self._table("SELECT unit, entity FROM mentions", since, _MENTION)
+        found = self._connection.execute(
+            "SELECT unit, entity FROM mentions WHERE bank = ? AND revision > ?", (self._bank, since)
+        )
+        pairs = np.fromiter(found, _MENTION)
         pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
         edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
         mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
         return units, edges, mentions
+
+    def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
+        """Row ids and degrees of entities that more than so many units mention, ascending."""
+        rows = self._connection.execute(
+            "SELECT id, mentions FROM entities WHERE bank = ? AND mentions > ? ORDER BY id",
+            (self._bank, more_than),
+        ).fetchall()
+        entities, degrees = np.array(rows, np.int64).reshape(-1, 2).T
+        return entities, degrees
 
     def removed(self, since: int) -> IntArray:
         """Row ids of units forgotten after `since`, ascending."""
@@ -142,28 +195,3 @@ class SqliteFeed:
         ids = np.fromiter((row[0] for row in self._connection.execute(query, (self._bank, since))), np.int64)
         ids.sort()
         return ids
-
-    def _table(self, select: str, since: int, dtype: np.dtype[np.void]) -> npt.NDArray[np.void]:
-        """The rows of a select with `bank` and `revision`, as a structured array."""
-        rows = self._connection.execute(f"{select} WHERE bank = ? AND revision > ?", (self._bank, since))
-        return np.fromiter(rows, dtype)
-
-
-def _columns(rows: list[Row], gaps: IntArray) -> UnitColumns:
-    """The columns of rows in row order."""
-    ids, types, starts, ends, mentioned, closed, tokens, tags, threads, speakers = (
-        zip(*rows, strict=True) if rows else ((),) * 10
-    )
-    parsed = {text: tuple(json.loads(text)) for text in set(tags)}
-    return UnitColumns(
-        ids=np.array(ids, np.int64),
-        types=np.array([_TYPE_CODES[kind] for kind in types], np.int64),
-        starts=np.array([UNDATED if start is None else start for start in starts], np.int64),
-        ends=np.array([UNDATED if end is None else end for end in ends], np.int64),
-        mentioned=np.array(mentioned, np.int64),
-        closed=np.array([NEVER if moment is None else moment for moment in closed], np.int64),
-        tokens=np.array(tokens, np.int64),
-        tags=[parsed[text] for text in tags],
-        turns=list(zip(threads, speakers, strict=True)),
-        gaps=gaps,
-    )

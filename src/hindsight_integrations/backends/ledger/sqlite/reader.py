@@ -89,6 +89,18 @@ class UnitReader(BankReads):
             )
             return {unit: np.frombuffer(vector, "<f4").astype(np.float32) for unit, vector in found}
 
+    def link_counts(self, bank: str, ids: IntArray, code: int) -> dict[int, int]:
+        """How many links of one code each of these units has, in either direction; units without any are left out."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT given.value, (SELECT count(*) FROM links WHERE source = given.value AND code = :code) + "
+                "(SELECT count(*) FROM links WHERE target = given.value AND code = :code AND source <> target) AS held "
+                "FROM json_each(:units) AS given CROSS JOIN units ON units.id = given.value "
+                "WHERE held AND +units.bank = :bank",
+                {"units": json.dumps(ids.tolist()), "code": code, "bank": row},
+            )
+            return dict(found.fetchall())
+
     def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
         """Row ids of every unit with a record of this kind and category, ascending."""
         with self._at(bank) as (connection, row):

@@ -321,4 +321,7 @@ END
 )
 """Version 4: a checksum of each unit and each vector."""
 
+HUBS = ("CREATE INDEX entities_mentions ON entities (bank, mentions)",)
+"""Version 5: the entities of a bank that most units mention are found without counting."""
+
 FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)
