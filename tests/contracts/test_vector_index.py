@@ -9,6 +9,7 @@ import pytest
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.backends.vector.mapped import MappedVectorIndex, MappedVectors
 from hindsight_integrations.testing.vector_index_contract import (
     DurableVectorIndexContract,
     VectorIndexContract,
@@ -22,6 +23,31 @@ class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):
     @pytest.fixture
     def index(self) -> ExactVectorIndex:
         return ExactVectorIndex()
+
+
+@pytest.mark.parametrize("tail_rows", [1, 7, 50])
+class TestMappedVectorIndex(VectorIndexContract, VectorScorerContract):
+    """The numpy index over a file, most of it there or half of it still in memory."""
+
+    @pytest.fixture
+    def index(self, tmp_path: Path, tail_rows: int) -> MappedVectorIndex:
+        return MappedVectors(tmp_path).open("abc", tail_rows=tail_rows)
+
+
+class TestMappedVectorIndexReopened(DurableVectorIndexContract):
+    """The numpy index over a file that is written to with every batch."""
+
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> MappedVectorIndex:
+        return MappedVectors(tmp_path).open("abc", tail_rows=1)
+
+    @pytest.fixture
+    def reopen(self, index: MappedVectorIndex, tmp_path: Path) -> Callable[[], MappedVectorIndex]:
+        def close_and_open() -> MappedVectorIndex:
+            index.close()
+            return MappedVectors(tmp_path).open("abc", tail_rows=1)
+
+        return close_and_open
 
 
 class TestChromaInMemory(VectorIndexContract):

@@ -170,18 +170,24 @@ def _vectors(
 ) -> tuple[Callable[[BankHeader], tuple[VectorIndex, ScoringVectorIndex]], Callable[[], None]]:
     """How to open a bank's vector index with its in-memory scorer, and how to close them all."""
     from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+    from hindsight_integrations.backends.vector.mapped import MappedVectors
+
+    files = MappedVectors(folder) if folder else None
+
+    def open_scorer(bank: BankHeader) -> ScoringVectorIndex:
+        return files.open(bank.key, bank=bank.name) if files else ExactVectorIndex(bank.name)
 
     if kind == VectorBackend.EXACT:
 
         def open_exact(bank: BankHeader) -> tuple[VectorIndex, ScoringVectorIndex]:
-            index = ExactVectorIndex(bank.name)
+            index = open_scorer(bank)
             return index, index
 
         return open_exact, lambda: None
     from hindsight_integrations.backends.vector.chroma import ChromaVectors
 
     chroma = ChromaVectors(folder)
-    return (lambda bank: (chroma.open(bank.key, bank=bank.name), ExactVectorIndex(bank.name))), chroma.close
+    return (lambda bank: (chroma.open(bank.key, bank=bank.name), open_scorer(bank))), chroma.close
 
 
 def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Fts5Keywords:
