@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Sequence
 
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.ports.arrays import FloatArray, Vector
 from hindsight_integrations.ports.reranker import Reranker
+from speed.clocks import timed
 from speed.synthetic import SyntheticEmbedder
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class RealQueryCost(SyntheticEmbedder):
@@ -45,10 +41,3 @@ class TimedReranker:
         took, scores = timed(self._inner.score, query, texts)
         self.batches.append(took)
         return scores
-
-
-def timed(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[float, R]:
-    """Milliseconds of one call, and what it returned."""
-    started = time.perf_counter()
-    found = work(*args, **kwargs)
-    return (time.perf_counter() - started) * 1000, found

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from hindsight_integrations import Hindsight, MemoryBank
-from speed.clocks import percentiles
-from speed.costs import timed
+from speed.clocks import percentiles, timed
 from speed.synthetic import END, World
 
 FACTS = 5  # of a small bank

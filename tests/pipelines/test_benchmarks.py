@@ -191,9 +191,14 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     assert found["recall"]["units_returned"] > 0
     assert found["retain"]["ms_per_fact"] > 0
     assert "embed query" not in found["recall"]
-    assert found["whole_recall_ms"]["p50"] > found["recall"]["total"]["all"]["p50"]
-    assert found["embedding_and_chroma_ms"]["p50"] > found["bare_chroma_query_ms"]["p50"] > 0
-    assert found["times_bare"]["p50"] > 0
+    ratios = found["ratios"]
+    assert set(ratios) == {"all", "plain", "name", "time"}
+    assert ratios["all"]["whole_recall_ms"]["p50"] > found["recall"]["total"]["all"]["p50"]
+    assert ratios["all"]["embedding_and_chroma_ms"]["p50"] > found["bare_chroma_query_ms"]["p50"] > 0
+    assert all(ratio["times_bare"]["p50"] > 0 for ratio in ratios.values())
+    assert 0 < found["open"]["warm_s"] < found["open"]["cold_s"]
+    after = found["open"]["memory_mb"]["after_questions"]
+    assert 0 < after["anonymous"] < after["resident"]
     assert found["banks"]["banks"] == 2
     assert found["banks"]["many_ms"]["p50"] > 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from hindsight_integrations.ports.arrays import IntArray, Matrix
@@ -54,6 +55,10 @@ class Feed(Protocol):
 
     def vectors(self, since: int) -> tuple[IntArray, Matrix]:
         """Row ids (n,) and vectors (n, dimension) written after `since`; (0,) and (0, 0) if none."""
+        ...
+
+    def vector_blocks(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
+        """What `vectors` gives, in blocks of bounded size, each in row order: a whole bank need not fit into memory."""
         ...
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:

@@ -26,15 +26,14 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
         since = self._since(feed)
         if since == feed.revision:
             return
-        removed = feed.removed(since)
-        if since and len(removed) and self._index.keeps_removed:  # what was erased must leave its files too
-            self.clear()
-            since = 0
-        ids, vectors = feed.vectors(since)
-        self._index.remove(removed)
-        if len(ids):
+        self._index.remove(feed.removed(since))
+        for ids, vectors in feed.vector_blocks(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
+
+    def check(self, feed: Feed) -> None:
+        """As many vectors as the ledger has."""
+        self._check_count(self._index.count(), feed)
 
 
 class VectorFollower(Follower[VectorIndex]):
@@ -130,8 +129,7 @@ class VectorFollower(Follower[VectorIndex]):
             since = 0
         else:
             self._index.remove(removed)
-        ids, vectors = feed.vectors(since)
-        if len(ids):
+        for ids, vectors in feed.vector_blocks(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
         self._tail, self._seen = _NOTHING, feed.revision

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
-from sqlite3 import Connection
+from sqlite3 import Connection, Cursor
 
 import numpy as np
 
@@ -32,6 +32,8 @@ _COLUMNS = (
     f"coalesce(closed_at, {NEVER})",
     "tokens",
 )
+VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
+
 _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
 
 
@@ -124,16 +126,18 @@ class SqliteFeed:
 
     def vectors(self, since: int) -> tuple[IntArray, Matrix]:
         """Row ids (n,) and vectors (n, dimension) written after `since`."""
-        rows = self._connection.execute(
-            "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?", (self._bank, since)
-        ).fetchall()
-        if not rows:
-            return np.empty(0, np.int64), np.empty((0, 0), np.float32)
-        rows.sort(key=lambda row: int(row[0]))
-        ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-        # A bytearray, so that the caller gets an array it may write to without a second copy.
-        matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
-        return ids, matrix
+        rows = self._vector_rows(since).fetchall()
+        return _matrix(rows) if rows else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
+
+    def vector_blocks(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
+        """The same in blocks of VECTORS_AT_ONCE."""
+        found = self._vector_rows(since)
+        while rows := found.fetchmany(VECTORS_AT_ONCE):
+            yield _matrix(rows)
+
+    def _vector_rows(self, since: int) -> Cursor:
+        query = "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?"
+        return self._connection.execute(query, (self._bank, since))
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created or edited after `since`."""
@@ -195,3 +199,12 @@ class SqliteFeed:
         ids = np.fromiter((row[0] for row in self._connection.execute(query, (self._bank, since))), np.int64)
         ids.sort()
         return ids
+
+
+def _matrix(rows: list[tuple[int, bytes]]) -> tuple[IntArray, Matrix]:
+    """Row ids (n,), ascending, and their vectors (n, dimension)."""
+    rows.sort(key=lambda row: int(row[0]))
+    ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+    # A bytearray, so that the caller gets an array it may write to without a second copy.
+    matrix = np.frombuffer(bytearray().join(row[1] for row in rows), "<f4").reshape(len(rows), -1)
+    return ids, matrix
