@@ -75,7 +75,7 @@ class VectorFile:
         try:
             self._contents = Contents(**json.loads(self._record.read_text(encoding="utf-8")))
             part = self._checked(self._contents)
-        except (FileNotFoundError, ValueError, TypeError):
+        except (FileNotFoundError, ValueError, TypeError, OverflowError):
             self.drop()
             return None
         self._sweep()
