@@ -101,8 +101,10 @@ class RustworkxMemoryGraph:
         """Add unit nodes, links and mentions; what is already there stays single and keeps its weight. Idempotent."""
         payloads = _payloads_of(edges.codes, edges.weights)
         with self._lock:
-            named = np.concatenate([units, edges.sources, edges.targets, mentions.units])
-            fresh = self._intern(self._units, named)
+            fresh = self._intern(self._units, units)
+            for ids in (edges.sources, edges.targets, mentions.units):
+                missing = ids[self._units.nodes(ids) == ABSENT]
+                fresh = np.concatenate([fresh, self._intern(self._units, missing)])
             self._intern(self._entities, mentions.entities)
             self._connect(self._as_rows(self._units, edges.sources, edges.targets, payloads), fresh)
             mention = np.full(len(mentions.units), MENTION * _CODE_STEP, np.int64)

@@ -13,7 +13,7 @@ from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_
 from hindsight_integrations.backends.ledger.sqlite.checksums import fetched, well_formed
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
-from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, link_blocks
+from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, links_since
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.units import FactType, ValidityKind
@@ -156,14 +156,12 @@ class SqliteFeed:
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
         units = self._ids("SELECT id FROM units WHERE bank = ? AND created > ?", since)
-        links = np.concatenate(list(link_blocks(self._connection, self._bank, since)))
-        links = links[np.lexsort((links["code"], links["target"], links["source"]))]
+        edges = links_since(self._connection, self._bank, since)
         found = self._connection.execute(
             "SELECT unit, entity FROM mentions WHERE bank = ? AND revision > ?", (self._bank, since)
         )
         pairs = np.fromiter(found, _MENTION)
         pairs = pairs[np.lexsort((pairs["entity"], pairs["unit"]))]
-        edges = Edges(*(np.ascontiguousarray(links[name]) for name in ("source", "target", "code", "weight")))
         mentions = Mentions(*(np.ascontiguousarray(pairs[name]) for name in ("unit", "entity")))
         return units, edges, mentions
 

@@ -9,16 +9,14 @@ from collections.abc import Iterator, Sequence
 from sqlite3 import Connection, IntegrityError
 
 import numpy as np
-import numpy.typing as npt
 
-from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.arrays import FloatArray, IntArray
+from hindsight_integrations.ports.memory_graph import Edges
 
 BLOCK = 65_536  # links in one text: 2 MB, whatever the bank
 
 _CODE_SHIFT = 54
 _WEIGHT_STEPS = 2.0**53  # a weight in [0, 1] is a whole number of these, so it comes back as it was
-
-LINK = np.dtype([("source", "i8"), ("target", "i8"), ("code", "i8"), ("weight", "f4")])
 
 _LINKS = (
     "SELECT group_concat(source), group_concat(target), "
@@ -52,17 +50,34 @@ def integer_columns(
     return found
 
 
-def link_blocks(connection: Connection, bank: int, since: int) -> Iterator[npt.NDArray[np.void]]:
-    """A bank's links created after `since`, in blocks of `LINK` rows."""
+def links_since(connection: Connection, bank: int, since: int) -> Edges:
+    """A bank's links created after `since`, by source, target and code."""
+    blocks = list(_link_blocks(connection, bank, since))
+    edges = Edges(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+    del blocks
+    if _ordered(edges):
+        return edges
+    order = np.lexsort((edges.codes, edges.targets, edges.sources))
+    return Edges(edges.sources[order], edges.targets[order], edges.codes[order], edges.weights[order])
+
+
+def _ordered(edges: Edges) -> bool:
+    """Whether they stand by source, target and code: in a bank that was only added to they mostly do."""
+    sources, targets = np.diff(edges.sources), np.diff(edges.targets)
+    tied = (sources == 0) & (targets == 0) & (np.diff(edges.codes) <= 0)
+    return not bool(np.any((sources < 0) | ((sources == 0) & (targets < 0)) | tied))
+
+
+def _link_blocks(
+    connection: Connection, bank: int, since: int
+) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
+    """Sources, targets, codes and weights of links, BLOCK at a time, by revision, source, target and code."""
     after = (since, np.iinfo(np.int64).max, 0, 0)
     while True:
-        sources, targets, rest, revision = connection.execute(_LINKS, (bank, *after, BLOCK)).fetchone()
-        block = np.empty(0 if rest is None else rest.count(",") + 1, LINK)
-        weighed = integers(rest)
-        block["source"], block["target"] = integers(sources), integers(targets)
-        block["code"] = weighed >> _CODE_SHIFT
-        block["weight"] = (weighed & ((1 << _CODE_SHIFT) - 1)) / _WEIGHT_STEPS
-        yield block
-        if len(block) < BLOCK:
+        first, second, rest, revision = connection.execute(_LINKS, (bank, *after, BLOCK)).fetchone()
+        sources, targets, weighed = integers(first), integers(second), integers(rest)
+        codes, steps = weighed >> _CODE_SHIFT, weighed & ((1 << _CODE_SHIFT) - 1)
+        yield sources, targets, codes, (steps / _WEIGHT_STEPS).astype(np.float32)
+        if len(sources) < BLOCK:
             return
-        after = (revision, *(int(block[name][-1]) for name in ("source", "target", "code")))
+        after = (revision, int(sources[-1]), int(targets[-1]), int(codes[-1]))
