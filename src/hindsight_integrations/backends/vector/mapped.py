@@ -47,7 +47,7 @@ class MappedVectorIndex:
     again. One writer; searches take no lock.
     """
 
-    def __init__(self, file: VectorFile, bank: str = "", *, tail_rows: int = TAIL_ROWS) -> None:
+    def __init__(self, file: VectorFile, bank: str = "", *, tail_rows: int) -> None:
         self._file, self._bank, self._tail_rows = file, bank, tail_rows
         self._tail = ExactVectorIndex(bank)
         self._stored = no_rows()
@@ -245,6 +245,7 @@ class MappedVectors:
     def __init__(self, data: Path) -> None:
         self._folder = data / FOLDER
 
-    def open(self, bank_key: str, *, bank: str = "", tail_rows: int = TAIL_ROWS) -> MappedVectorIndex:
-        """The index of one bank."""
-        return MappedVectorIndex(VectorFile(self._folder, bank_key), bank or bank_key, tail_rows=tail_rows)
+    def open(self, bank_key: str, *, bank: str = "", tail_rows: int | None = None) -> MappedVectorIndex:
+        """The index of one bank; `tail_rows` of its vectors stay in memory before the file grows."""
+        rows = TAIL_ROWS if tail_rows is None else tail_rows
+        return MappedVectorIndex(VectorFile(self._folder, bank_key), bank or bank_key, tail_rows=rows)
