@@ -187,20 +187,20 @@ def filed(
 def test_vectors_are_mapped_and_not_read(
     filed: Callable[[Path], Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bank opened again answers as before, and no vector of it was read from the ledger but the one that is probed."""
+    """A bank opened again answers as before, and no vector of it is read from the ledger but the one that is probed."""
     engine = filed(tmp_path)
     engine.bank("alice").retain(TALK, thread="t")
     before = [item.unit.id for item in engine.bank("alice").recall("bees behind the lighthouse").units]
     engine.close()
     read: list[int] = []
-    real = SqliteFeed.vector_blocks
+    real = SqliteFeed.vectors
 
-    def vector_blocks(self: SqliteFeed, since: int) -> Iterator[Any]:
-        for ids, vectors in real(self, since):
+    def vectors(self: SqliteFeed, since: int) -> Iterator[Any]:
+        for ids, matrix in real(self, since):
             read.extend(ids.tolist())
-            yield ids, vectors
+            yield ids, matrix
 
-    monkeypatch.setattr(SqliteFeed, "vector_blocks", vector_blocks)
+    monkeypatch.setattr(SqliteFeed, "vectors", vectors)
     again = filed(tmp_path).bank("alice")
     assert [item.unit.id for item in again.recall("bees behind the lighthouse").units] == before
     assert read == []

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import FactType
@@ -39,6 +40,39 @@ from hindsight_integrations.testing.ledger_support import (
 
 class LedgerFeedContract(LedgerFixtures):
     """A feed says exactly what was committed after a revision, and all its parts are of one state."""
+
+    def test_vectors_in_blocks_are_those_asked_for_by_id(self, ledger: Ledger, bank: str) -> None:
+        """However a follower asks for vectors, each row has its own, and none is left out or given twice."""
+        commit(ledger, make_write_set(bank=bank, units=make_units(*(f"u{n}" for n in range(9)), bank=bank)))
+        commit(ledger, make_write_set(1, bank=bank, units=make_units("v1", "v2", bank=bank)))
+        for since, expected in ((0, 11), (1, 2), (2, 0)):
+            with ledger.feed(bank) as feed:
+                ids, blocks = feed.embedded(since), list(feed.vectors(since))
+                assert len(ids) == expected == sum(len(rows) for rows, _ in blocks)
+                given = {
+                    row: matrix[n].tolist() for rows, matrix in blocks for n, row in enumerate(rows.tolist())
+                }
+                assert [given[row] for row in ids.tolist()] == feed.vectors_of(ids).tolist()
+
+    def test_entities_are_found_by_how_many_units_mention_them(self, ledger: Ledger, bank: str) -> None:
+        """Counting them costs nothing: those above a bar come with how many units mention each, whatever changed since."""
+        writes = make_write_set(
+            bank=bank,
+            units=make_units("u1", "u2", "u3", bank=bank),
+            entities=[make_entity("e1", "alice"), make_entity("e2", "acme")],
+            mentions=[("u1", "e1"), ("u2", "e1"), ("u3", "e1"), ("u3", "e2")],
+        )
+        commit(ledger, writes)
+        assert self.mentioned(ledger, bank) == [[3, 1], [3], [3], []]
+        ledger.erase(bank, Erasure(unit="u1"))
+        assert self.mentioned(ledger, bank) == [[2, 1], [2], [], []]
+
+    def mentioned(self, ledger: Ledger, bank: str) -> list[list[int]]:
+        """Degrees of the entities that more than 0, 1, 2.5 and 3 units mention."""
+        with ledger.feed(bank) as feed:
+            found = [feed.mentioned(bar) for bar in (0, 1, 2.5, 3)]
+        assert all((ids[:-1] < ids[1:]).all() for ids, _ in found)
+        return [degrees.tolist() for _, degrees in found]
 
     def test_columns_describe_units(self, ledger: Ledger, bank: str) -> None:
         """The columns recall filters by carry the units' times, type, validity, cost and tags."""
@@ -154,7 +188,7 @@ class LedgerFeedContract(LedgerFixtures):
         for revision in range(3):
             commit(ledger, make_write_set(revision, units=make_units(f"u{revision}")))
         with ledger.feed(bank) as feed:
-            assert (len(feed.texts(0)[1]), len(feed.vectors(1)[0]), len(feed.columns(2).ids)) == (3, 2, 1)
+            assert (len(feed.texts(0)[1]), len(feed.embedded(1)), len(feed.columns(2).ids)) == (3, 2, 1)
             assert (feed.revision, feed.graph_epoch, feed.count()) == (3, 0, 3)
 
 

@@ -10,9 +10,11 @@ import pytest
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.entities import EntityRole
+from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.units import Record, ValidityKind
 from hindsight_integrations.model.writes import MessageKey, UnitWrite
 from hindsight_integrations.ports.ledger import Amendment, Ledger
+from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.testing.builders import (
     at,
     make_entity,
@@ -42,6 +44,24 @@ def made_of(key: str, **fields: object) -> UnitWrite:
 
 class LedgerReaderContract(LedgerFixtures):
     """Units are found by id, message, chunk and record; entities by name and by blocks; amendments by what they amend."""
+
+    def test_links_are_counted_from_both_ends(self, ledger: Ledger, bank: str) -> None:
+        """How many links of a kind a unit has, without the graph: each once, whichever end it was written from."""
+        kinds = [
+            ("u1", "u2", LinkType.SEMANTIC),
+            ("u3", "u1", LinkType.SEMANTIC),
+            ("u1", "u3", LinkType.TEMPORAL),
+        ]
+        links = tuple(Link(source, target, kind, 0.9) for source, target, kind in kinds)
+        writes = make_write_set(bank=bank, units=make_units("u1", "u2", "u3", "u4", bank=bank))
+        commit(ledger, replace(writes, links=links))
+        rows = ledger.row_ids(bank, ["u1", "u2", "u3", "u4"])
+        asked = np.array([*rows.values(), 9999], np.int64)
+        semantic = ledger.link_counts(bank, asked, LINK_CODES[LinkType.SEMANTIC, None])
+        assert semantic == {rows["u1"]: 2, rows["u2"]: 1, rows["u3"]: 1}
+        temporal = ledger.link_counts(bank, asked, LINK_CODES[LinkType.TEMPORAL, None])
+        assert temporal == {rows["u1"]: 1, rows["u3"]: 1}
+        assert ledger.link_counts(bank, asked[:0], LINK_CODES[LinkType.SEMANTIC, None]) == {}
 
     def test_messages_are_known_exactly(self, ledger: Ledger, bank: str) -> None:
         """A message counts as retained only if thread, id and content all agree."""

@@ -52,7 +52,7 @@ def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
             graph_epoch=feed.graph_epoch,
             count=feed.count(),
             columns=feed.columns(since),
-            vectors=feed.vectors(since),
+            vectors=(feed.embedded(since), feed.vectors_of(feed.embedded(since))),
             texts=feed.texts(since),
             graph=feed.graph(since),
             removed=feed.removed(since),

@@ -125,10 +125,11 @@ class Rows:
 
     def _cosines(self, positions: IntArray, vector: Vector) -> FloatArray:
         """Dot products summed in the same order for every row, so that equal vectors have equal scores everywhere."""
-        whole = PICK_COST * len(positions) > len(self.ids)
-        scores: FloatArray = np.einsum("ij,j->i", self.matrix if whole else self.matrix[positions], vector)
-        picked = scores[positions] if whole and len(positions) < len(scores) else scores
-        return np.clip(picked, -1.0, 1.0)
+        if PICK_COST * len(positions) > len(self.ids):
+            scores: FloatArray = np.einsum("ij,j->i", self.matrix, vector)[positions]
+        else:
+            scores = np.einsum("ij,j->i", self.matrix[positions], vector)
+        return np.clip(scores, -1.0, 1.0)
 
     def _best(self, positions: IntArray, vector: Vector, limit: int) -> Hits:
         return ranked(self.ids[positions], self._cosines(positions, vector), limit)

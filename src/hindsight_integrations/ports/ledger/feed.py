@@ -53,12 +53,19 @@ class Feed(Protocol):
         """Units created, closed, restored or re-dated after `since`."""
         ...
 
-    def vectors(self, since: int) -> tuple[IntArray, Matrix]:
-        """Row ids (n,) and vectors (n, dimension) written after `since`; (0,) and (0, 0) if none."""
+    def embedded(self, since: int) -> IntArray:
+        """Row ids whose vectors were written after `since`, ascending."""
         ...
 
-    def vector_blocks(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
-        """What `vectors` gives, in blocks of bounded size, each in row order: a whole bank need not fit into memory."""
+    def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
+        """Row ids (n,) and vectors (n, dimension) written after `since`, in blocks of bounded size.
+
+        Each block is in row order, the blocks in the order of their commits; a whole bank need not fit into memory.
+        """
+        ...
+
+    def vectors_of(self, ids: IntArray) -> Matrix:
+        """The vectors (n, dimension) of these row ids, in row order; ids without one are left out."""
         ...
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:

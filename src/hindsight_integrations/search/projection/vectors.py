@@ -27,7 +27,7 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
         if since == feed.revision:
             return
         self._index.remove(feed.removed(since))
-        for ids, vectors in feed.vector_blocks(since):
+        for ids, vectors in feed.vectors(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
 
@@ -66,11 +66,10 @@ class VectorFollower(Follower[VectorIndex]):
         self._check_count(self._index.count(), feed, waiting=len(self._tail))
         if not self._index.watermark:
             return
-        ids, vectors = feed.vectors(self._index.watermark.revision - 1)
-        written = np.flatnonzero(~np.isin(ids, self._tail))
+        written = np.setdiff1d(feed.embedded(self._index.watermark.revision - 1), self._tail)
         if not len(written):
             return
-        best = self._index.search(vectors[written[-1:]], 1)[0]
+        best = self._index.search(feed.vectors_of(written[-1:]), 1)[0]
         if not len(best) or best.scores[0] < SAME_VECTOR:
             raise IndexOutOfStep(self.name, self._bank, "a stored vector does not find itself")
 
@@ -112,7 +111,7 @@ class VectorFollower(Follower[VectorIndex]):
         durable = self._since(feed)
         since, tail = (durable, _NOTHING) if self._seen is None else (self._seen, self._tail)
         if since != feed.revision:
-            tail = np.union1d(tail, feed.vectors(since)[0])
+            tail = np.union1d(tail, feed.embedded(since))
         removed = feed.removed(durable) if durable != feed.revision else _NOTHING
         if len(removed):
             tail = np.setdiff1d(tail, removed)
@@ -129,7 +128,7 @@ class VectorFollower(Follower[VectorIndex]):
             since = 0
         else:
             self._index.remove(removed)
-        for ids, vectors in feed.vector_blocks(since):
+        for ids, vectors in feed.vectors(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
         self._tail, self._seen = _NOTHING, feed.revision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from functools import partial
-from sqlite3 import Connection, Cursor
+from sqlite3 import Connection
 
 import numpy as np
 
@@ -124,20 +124,22 @@ class SqliteFeed:
             tags[place], turns[place] = parsed[written], (thread, speaker)
         return tags, turns
 
-    def vectors(self, since: int) -> tuple[IntArray, Matrix]:
-        """Row ids (n,) and vectors (n, dimension) written after `since`."""
-        rows = self._vector_rows(since).fetchall()
-        return _matrix(rows) if rows else (np.empty(0, np.int64), np.empty((0, 0), np.float32))
+    def embedded(self, since: int) -> IntArray:
+        """Row ids whose vectors were written after `since`, ascending."""
+        return self._ids("SELECT unit FROM vectors WHERE bank = ? AND revision > ?", since)
 
-    def vector_blocks(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
-        """The same in blocks of VECTORS_AT_ONCE."""
-        found = self._vector_rows(since)
-        while rows := found.fetchmany(VECTORS_AT_ONCE):
-            yield _matrix(rows)
-
-    def _vector_rows(self, since: int) -> Cursor:
+    def vectors(self, since: int) -> Iterator[tuple[IntArray, Matrix]]:
+        """Row ids and vectors written after `since`, VECTORS_AT_ONCE at a time."""
         query = "SELECT unit, vector FROM vectors WHERE bank = ? AND revision > ?"
-        return self._connection.execute(query, (self._bank, since))
+        found = self._connection.execute(query, (self._bank, since))
+        while rows := found.fetchmany(VECTORS_AT_ONCE):
+            yield _with_vectors(rows)
+
+    def vectors_of(self, ids: IntArray) -> Matrix:
+        """The vectors of these row ids, in row order."""
+        query = "SELECT unit, vector FROM vectors WHERE bank = ? AND unit IN (SELECT value FROM json_each(?))"
+        rows = self._connection.execute(query, (self._bank, json.dumps(ids.tolist()))).fetchall()
+        return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
         """Row ids and texts of units created or edited after `since`."""
@@ -199,7 +201,7 @@ class SqliteFeed:
         return ids
 
 
-def _matrix(rows: list[tuple[int, bytes]]) -> tuple[IntArray, Matrix]:
+def _with_vectors(rows: list[tuple[int, bytes]]) -> tuple[IntArray, Matrix]:
     """Row ids (n,), ascending, and their vectors (n, dimension)."""
     rows.sort(key=lambda row: int(row[0]))
     ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
