@@ -18,6 +18,7 @@ from hindsight_integrations import (
     Message,
     RetainItem,
 )
+from hindsight_integrations.backends.vector import mapped
 from hindsight_integrations.config import KeywordBackend, StorageConfig
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.ports.arrays import Vector
@@ -40,7 +41,7 @@ WORDS = [
     "lagoon",
 ]
 GUILD = "Harbor Guild"
-INDEX_FOLDERS = ("chroma", "lucene", "fts5", "vectors")
+INDEX_FOLDERS = ("chroma", "lucene", "fts5", "exact")
 TOKEN = re.compile(r"tok\d+x\d+[a-z]")
 TRAVELLERS = 15  # so many that none is in a tenth of all memories: such hubs transmit nothing
 FILLED = 40  # memories of the main bank before it is worked on
@@ -83,8 +84,12 @@ class MirroredEmbedder(HashEmbedder):
 EMBEDDERS: dict[str, type[HashEmbedder]] = {"hash": HashEmbedder, "mirrored": MirroredEmbedder}
 
 
+MAPPED_TAIL = 3  # vectors that wait for the exact scorer's file, so that kills meet it half-written
+
+
 def open_memory(folder: Path, keywords: KeywordBackend, embedder: str = "hash") -> Hindsight:
-    """The engine under test: real Chroma, the given keyword index, no model."""
+    """The engine under test: real Chroma, the given keyword index, no model; a mapped file of vectors in small banks too."""
+    mapped.TAIL_ROWS = MAPPED_TAIL
     config = HindsightConfig(storage=StorageConfig(keywords=keywords))
     return Hindsight.open(folder, embeddings=EMBEDDERS[embedder](), reranker=None, config=config)
 
