@@ -31,11 +31,11 @@ class GraphFollower(Follower[MemoryGraph]):
         self._lock = Lock()
         self._awake = False
 
-    def follow(self, feed: Feed, *, durably: bool = False) -> None:
+    def follow(self, feed: Feed) -> None:
         """As every follower, if it is awake."""
         with self._lock:
             if self._awake:
-                super().follow(feed, durably=durably)
+                super().follow(feed)
 
     def wake(self) -> MemoryGraph:
         """The graph, filled from the ledger if nobody had asked for it.
@@ -56,6 +56,9 @@ class GraphFollower(Follower[MemoryGraph]):
             self.problem, self.usable = "", True
             raise IndexOutOfStep(self.name, self._bank, problem)
         self._awake = True
+
+    def finish(self, feed: Feed) -> None:
+        """Nothing of a graph in memory is written."""
 
     def sleep(self) -> None:
         """Drop the graph until it is asked for again."""
