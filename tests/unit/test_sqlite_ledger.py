@@ -27,6 +27,7 @@ from hindsight_integrations.ports.ledger import Scrub, UnitEdit
 from hindsight_integrations.testing.builders import (
     BANK,
     at,
+    make_entity,
     make_event,
     make_unit,
     make_units,
@@ -93,6 +94,26 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_version_4_file_finds_its_hubs_by_index(tmp_path: Path) -> None:
+    """A directory of before the index opens, and says which entities are mentioned often as it did."""
+    opened_with(tmp_path, "u1", "u2").close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        raw.execute("DROP INDEX entities_mentions")
+        raw.execute("PRAGMA user_version = 4")
+    raw.close()
+    again = SqliteLedger.open(tmp_path)
+    writes = make_write_set(1, units=make_units("u3"), entities=[make_entity("e")], mentions=[("u3", "e")])
+    commit(again, writes)
+    with again.feed(BANK) as feed:
+        assert feed.mentioned(0)[1].tolist() == [1]
+    with again._connections.reading() as connection:
+        (indexes,) = connection.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'entities_mentions'"
+        ).fetchone()
+    assert indexes == 1
+    again.close()
+
+
 def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
     """A directory of the last release opens with an id of its own, and its banks with a mark that stays theirs."""
     opened_with(tmp_path, "u1", "u2").close()
@@ -112,7 +133,7 @@ def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
 
 
 def _without_history(raw: sqlite3.Connection) -> None:
-    """Back from version 3 to version 2, whose directories have no mark."""
+    """Back from version 5 to version 2, whose directories have no mark."""
     (_, _, file), *_ = raw.execute("PRAGMA database_list")
     Path(file).with_name("ledger.mark").unlink()
     _without_checksums(raw)
@@ -121,7 +142,8 @@ def _without_history(raw: sqlite3.Connection) -> None:
 
 
 def _without_checksums(raw: sqlite3.Connection) -> None:
-    """Back from version 4 to version 3."""
+    """Back from version 5 to version 3."""
+    raw.execute("DROP INDEX entities_mentions")
     raw.execute("DROP TRIGGER units_closed")
     for table in ("units", "vectors"):
         raw.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
@@ -201,7 +223,7 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-RELEASED = (4, 47, "2ce75d082156e7f6a2e8dde597fe08f785c8e6a790b536c7a4d0877c016ba2c6")
+RELEASED = (5, 48, "2ce75d082156e7f6a2e8dde597fe08f785c8e6a790b536c7a4d0877c016ba2c6")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 

@@ -22,7 +22,13 @@ from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMi
 Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
 """A statement, or what takes more than one."""
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = (FIRST_SCHEMA, SPEAKERS, HISTORY, (*CHECKSUMS, seal_everything), HUBS)
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (
+    FIRST_SCHEMA,
+    SPEAKERS,
+    HISTORY,
+    (*CHECKSUMS, seal_everything),
+    HUBS,
+)
 """Steps that take a file from version i to version i + 1."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
