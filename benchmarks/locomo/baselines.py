@@ -38,7 +38,8 @@ class Corpus:
         ledger = SqliteLedger.open(folder, read_only=True)
         try:
             with ledger.feed(bank) as feed:
-                ids, vectors = feed.vectors(0)
+                ids = feed.embedded(0)
+            vectors = feed.vectors_of(ids)
             index = ExactVectorIndex()
             index.upsert(ids, vectors)
             return cls(bank, ledger.units(bank, ids), index)
