@@ -187,13 +187,15 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     (found,) = json.loads(out.read_text())["sizes"]
     assert found["facts"] == 60
-    assert found["recall"]["total"]["all"]["p50"] >= found["recall"]["keyword"]["all"]["p50"] > 0
+    assert found["recall"]["total"]["all"]["p50"] > 0
     assert found["recall"]["units_returned"] > 0
     assert found["retain"]["ms_per_fact"] > 0
     assert "embed query" not in found["recall"]
     ratios = found["ratios"]
     assert set(ratios) == {"all", "plain", "name", "time"}
     assert ratios["all"]["whole_recall_ms"]["p50"] > found["recall"]["total"]["all"]["p50"]
+    keyword = found["recall"]["keyword"]["all"]["p50"]  # looked up while the question is embedded
+    assert ratios["all"]["whole_recall_ms"]["p50"] >= keyword > 0
     assert ratios["all"]["embedding_and_chroma_ms"]["p50"] > found["bare_chroma_query_ms"]["p50"] > 0
     assert all(ratio["times_bare"]["p50"] > 0 for ratio in ratios.values())
     assert 0 < found["open"]["warm_s"] < found["open"]["cold_s"]
