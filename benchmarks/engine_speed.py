@@ -201,7 +201,9 @@ def _bare_query(bank: MemoryBank, real: OnnxEmbedder) -> Callable[[str], float]:
 
     It returns the milliseconds spent in Chroma. The vector asked with is the synthetic one, as in the recalls.
     """
-    collection = bank.asynchronous._context.projection._indexes.vectors._collection  # type: ignore[attr-defined]  # noqa: SLF001
+    index = bank.asynchronous._context.projection._indexes.vectors  # type: ignore[attr-defined]  # noqa: SLF001
+    index.count()  # reaches the collection
+    collection = index._bound.collection  # noqa: SLF001
     ask = partial(collection.query, n_results=100, include=["distances"])
     synthetic = SyntheticEmbedder()
     for text in (QUESTION, QUESTION[::-1]):

@@ -26,6 +26,7 @@ FTS5 = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
 Opener = Callable[..., Hindsight]
 
 BACK_TO_VERSION_2 = (
+    "DROP INDEX entities_mentions",
     "DROP TRIGGER units_closed",
     "ALTER TABLE units DROP COLUMN checksum",
     "ALTER TABLE vectors DROP COLUMN checksum",
