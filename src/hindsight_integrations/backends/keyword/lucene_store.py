@@ -188,9 +188,15 @@ class LuceneStore:
             self._writer.deleteDocuments(_rows(ids))
 
     def _merge_deletes(self) -> None:
-        if self._writer.hasDeletions():
-            self._watch.check()  # merging would copy what somebody else wrote into sound files
+        if not self._writer.hasDeletions():
+            return
+        self._watch.check()  # merging would copy what somebody else wrote into sound files
+        # Lucene merges what it has applied, which a refresh does; and it does not wait for a merge that was under way.
+        self._searchers.maybeRefreshBlocking()
+        scheduler = self._writer.getConfig().getMergeScheduler()
+        while self._writer.hasDeletions():
             self._writer.forceMergeDeletes()
+            java_cast("org.apache.lucene.index.ConcurrentMergeScheduler", scheduler).sync()
 
     def _highest_row(self) -> int:
         """The highest row id ever indexed, or -1; a deleted one may still count, which only costs a search."""
