@@ -116,6 +116,8 @@ class RetainConfig:
     Attributes:
         guidelines: what CUSTOM extraction adds to the instructions of the model; only with that mode.
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
+        source_turns: the text of retained messages is kept beside the memories made from it (decision 098). What waits for
+            extraction is kept and found in any case.
     """
 
     extraction: ExtractionMode | str = ExtractionMode.AUTO
@@ -123,6 +125,7 @@ class RetainConfig:
     on_model_failure: OnModelFailure | str = OnModelFailure.RAISE
     chunk_characters: int = 3000
     concurrent_extractions: int = 4
+    source_turns: bool = True
 
     def __post_init__(self) -> None:
         """Refuses guidelines that no extraction would read, too."""

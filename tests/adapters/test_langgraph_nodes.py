@@ -180,6 +180,7 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
     assert memory.pop("score") > 0
     assert memory.pop("channels").items() >= {"semantic": 1, "keyword": 1}.items()
     assert memory == {
+        "kind": "memory",
         "text": "user: I bought a kayak on 2024-06-09.",
         "fact_type": "world",
         "occurred_start": "2024-06-09T00:00:00+00:00",
@@ -192,6 +193,7 @@ def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
     """A prompt shows when things happened or were said; a memory with line breaks cannot pass for two."""
     undated: Memory = {
         "id": "1",
+        "kind": "memory",
         "text": "Likes\n- tuna",
         "fact_type": "world",
         "occurred_start": None,

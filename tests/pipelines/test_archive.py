@@ -74,11 +74,16 @@ def test_an_archive_from_before_speakers_comes_in(light: Hindsight) -> None:
     """The first archives do not say who said what: their memories come in without it, seal and all."""
     lines = archived(filled(light)).splitlines()[:-1]
     seal = json.loads(archived(light.bank("alice")).splitlines()[-1])
-    rows = [json.loads(line) for line in lines]
+    header, *rows = [json.loads(line) for line in lines]
+    rows = [header, *(row for row in rows if row[0] != "turn")]
     for row in rows[1:]:
         row[1].pop("speaker", None)
     older = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
-    sealed = older + json.dumps({**seal, "sha256": hashlib.sha256(older.encode()).hexdigest()}) + "\n"
+    sealed = (
+        older
+        + json.dumps({**seal, "rows": len(rows) - 1, "sha256": hashlib.sha256(older.encode()).hexdigest()})
+        + "\n"
+    )
     copy = light.bank("copy")
     assert copy.archive.load(io.StringIO(sealed)) == 4
     assert {unit.speaker for unit in copy.units().units} == {""}

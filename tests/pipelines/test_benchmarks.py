@@ -176,6 +176,19 @@ def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
         assert results["facts", "1-4", system, 4096] == pytest.approx(200 / 3), system
 
 
+def test_the_turns_script_weighs_a_tiny_conversation(data: Path) -> None:
+    """A reader who wants to know what keeping texts costs gets sizes and times with and without."""
+    out = data / "out.json"
+    command = [sys.executable, str(BENCHMARKS / "source_turns.py"), "--data", str(data / "conv-1.json")]
+    command += ["--facts", str(data / "conv-1.jsonl"), "--repeats", "1", "--out", str(out)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    table = json.loads(out.read_text())["table"]
+    assert [row["turns"] for row in table.values()] == [4, 4, 4, 4]
+    assert [row["memories"] for row in table.values()] == [2, 2, 4, 4]
+    assert "| facts, with turns |" in run.stdout
+
+
 def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     """A reader who runs the script gets the costs of recall, retain and opening, apart from any model's."""
     out = tmp_path / "out.json"

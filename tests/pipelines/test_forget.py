@@ -15,15 +15,18 @@ from hindsight_integrations import (
     InvalidRequest,
     MemoryBank,
     Message,
+    ModelUnavailable,
 )
 from hindsight_integrations.backends.ledger.sqlite import connections
-from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
 from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 REAL = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.LUCENE)
 MIXED = StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.FTS5)
 
+DOWN = ModelUnavailable("test", "down")
 TOKEN, NAME = "zyxquorl", "Quendolyn"
 SECRET = Message(
     f"{NAME} keeps the marina password {TOKEN} in a drawer.", "Alice", "2024-05-04T10:00", id="s1"
@@ -124,6 +127,16 @@ def test_no_file_and_no_channel_keeps_what_was_forgotten(
     assert again.doctor().failures == {}
     assert not any(TOKEN in text for text in texts(bank, f"marina password {TOKEN}"))
     assert files_with(data, vector) == files_with(data, TOKEN.encode()) == set()
+
+
+def test_one_of_several_retained_together_leaves_no_file(opened: Opened, tmp_path: Path) -> None:
+    """Memories of one call lie in one file of an index; the forgotten one's words leave it while the others stay."""
+    engine, _ = opened()
+    bank = engine.bank("alice")
+    _, secret, _ = bank.retain([OTHERS[0], SECRET, OTHERS[1]]).unit_ids
+    assert bank.forget(unit=secret).files_clean
+    assert files_with(tmp_path / "data", TOKEN.encode()) == set()
+    assert [item.unit.sources for item in bank.recall("red kayak Thunder storm").units]
 
 
 def test_a_replayed_conversation_does_not_bring_it_back(light: Hindsight) -> None:
@@ -265,3 +278,90 @@ def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
     engine.close()
     opener(tmp_path, config=HindsightConfig(storage=LIGHT))
     assert files_with(tmp_path, TOKEN.encode()) == set()
+
+
+TALK = [
+    SECRET,
+    Message("Is it locked?", "Bob", "2024-05-04T10:01", id="s2"),
+    Message("Bobsleighs are fast.", "Carl", "2024-05-06T10:00", id="s3"),
+]
+FACT = {
+    "what": "The marina has a password.",
+    "sources": ["s1"],
+    "entities": [{"text": "Bob", "type": "PERSON"}],
+}
+
+
+def conversation(
+    opener: Callable[..., Hindsight], data: Path, *replies: Any, storage: StorageConfig
+) -> MemoryBank:
+    """A bank that kept a conversation with a model that answers so."""
+    config = HindsightConfig(storage=storage, retain=RetainConfig(on_model_failure="queue"))
+    engine = opener(data, config=config, model=ScriptedModel(list(replies)))
+    engine.bank("alice").retain(TALK, thread="t")
+    return engine.bank("alice")
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [{"thread": "t"}, {"thread": "t", "message": "s1"}, {"window": ("2024-05-04", "2024-05-05")}, {}],
+)
+@pytest.mark.parametrize("storage", [LIGHT, REAL], ids=["exact+fts5", "chroma+lucene"])
+@pytest.mark.parametrize("state", ["extracted", "without memories", "waiting"])
+def test_what_was_said_goes_from_every_file(
+    opener: Callable[..., Hindsight],
+    tmp_path: Path,
+    storage: StorageConfig,
+    state: str,
+    selector: dict[str, Any],
+) -> None:
+    """A turn goes with a memory made from it; without one it is reached by conversation, message and time; waiting as well."""
+    data = tmp_path / "data"
+    replies = {"extracted": {"facts": [FACT]}, "without memories": {"facts": []}, "waiting": DOWN}
+    bank = conversation(opener, data, replies[state], storage=storage)
+    assert files_with(data, TOKEN.encode())
+    if not selector:
+        found = bank.recall("marina password").units
+        selector = {"unit": found[0].unit.id} if found else {"everything": True}
+    receipt = bank.forget(**selector)
+    assert (receipt.files_clean, receipt.counts["turns"] > 0) == (True, True)
+    assert files_with(data, TOKEN.encode()) == set()
+    assert bank.recall(TOKEN, include_chunks=True).chunks == ()
+    assert not any(TOKEN in text for text in texts(bank, TOKEN))
+    if "everything" not in selector:
+        assert bank.retain(TALK, thread="t").skipped_messages == len(TALK)
+
+
+def test_somebody_goes_from_what_was_said_and_what_waits(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """By name as whole words and by who spoke; the others' words stay, and so does the task, without that message."""
+    bank = conversation(opener, tmp_path, DOWN, storage=LIGHT)
+    bank.retain(
+        "Bob owns a harbour.",
+        entities=["Bob"],
+        facts=[{**FACT, "what": "Bob owns a harbour.", "sources": []}],
+    )
+    assert bank.forget(entity="Bob").counts["turns"] == 1
+    found = {item.unit.sources for item in bank.recall("password locked bobsleighs fast").units}
+    assert found == {("s1",), ("s3",)}
+    (task,) = [task for task in bank.tasks.list() if task.payload]
+    assert "locked" not in task.payload
+    assert TOKEN in task.payload
+
+
+def test_a_message_nobody_retained_is_an_error(light: Hindsight) -> None:
+    """A misspelt message id is not silently taken for erased; a conversation may be empty, and two selectors are refused."""
+    bank = light.bank("alice")
+    bank.retain([SECRET], thread="t")
+    mistaken: list[dict[str, Any]] = [
+        {"message": "s1"},
+        {"thread": "t", "message": "none"},
+        {"thread": "t", "unit": "u"},
+    ]
+    for selectors in mistaken:
+        with pytest.raises(InvalidRequest):
+            bank.forget(**selectors)
+    assert bank.forget(thread="none").counts == {}
+    assert bank.count() == 1
+    assert bank.forget(thread="t", message="s1").counts["units"] == 1

@@ -79,6 +79,16 @@ def make_lines(engine: Hindsight) -> list[Line]:
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
     lines = [json.loads(line) for line in archived(bank).splitlines()[1:-1]]
     moment = lines[1][1].get("mentioned_at", 0)
+    last = max(at for at, line in enumerate(lines) if line[0] == "unit")
+    waits = {
+        **lines[last][1],
+        "unit_id": "w",
+        "kind": "turn",
+        "sources": ["m4"],
+        "thread": "t",
+        "speaker": "Bob",
+    }
+    lines.insert(last + 1, ["waiting_turn", waits])
     lines += [
         ["evidence", {"opinion": found[0], "evidence": found[1], "assessment": "neutral", "effective_at": moment}],
         ["task", {"kind": "extract_parked", "payload": "{}", "state": "leased", "attempts": 1, "lease_until": moment,
@@ -195,6 +205,12 @@ BAD = [
     ("unit", "vector", ""), ("unit", "vector", None), ("unit", "vector", "%%%"), ("unit", "vector", "ä"),
     ("unit", "vector", "AAA="), ("unit", "vector", vector(1.0, 0.0)), ("unit", "vector", vector(*[NAN] * DIMENSION)),
     ("unit", "vector", vector(INF, *[0.0] * (DIMENSION - 1))), ("unit", "vector", vector(*[0.0] * DIMENSION)),
+    ("unit", "kind", "turn"), ("unit", "kind", None), ("waiting_turn", "kind", "memory"), ("waiting_turn", "kind", None),
+    ("waiting_turn", "vector", ""), ("waiting_turn", "vector", vector(1.0)), ("waiting_turn", "fact_type", "turn"),
+    ("waiting_turn", "text", ""), ("waiting_turn", "mentioned_at", FAR), ("waiting_turn", "sources", "m4"),
+    ("turn", "thread", None), ("turn", "message", 5), ("turn", "unit", "nobody"), ("turn", "unit", 5), ("turn", "text", None),
+    ("turn", "speaker", 5), ("turn", "role", "king"), ("turn", "said_at", FAR), ("turn", "said_at", "now"),
+    ("turn", "tags", "x"), ("turn", "text", "a\ud800b"),
     ("unit", "vector", vector(*[3e38] * DIMENSION)), ("unit", "speaker", None), ("unit", "spell", "x"),
     ("event", "kind", "revoked"), ("event", "kind", None), ("event", "effective_at", FAR), ("event", "unit", "nobody"),
     ("event", "unit", None), ("event", "by_unit", "nobody"), ("event", "reason", None), ("event", "revision", 10_000),
@@ -261,7 +277,7 @@ def test_any_value_in_any_field_is_read_back_or_refused(
             outcomes.add(load(engine, sealed(changed(good, kind, field, value))) is None)
         lines = copy.deepcopy(good)
         next(each for name, each in lines if name == kind).pop(field)
-        assert load(engine, sealed(lines)) is None or field != "speaker"
+        assert load(engine, sealed(lines)) is None or field != "speaker" or kind == "turn"
     assert False in outcomes
 
 
@@ -279,6 +295,8 @@ def broken(good: list[Line]) -> dict[str, str]:
     cases |= {
         f"no {kind} line": sealed(without(good, kind)) for kind in ("bank", "document", "unit", "entity")
     }
+    memory = next(fields["unit_id"] for kind, fields in good if kind == "unit")
+    cases["a waiting turn with the id of a memory"] = sealed(changed(good, "waiting_turn", "unit_id", memory))
     cases |= {
         "the bank comes second": sealed([good[1], good[0], *good[2:]]),
         "a mention before its memory": sealed([good[0], good[first["mention"]], *good[1 : first["mention"]]]),

@@ -26,6 +26,10 @@ FTS5 = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
 Opener = Callable[..., Hindsight]
 
 BACK_TO_VERSION_2 = (
+    "DROP TABLE turns",
+    "DROP TABLE erasures",
+    "DROP INDEX units_waiting",
+    "ALTER TABLE units DROP COLUMN kind",
     "DROP INDEX entities_mentions",
     "DROP TRIGGER units_closed",
     "ALTER TABLE units DROP COLUMN checksum",

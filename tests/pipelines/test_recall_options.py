@@ -366,18 +366,27 @@ def test_the_last_passage_is_cut_where_its_budget_ends(real: Hindsight) -> None:
 
 
 def test_erased_passages_and_messages_have_no_chunks(light: Hindsight) -> None:
-    """A passage of which a memory was forgotten is gone, that of a forgotten document too; messages keep no raw text."""
+    """A passage of which a memory was forgotten is gone, that of a forgotten document too, and so is the turn of a message."""
     bank = light.bank("notes")
     facts = [{"what": "The kayak is red."}, {"what": "The kayak has a secret name."}]
     one = bank.retain(Document("The kayak is red, and it has a secret name.", id="d"), facts=facts)
     bank.retain(Document("A kayak needs a paddle.", id="e"), facts=[{"what": "A kayak needs a paddle."}])
-    bank.retain([{"role": "user", "content": "My kayak leaks.", "id": "m"}])
-    assert {chunk.document_id for chunk in bank.recall("kayak", include_chunks=True).chunks} == {"d", "e"}
+    two = [
+        {"what": "The user's kayak leaks.", "sources": ["m"]},
+        {"what": "A kayak is for sale.", "sources": ["m"]},
+    ]
+    said = bank.retain([{"role": "user", "content": "My kayak leaks, buy it.", "id": "m"}], facts=two)
+    assert {chunk.document_id for chunk in bank.recall("kayak", include_chunks=True).chunks} == {
+        "d",
+        "e",
+        None,
+    }
     bank.forget(unit=one.unit_ids[1])
+    bank.forget(unit=said.unit_ids[1])
     found = bank.recall("kayak", include_chunks=True)
     assert [chunk.document_id for chunk in found.chunks] == ["e"]
     assert len(found.units) == 3
-    assert "chunks: 1 memories come from messages, whose text is not kept" in found.trace.notes
+    assert "chunks: 1 memories come from messages whose text is not kept" in found.trace.notes
     bank.forget(document="e")
     assert bank.recall("kayak", include_chunks=True).chunks == ()
 

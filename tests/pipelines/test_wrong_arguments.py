@@ -78,7 +78,7 @@ def options(verb: str, names: str, /, **fixed: Any) -> Calls:
 
 FILTERS = "entity types window as_of tags tags_match include_invalidated"
 RECORDS = "kind category unit window as_of"
-SELECTORS = "unit document entity names window everything"
+SELECTORS = "unit document entity names window everything thread message"
 
 VERBS: Calls = {
     **options("retain", "context timestamp thread document_id entities tags metadata facts append", content="Some text."),

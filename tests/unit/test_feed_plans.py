@@ -12,10 +12,10 @@ from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.testing.builders import BANK
 
-WHOLE_BANK = {"count"}
+WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""
 
-WITHOUT_SINCE = {"revision", "graph_epoch", "mark", "roles", "knows"}
+WITHOUT_SINCE = {"revision", "graph_epoch", "mark", "roles", "knows", "waiting"}
 BY_IDS = {"vectors_of"}
 BOUNDED = ("SCAN ledger", "SCAN json_each", "SCAN (subquery")
 """One row, the ids that were asked for, and a block of what the select inside found by index."""
@@ -36,6 +36,7 @@ def test_no_part_of_a_feed_reads_a_whole_table(tmp_path: Path) -> None:
                 list(answer)
         assert (feed.revision, feed.graph_epoch, len(feed.roles())) == (0, 0, 0)
         assert feed.knows(feed.mark)
+        assert feed.waiting() == 0
         connection.set_trace_callback(None)
         steps = {
             str(step[3]): select

@@ -22,7 +22,7 @@ from hindsight_integrations.errors import (
     SchemaMismatch,
 )
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.units import FactType, ValidityKind
+from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Scrub, UnitEdit
 from hindsight_integrations.testing.builders import (
     BANK,
@@ -98,6 +98,7 @@ def test_a_version_4_file_finds_its_hubs_by_index(tmp_path: Path) -> None:
     """A directory of before the index opens, and says which entities are mentioned often as it did."""
     opened_with(tmp_path, "u1", "u2").close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_turns(raw)
         raw.execute("DROP INDEX entities_mentions")
         raw.execute("PRAGMA user_version = 4")
     raw.close()
@@ -132,10 +133,44 @@ def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
     later.close()
 
 
+def test_a_version_5_file_gets_its_turns(tmp_path: Path) -> None:
+    """Messages retained word for word are turns at once, in their latest wording; no memory is taken for a waiting turn."""
+    ledger = opened_with(tmp_path, "u1")
+    spoken = [
+        with_vector(replace(make_unit(key, f"Alice: {key}"), thread="t", sources=(message,), speaker="Alice"))
+        for key, message in (("old", "m1"), ("new", "m1"), ("withdrawn", "m2"))
+    ]
+    edited = ValidityEvent("old", ValidityKind.CLOSED, at(1), reason="message edited")
+    closed = ValidityEvent("withdrawn", ValidityKind.CLOSED, at(1), reason="no longer")
+    commit(ledger, make_write_set(1, units=spoken, events=[edited, closed]))
+    ledger.erase(BANK, Erasure(unit="u1"))
+    ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_turns(raw)
+        raw.execute("PRAGMA user_version = 5")
+    raw.close()
+    again = SqliteLedger.open(tmp_path)
+    assert [(turn.text, turn.history) for turn in again.thread_turns(BANK, "t")] == [
+        ("new", False),
+        ("withdrawn", True),
+    ]
+    assert (again.count(BANK), changes(again, BANK, 0).columns.types.tolist()) == (3, [0, 0, 0])
+    assert [changes(again, BANK, since).erased for since in (2, 3)] == [True, False]
+    again.close()
+
+
+def _without_turns(raw: sqlite3.Connection) -> None:
+    """Back from version 6 to version 5."""
+    for statement in ("TABLE turns", "TABLE erasures", "INDEX units_waiting"):
+        raw.execute(f"DROP {statement}")
+    raw.execute("ALTER TABLE units DROP COLUMN kind")
+
+
 def _without_history(raw: sqlite3.Connection) -> None:
-    """Back from version 5 to version 2, whose directories have no mark."""
+    """Back from version 6 to version 2, whose directories have no mark."""
     (_, _, file), *_ = raw.execute("PRAGMA database_list")
     Path(file).with_name("ledger.mark").unlink()
+    _without_turns(raw)
     _without_checksums(raw)
     for statement in ("TRIGGER banks_commit", "TABLE commits", "TABLE ledger", "TABLE losses"):
         raw.execute(f"DROP {statement}")
@@ -153,6 +188,7 @@ def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
     """What is in a directory of the last release is vouched for from then on, and damage after that shows."""
     opened_with(tmp_path, *(f"u{number}" for number in range(5000))).close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        _without_turns(raw)
         _without_checksums(raw)
         raw.execute("PRAGMA user_version = 3")
     raw.close()
@@ -223,7 +259,7 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-RELEASED = (5, 48, "5087ad7c2a5faa01938df53228c55e446f061a70948e6ccf574c449b119064c1")
+RELEASED = (6, 52, "d9841c77680f36496165c002c0aa68e2c1447dbd2468850856d870b986e4aee3")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 

@@ -177,6 +177,7 @@ class BankContext:
             in_flight=tools.in_flight,
             languages=tools.languages,
             date_order=tools.dates.order,
+            keep_turns=tools.config.retain.source_turns,
         )
 
     def recall_tools(self) -> RecallTools:

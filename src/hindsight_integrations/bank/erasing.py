@@ -53,7 +53,8 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
 
 def _check_found(erasure: Erasure) -> None:
     """A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of."""
-    for field, name in (("unit", erasure.unit), ("document", erasure.document)):
+    named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
+    for field, name in named:
         if name is not None:
             raise InvalidRequest(field, f"the bank holds nothing of id {shown(name)}", "Check the id.")
 

@@ -22,6 +22,8 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.model.results import RecallResult, Reflection
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
     Moment,
@@ -192,5 +194,17 @@ class ReadingVerbs(BankVerbs):
                     if view.rebuilds == projection.rebuilds:
                         raise
                     continue
-                if view.rebuilds == projection.rebuilds:
+                if view.rebuilds == projection.rebuilds and not await self._turns_extracted(view, projection):
                     return found
+
+    async def _turns_extracted(self, view: BankView, projection: BankProjection) -> bool:
+        """Whether a turn of the view has been extracted since: an answer from it may lack both the turn and its facts."""
+        turns = view.columns.ids[view.columns.waiting]
+        tools = self._context.tools
+        if (
+            not len(turns)
+            or await tools.workers.read(tools.ledger.revision, self._context.name) == view.revision
+        ):
+            return False
+        await tools.workers.write(projection.catch_up)
+        return bool((projection.view().columns.positions(turns) < 0).any())

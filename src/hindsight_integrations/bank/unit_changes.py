@@ -12,7 +12,7 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
-from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -47,12 +47,18 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
 
     Raises:
-        InvalidRequest: the bank holds none of that id.
+        InvalidRequest: the bank holds none of that id, or it is a turn that waits for extraction.
         EmbedderMismatch: another embedder made the bank's vectors.
         ModelError: the text could not be embedded, or not usably; the memory is unchanged.
     """
     bank.check_embedder()
     unit = replace(stored_unit(bank, unit_id), **changes)
+    if unit.kind is UnitKind.TURN:
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit_id!r} is a turn that waits for extraction",
+            "Retain the message again in its new wording, or edit its memories after tasks.settle().",
+        )
     if "text" in changes:
         unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
     edit = UnitEdit(unit, None, None, tuple(changes))

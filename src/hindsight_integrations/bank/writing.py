@@ -34,6 +34,7 @@ from hindsight_integrations.validation.limits import (
     checked_metadata,
     checked_tags,
     checked_text,
+    checked_words,
 )
 from hindsight_integrations.validation.retain_request import retain_request
 
@@ -198,12 +199,14 @@ class WritingVerbs(BankVerbs):
         names: Sequence[str] | None = None,
         window: Window = None,
         everything: bool = False,
+        thread: str | None = None,
+        message: str | None = None,
         dry_run: bool = False,
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
 
-        With a memory go its vector, its links, what amends it, the passage it came from, waiting work that carries its
-        text, and entities and names that only it used. Messages it came from stay known by their hash, so that a replayed
+        With a memory go its vector, its links, what amends it, the passage or the turns it came from, waiting work that
+        carries its text, and entities and names that only it used. Messages it came from stay known by their hash, so that a replayed
         conversation does not bring it back; `everything` forgets those too. To say that something is no longer true,
         retain that instead: then history is kept.
 
@@ -216,22 +219,29 @@ class WritingVerbs(BankVerbs):
         Args:
             unit: id of one memory.
             document: id of a document.
-            entity: name or id of an entity: it, and every memory that mentions it.
+            entity: name or id of an entity: it, every memory that mentions it, and every turn in which one of its names
+                stands as whole words.
             names: of the entity: only these names go, and the memories that mention it under one of them.
             window: (start, end): what happened or was said in it.
             everything: all memories of the bank; its name and profile stay.
+            thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
+            message: id of one message of `thread`: its turn, and every memory made from it.
             dry_run: erase nothing; the receipt says which memories would go, and which names of entities.
 
         Raises:
             InvalidRequest: not exactly one of them is given, the bank holds nothing of that id, the entity holds names
                 that may be others', or the engine was opened read-only.
         """
-        given = [each for each in (unit, document, entity, window, everything or None) if each is not None]
+        if thread is None and message is not None:
+            thread = ""
+        given = [
+            each for each in (unit, document, entity, window, everything or None, thread) if each is not None
+        ]
         if len(given) != 1:
             raise InvalidRequest(
                 "forget",
                 f"it was given {len(given)} things to forget",
-                "Pass exactly one of unit=, document=, entity=, window= and everything=True.",
+                "Pass exactly one of unit=, document=, entity=, window=, thread= (with message= or not) and everything=True.",
             )
         if names is not None and entity is None:
             raise InvalidRequest("names", "they are names of no entity", "Pass entity= with them.")
@@ -243,6 +253,8 @@ class WritingVerbs(BankVerbs):
             names=() if names is None else checked_names(names),
             window=checked_window(window, tools.dates),
             everything=bool(everything),
+            thread=None if thread is None else checked_words(thread, "thread"),
+            message=checked_id(message, "message"),
         )
         erase = foreseen if dry_run else erased
         return await tools.workers.write(erase, self._context, erasure)

@@ -16,6 +16,7 @@ class Memory(TypedDict):
 
     Attributes:
         id: the unit's id, the same every time.
+        kind: memory, or turn: a message that waits for extraction.
         text: what is remembered.
         fact_type: world, experience, opinion or observation.
         occurred_start: when what it describes began (ISO 8601, UTC); None if it has no time of its own.
@@ -26,6 +27,7 @@ class Memory(TypedDict):
     """
 
     id: str
+    kind: str
     text: str
     fact_type: str
     occurred_start: str | None
@@ -40,6 +42,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
     unit = recalled.unit
     return Memory(
         id=unit.id,
+        kind=unit.kind.value,
         text=recalled.text,
         fact_type=unit.fact_type.value,
         occurred_start=unit.occurred.start.isoformat() if unit.occurred else None,

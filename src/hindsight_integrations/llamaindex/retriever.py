@@ -108,6 +108,7 @@ def _metadata(recalled: RecalledUnit) -> dict[str, Any]:
     return {
         **unit.metadata,
         SHOWN_TO_MODEL: readable_time(unit.occurred, unit.mentioned_at),
+        "kind": unit.kind.value,
         "fact_type": unit.fact_type.value,
         "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
         "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,

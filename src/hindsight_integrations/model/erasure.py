@@ -10,7 +10,7 @@ from hindsight_integrations.model.time import Interval
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What to erase from a bank: exactly one of the fields is set, `names` aside.
+    """What to erase from a bank: exactly one of the fields is set, `names` aside, and with `message` its `thread`.
 
     Attributes:
         unit: id of one unit.
@@ -19,6 +19,8 @@ class Erasure:
         names: of the entity, normalised: these alone, and the units that mention it under one of them. Empty means all.
         window: units that happened or were mentioned in it.
         everything: all content; the bank stays, empty, with its profile and embedder.
+        thread: a conversation: its turns and every memory made from them.
+        message: id of one message of `thread`: its turn and every memory made from it.
     """
 
     unit: str | None = None
@@ -27,6 +29,8 @@ class Erasure:
     names: tuple[str, ...] = ()
     window: Interval | None = None
     everything: bool = False
+    thread: str | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class ForgetReceipt:
     Attributes:
         unit_ids: ids of the units erased, amendments of the chosen ones included.
         entity_ids: ids of entities that nothing mentions any more.
-        counts: rows erased per kind ("units", "documents", "chunks", "entities", "names", "tasks", "messages", ...).
+        counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks", ...).
         revision: the bank's revision afterwards; every index has reached it.
         dry_run: nothing was erased; the same call without `dry_run` would erase this.
         names: of a dry run alone: normalised names of entities nothing would mention any more, and names that other

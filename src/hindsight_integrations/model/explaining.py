@@ -13,6 +13,7 @@ from hindsight_integrations.model.recalled import (
 from hindsight_integrations.model.requests import RecallQuery, TagAnd, TagGroup, TagLeaf, TagNot
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Channel, Fate, Stage, UnitTrace
+from hindsight_integrations.model.units import UnitKind
 
 DROPPED_SHOWN = 30  # lines; the trace itself has them all
 TEXT_SHOWN = 72  # characters
@@ -103,8 +104,14 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
         f"{read.logit:.3f}" if read else NOTHING,
         f"{read.recency:.2f}*{read.temporal:.2f}" if read else NOTHING,
         str(item.tokens),
-        _short(item.text) + ("" if item.valid else " [no longer valid]"),
+        _short(item.text) + _marks(item),
     )
+
+
+def _marks(item: RecalledUnit) -> str:
+    """What a reader must know of a unit beside its text."""
+    waits = " [a turn that waits for extraction]" if item.kind is UnitKind.TURN else ""
+    return waits if item.valid else f"{waits} [no longer valid]"
 
 
 def included(
@@ -115,12 +122,18 @@ def included(
     """What `include_entities`, `include_chunks` and `include_source_facts` gave; empty if nothing."""
     lines = [f"  {entity.name}: {_short(item.text)}" for entity in entities for item in entity.observations]
     lines += [
-        f"  {chunk.document_id}, passage {chunk.ordinal}: {chunk.tokens} tokens"
-        + (" (cut at the budget)" if chunk.truncated else "")
+        f"  {_place(chunk)}: {chunk.tokens} tokens" + (" (cut at the budget)" if chunk.truncated else "")
         for chunk in chunks
     ]
     lines += [f"  source fact: {_short(source.fact.text)}" for source in source_facts]
     return "\n".join(["included", *lines]) if lines else ""
+
+
+def _place(chunk: RecalledChunk) -> str:
+    """Where a passage or turn stands, and whether it is history."""
+    if chunk.turn is None:
+        return f"{chunk.document_id}, passage {chunk.ordinal}"
+    return f"message {chunk.turn.message_id}" + (" [no longer valid]" if chunk.turn.history else "")
 
 
 def dropped(traces: Iterable[UnitTrace]) -> str:

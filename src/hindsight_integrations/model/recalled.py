@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hindsight_integrations.model.trace import Channel, ChannelHit
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.model.withdrawals import PartWithdrawn
 
 
@@ -18,7 +19,7 @@ class RecalledUnit:
         unit: the memory.
         score: final score; higher is better, comparable within one result only.
         channels: which channels found it, and where.
-        entities: canonical names of the entities it mentions.
+        entities: canonical names of the entities it mentions; none for a turn.
         valid: False for history returned by include_invalidated.
         amendments: what later units took back of it, oldest first; it must not be read without them.
     """
@@ -29,6 +30,11 @@ class RecalledUnit:
     entities: tuple[str, ...] = ()
     valid: bool = True
     amendments: tuple[PartWithdrawn, ...] = ()
+
+    @property
+    def kind(self) -> UnitKind:
+        """Whether it is a memory, or a turn that waits for extraction."""
+        return self.unit.kind
 
     @property
     def text(self) -> str:
@@ -43,23 +49,26 @@ class RecalledUnit:
 
 @dataclass(frozen=True, slots=True)
 class RecalledChunk:
-    """A passage that recalled units came from, as it was retained.
+    """A passage of a document, or a turn of a conversation, that recalled units came from, as it was retained.
 
     Attributes:
-        document_id: the document it is part of.
-        ordinal: which passage of it.
-        text: the passage, or its beginning.
+        document_id: the document it is part of; None for a turn.
+        ordinal: which passage of it; 0 for a turn.
+        text: the passage, or its beginning; of a turn speaker and text.
         tokens: what that costs.
         unit_ids: the recalled units made from it, best first.
         truncated: the budget ended within it; only the last passage can be.
+        turn: the turn it is; None for a passage. It is history where all memories made from it were closed at the time
+            asked about.
     """
 
-    document_id: str
+    document_id: str | None
     ordinal: int
     text: str
     tokens: int
     unit_ids: tuple[str, ...]
     truncated: bool = False
+    turn: SourceTurn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 
 GivenTime: TypeAlias = Annotated[datetime | str | float, Field(union_mode="left_to_right")]
@@ -27,12 +28,14 @@ class Message:
         speaker: whose it is: a name, or "user" / "assistant".
         timestamp: when; None means the time of the retain call.
         id: the caller's stable id; None means position, time and text identify it.
+        role: whose side it is from; None means the agent's where the speaker is called "assistant", else a user's.
     """
 
     text: str
     speaker: str = "user"
     timestamp: GivenTime | None = None
     id: str | None = None
+    role: Role | None = None
 
     @property
     def spoken(self) -> str:

@@ -25,6 +25,15 @@ class FactType(StrEnum):
         return cls.EXPERIENCE if value == "bank" else None
 
 
+class UnitKind(StrEnum):
+    """What a unit is."""
+
+    MEMORY = "memory"
+    """A fact, an opinion or an observation."""
+    TURN = "turn"
+    """A message, or a piece of one, that waits for extraction: found by recall until its facts are there (decision 098)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A number or item worth adding up, attached to a unit: an expense, a step count, a to-do, a preference.
@@ -66,6 +75,7 @@ class MemoryUnit:
         tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
         record: a value worth adding up.
         closed_at: from when on it is no longer valid; a cache of the validity log.
+        kind: a memory, or a turn that waits to become some.
     """
 
     id: str
@@ -86,6 +96,7 @@ class MemoryUnit:
     tokens: int = 0
     record: Record | None = None
     closed_at: datetime | None = None
+    kind: UnitKind = UnitKind.MEMORY
 
 
 class ValidityKind(StrEnum):

@@ -9,6 +9,7 @@ from datetime import datetime
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.tasks import TaskWrite
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
 Place = tuple[str, str]
@@ -27,6 +28,26 @@ class MessageKey:
     def place(self) -> Place:
         """The message, in whatever wording."""
         return self.thread, self.message_id
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWrite:
+    """The text of a retained message, kept beside the memories made from it.
+
+    Attributes:
+        key: the message, in this wording.
+        said_at: when (aware UTC).
+        tags: visibility tags, sorted.
+        unit_id: the unit that is this message word for word; its text is not kept twice. None if there is none.
+    """
+
+    key: MessageKey
+    text: str
+    speaker: str
+    role: Role
+    said_at: datetime
+    tags: tuple[str, ...] = ()
+    unit_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +87,8 @@ class UnitWrite:
     """A unit and its vector.
 
     Attributes:
-        unit: the memory unit.
-        vector: unit-norm float32, little endian; length 4 * dimension.
+        unit: the memory unit, or the turn that waits.
+        vector: unit-norm float32, little endian; length 4 * dimension. Empty for a turn that could not be embedded.
     """
 
     unit: MemoryUnit
@@ -104,6 +125,10 @@ class WriteSet:
 
     Attributes:
         expected_revision: the bank revision it was decided on; another one raises RevisionConflict.
+        messages: retained in this wording; what was kept of an earlier one goes: its turn, and the units of turns of it
+            that waited.
+        turns: texts of messages, each in place of an earlier one.
+        extracted: ids of units of turns that waited and wait no more.
         tasks: work to be done later.
         completed_tasks: tasks whose outcome this is; one that is done already raises TaskClosed.
     """
@@ -113,6 +138,8 @@ class WriteSet:
     documents: tuple[DocumentWrite, ...] = ()
     chunks: tuple[ChunkWrite, ...] = ()
     messages: tuple[MessageKey, ...] = ()
+    turns: tuple[TurnWrite, ...] = ()
+    extracted: tuple[str, ...] = ()
     units: tuple[UnitWrite, ...] = ()
     entities: tuple[EntityWrite, ...] = ()
     mentions: tuple[MentionWrite, ...] = ()
@@ -128,6 +155,8 @@ class WriteSet:
             self.documents
             or self.chunks
             or self.messages
+            or self.turns
+            or self.extracted
             or self.units
             or self.entities
             or self.events

@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hindsight_integrations.model.units import FactType
+
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float32]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
@@ -20,6 +22,10 @@ NEVER = np.iinfo(np.int64).max
 
 UNDATED = np.iinfo(np.int64).min
 """start and end of a unit without an occurrence interval, in microseconds."""
+
+
+WAITING = len(FactType)
+"""Added to the type code of a turn that waits for extraction: whoever selects types of memories never takes one for such."""
 
 
 def no_gaps() -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, BoolArray, IntArray, no_gaps
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, BoolArray, IntArray, no_gaps
 from hindsight_integrations.ports.ledger import UnitColumns
 
 Code = TypeVar("Code", bound=Hashable)
@@ -26,7 +26,8 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens: as in ports.ledger.UnitColumns.
+        ids, types, starts, ends, mentioned, closed, tokens: as in ports.ledger.UnitColumns; turns that wait for extraction
+            have types of their own, so that only `found_types` takes them in.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
         speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
@@ -68,6 +69,12 @@ class Columns:
             return np.zeros(len(ids), bool)
         inside: BoolArray = (at >= 0) & mask[at]
         return inside
+
+    @property
+    def waiting(self) -> BoolArray:
+        """Which of them are turns that wait for extraction, (n,)."""
+        turns: BoolArray = self.types >= WAITING
+        return turns
 
     def points(self) -> IntArray:
         """Each unit's point in time, microseconds: midpoint of its occurrence, else when it was mentioned."""
@@ -170,9 +177,18 @@ def _coded(values: Sequence[Code], codes: dict[Code, int]) -> IntArray:
 
 
 def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Units of the given networks."""
-    wanted = np.zeros(len(FACT_TYPES), bool)
-    wanted[[FACT_TYPES.index(fact_type) for fact_type in types]] = True
+    """Memories of the given networks."""
+    return _of_codes(columns, types, 0)
+
+
+def found_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
+    """Units of the given networks, and turns that wait for extraction which would be of them word for word."""
+    return _of_codes(columns, types, 0, WAITING)
+
+
+def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> BoolArray:
+    wanted = np.zeros(WAITING + len(FACT_TYPES), bool)
+    wanted[[FACT_TYPES.index(fact_type) + shift for fact_type in types for shift in shifts]] = True
     return wanted[columns.types]
 
 

@@ -23,10 +23,12 @@ class Named:
         rows: row ids of the entities, ascending; topics (CONCEPT) are words, not names: "painting" in a question is
             what the keyword channel is for (measured: decision 004).
         speaker: the normalised names of the one speaker it names; empty if it names none, or several.
+        names: the normalised names all of them answer to.
     """
 
     rows: IntArray
     speaker: frozenset[str]
+    names: frozenset[str] = frozenset()
 
 
 def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
@@ -37,4 +39,5 @@ def named_in(text: str, view: BankView, languages: Sequence[Language]) -> Named:
     rows = view.ledger.entity_rows(view.bank, list(named))
     speakers = [entity for entity in named.values() if entity.role is EntityRole.SPEAKER]
     own = frozenset(speakers[0].names) if len(speakers) == 1 else frozenset[str]()
-    return Named(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own)
+    answering = frozenset(name for entity in named.values() for name in entity.names)
+    return Named(np.unique(np.fromiter(rows.values(), np.int64, len(rows))), own, answering)

@@ -27,6 +27,7 @@ from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMai
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
 from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
+from hindsight_integrations.testing.ledger_turns_contract import LedgerTurnsContract
 from hindsight_integrations.testing.ledger_writer_contract import LedgerWriterContract
 
 
@@ -37,6 +38,7 @@ class LedgerContract(
     LedgerWriterContract,
     LedgerMaintenanceContract,
     LedgerTasksContract,
+    LedgerTurnsContract,
 ):
     """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
 

@@ -36,11 +36,13 @@ class Changes:
     revision: int
     graph_epoch: int
     count: int
+    vector_count: int
     columns: UnitColumns
     vectors: tuple[IntArray, Matrix]
     texts: tuple[IntArray, list[str]]
     graph: tuple[IntArray, Edges, Mentions]
     removed: IntArray
+    erased: bool
     roles: IntArray
 
 
@@ -51,11 +53,13 @@ def changes(ledger: Ledger, bank: str = BANK, since: int = 0) -> Changes:
             revision=feed.revision,
             graph_epoch=feed.graph_epoch,
             count=feed.count(),
+            vector_count=feed.vector_count(),
             columns=feed.columns(since),
             vectors=(feed.embedded(since), feed.vectors_of(feed.embedded(since))),
             texts=feed.texts(since),
             graph=feed.graph(since),
             removed=feed.removed(since),
+            erased=feed.erased(since),
             roles=feed.roles(),
         )
 

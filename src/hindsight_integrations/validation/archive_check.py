@@ -13,7 +13,9 @@ from hindsight_integrations.validation.archive_lines import (
     BankLine,
     EventLine,
     MessageLine,
+    TurnLine,
     UnitLine,
+    WaitingTurnLine,
     vector_length,
 )
 
@@ -55,14 +57,14 @@ class ArchiveCheck:
         if (self.bank is None) != isinstance(line, BankLine):
             raise ArchiveInvalid(number, kind, "the first line after the header, and no other, is the bank's")
         self._remember(number, kind, line)
-        match line:
-            case BankLine():
-                self.bank = line
-            case UnitLine():
-                self._check_vector(number, line)
-                self.units += 1
-            case EventLine() | MessageLine():
-                self._check_revision(number, kind, line.revision)
+        if isinstance(line, BankLine):
+            self.bank = line
+        elif isinstance(line, UnitLine):
+            self._check_unit(number, kind, line)
+        elif isinstance(line, TurnLine):
+            self._check_turn(number, line)
+        elif isinstance(line, EventLine | MessageLine):
+            self._check_revision(number, kind, line.revision)
 
     def _remember(self, number: int, kind: str, line: ArchiveLine) -> None:
         """Find what it refers to, and refuse a second line of the same key."""
@@ -85,14 +87,31 @@ class ArchiveCheck:
         else:
             pairs.add(key)
 
-    def _check_vector(self, number: int, line: UnitLine) -> None:
+    def _check_unit(self, number: int, kind: str, line: UnitLine) -> None:
+        """A memory, or a turn that waits: they share their ids."""
+        if not isinstance(line, WaitingTurnLine):
+            self._check_vector(number, kind, line.vector)
+            self.units += 1
+            return
+        if line.unit_id in self._numbers["unit"]:
+            raise ArchiveInvalid(number, "waiting_turn.unit_id", "an earlier line has the same")
+        if line.vector is not None:
+            self._check_vector(number, kind, line.vector)
+
+    def _check_turn(self, number: int, line: TurnLine) -> None:
+        if line.unit is not None and not any(
+            line.unit in self._numbers[kind] for kind in ("unit", "waiting_turn")
+        ):
+            raise ArchiveInvalid(number, "turn.unit", "no unit of that id stands before it")
+
+    def _check_vector(self, number: int, kind: str, vector: str) -> None:
         embedder = self.bank.embedder if self.bank else None
         if embedder is None:
-            raise ArchiveInvalid(number, "unit.vector", "the bank's line does not say who made vectors")
-        length = vector_length(line.vector)
+            raise ArchiveInvalid(number, f"{kind}.vector", "the bank's line does not say who made vectors")
+        length = vector_length(vector)
         if length != embedder.dimension:
             raise ArchiveInvalid(
-                number, "unit.vector", f"it has {length} numbers, the embedder makes {embedder.dimension}"
+                number, f"{kind}.vector", f"it has {length} numbers, the embedder makes {embedder.dimension}"
             )
 
     def _check_revision(self, number: int, kind: str, revision: int) -> None:

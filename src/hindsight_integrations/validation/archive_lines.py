@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.arrays import fault_of_vectors
 from hindsight_integrations.ports.memory_graph import LINK_CODES
@@ -209,6 +210,7 @@ class UnitLine(ArchiveLine):
     speaker: Text = ""  # the first archives do not have it
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
     record: Annotated[list[Text | bool], AfterValidator(_record)] | None
+    kind: str = Field("memory", pattern="^memory$")  # the first archives know memories alone
     vector: Annotated[Text, AfterValidator(_vector)]
 
     @model_validator(mode="after")
@@ -217,6 +219,27 @@ class UnitLine(ArchiveLine):
         if (start is None) != (end is None) or (start is not None and end is not None and end <= start):
             raise ValueError("occurred_start and occurred_end are no interval")
         return self
+
+
+class WaitingTurnLine(UnitLine):
+    """A turn that waits for extraction: as a memory, and without a vector where the embedder had failed."""
+
+    kind: str = Field(pattern="^turn$")
+    vector: Annotated[Text, AfterValidator(_vector)] | None  # type: ignore[assignment] # a memory always has one
+
+
+class TurnLine(ArchiveLine):
+    """The text of a message, or the unit that it is."""
+
+    key: ClassVar = ("thread", "message")
+    thread: Text
+    message: Text
+    unit: Id | None
+    text: Text
+    speaker: Text
+    role: Annotated[str, _one_of(Role)]
+    said_at: Micros
+    tags: Tags
 
 
 class EventLine(ArchiveLine):
@@ -329,6 +352,8 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "chunk": ChunkLine,
     "message": MessageLine,
     "unit": UnitLine,
+    "waiting_turn": WaitingTurnLine,
+    "turn": TurnLine,
     "event": EventLine,
     "entity": EntityLine,
     "mention": MentionLine,

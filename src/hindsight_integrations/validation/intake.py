@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import LocalDates, as_utc
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import (
@@ -22,7 +24,7 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 
-SPEAKERS_BY_ROLE = {"human": "user", "ai": "assistant", "user": "user", "assistant": "assistant"}
+ROLES = {"human": Role.USER, "ai": Role.ASSISTANT, "user": Role.USER, "assistant": Role.ASSISTANT}
 NOT_CONVERSATION = frozenset({"system", "developer", "tool", "function", "remove"})
 
 MAX_NUMBER = 2**63  # above every number that is used for an id
@@ -193,7 +195,8 @@ def _filled(
     # Without an id, position, time and content make one: the same list retained again is the same messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
-    return identity, stamp, Message(text, speaker, stamp, identity)
+    role = None if message.role is None else choice(Role, message.role, f"role of message {position}")
+    return identity, stamp, Message(text, speaker, stamp, identity, role)
 
 
 def _given_id(given: object, position: int) -> str:
@@ -232,17 +235,18 @@ def _from_dict(item: Mapping[str, Any]) -> Message | None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
         )
-    speaker = item.get("speaker") or item.get("name") or SPEAKERS_BY_ROLE.get(role, role)
+    speaker: Any = item.get("speaker") or item.get("name") or ROLES.get(role, role)
     identity = item.get("id")
-    return Message(_text_of(text), speaker, item.get("timestamp"), identity)
+    return Message(_text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
 
 def _from_langchain(item: Any) -> Message | None:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
     if item.type in NOT_CONVERSATION:
         return None
-    speaker = getattr(item, "name", None) or SPEAKERS_BY_ROLE.get(item.type, item.type)
+    speaker = getattr(item, "name", None) or ROLES.get(item.type, item.type)
     stamp = getattr(item, "additional_kwargs", {}).get("timestamp")
-    return Message(_text_of(item.content), str(speaker), stamp, getattr(item, "id", None))
+    role = ROLES.get(item.type)
+    return Message(_text_of(item.content), str(speaker), stamp, getattr(item, "id", None), role)
 
 
 def _text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts

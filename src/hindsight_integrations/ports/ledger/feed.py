@@ -46,7 +46,15 @@ class Feed(Protocol):
         ...
 
     def count(self) -> int:
-        """How many units the bank holds, closed ones included."""
+        """How many units the bank holds, closed ones and turns that wait included: what is in a text index."""
+        ...
+
+    def waiting(self) -> int:
+        """How many of them are turns that wait for extraction."""
+        ...
+
+    def vector_count(self) -> int:
+        """How many of them have a vector; a turn retained while the embedder failed has none."""
         ...
 
     def columns(self, since: int) -> UnitColumns:
@@ -73,7 +81,7 @@ class Feed(Protocol):
         ...
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
-        """Units, links and mentions created after `since`; entities by row id."""
+        """Memories, links and mentions created after `since`; entities by row id. Turns that wait are not in it."""
         ...
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
@@ -81,7 +89,11 @@ class Feed(Protocol):
         ...
 
     def removed(self, since: int) -> IntArray:
-        """Row ids forgotten (erased) after `since`, ascending."""
+        """Row ids of units that went after `since`, ascending: forgotten ones, and turns that wait no more."""
+        ...
+
+    def erased(self, since: int) -> bool:
+        """Whether anything was erased after `since`: then what an index dropped before must leave its files, too."""
         ...
 
     def roles(self) -> IntArray:

@@ -10,10 +10,11 @@ from hindsight_integrations.model.entities import Entity, EntityChange
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
-class LedgerReader(Protocol):
+class LedgerReader(TurnReader, Protocol):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:
@@ -21,7 +22,7 @@ class LedgerReader(Protocol):
     """
 
     def count(self, bank: str) -> int:
-        """How many units the bank holds, closed ones included."""
+        """How many memories the bank holds, closed ones included; turns that wait are none."""
         ...
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
@@ -87,7 +88,7 @@ class LedgerReader(Protocol):
         ...
 
     def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
-        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
+        """Row ids of the valid memories with one of these (thread, message id) among their sources, ascending."""
         ...
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:

@@ -61,7 +61,8 @@ class UnitColumns:
 
     Attributes:
         ids: row ids, int64.
-        types: position of the fact type in `list(FactType)`, int64.
+        types: position of the fact type in `list(FactType)`, int64; of a turn that waits for extraction, that of the facts it
+            would be word for word, plus WAITING.
         starts: occurred start in microseconds since the epoch, UNDATED if none, int64.
         ends: occurred end (exclusive), UNDATED if none, int64.
         mentioned: mentioned_at in microseconds, int64.

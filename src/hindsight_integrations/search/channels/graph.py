@@ -15,6 +15,7 @@ from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits, ranked
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.channels.waiting_turns import turns_naming
 from hindsight_integrations.search.graph.activation import (
     SEMANTIC_SEEDS,
     entity_seeds,
@@ -83,6 +84,8 @@ def graph_channel(
         hits = linked_units(
             view, selected, seeds=seeds, named=named.rows, relevance=relevance, limit=limit, steps=steps
         )
+        naming = turns_naming(view, selected, named.names, limit=limit)
+        hits = _joined(hits, _one_hop(naming, relevance, limit), limit=limit) if len(naming) else hits
     if not named.speaker:
         return hits
     turns = speaker_turns(view, selected, named.speaker, relevance, limit=limit)
@@ -155,6 +158,11 @@ def speaker_turns(
     columns = view.columns
     theirs = [normalise_name(name) in speaker for name in columns.speaker_names]
     ids = columns.ids[np.array(theirs, bool)[columns.speakers] & selected.mask]
+    return _one_hop(ids, relevance, limit)
+
+
+def _one_hop(ids: IntArray, relevance: Relevance, limit: int) -> Hits:
+    """Units one hop from an entity the question names, most relevant first."""
     return _by_relevance(Hits(ids, np.full(len(ids), entity_gain(), np.float32)), relevance, limit)
 
 

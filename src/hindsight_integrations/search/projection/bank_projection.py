@@ -163,12 +163,13 @@ class BankProjection:
     def _publish(self, feed: Feed) -> None:
         self._columns.follow(feed)
         columns = self._columns.columns
+        memories = len(columns) - feed.waiting()
         self._view = replace(
             self._view,
             revision=feed.revision,
             columns=columns,
             vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
-            hubs=hub_entities(*feed.mentioned(hub_degree(len(columns))), len(columns), feed.roles()),
+            hubs=hub_entities(*feed.mentioned(hub_degree(memories)), memories, feed.roles()),
             failures={each.name: each.problem for each in self._followers if not each.usable},
             rebuilds=self.rebuilds,
         )

@@ -109,8 +109,7 @@ class Follower(ABC, Generic[IndexT]):
             return 0
         return mark.revision
 
-    def _check_count(self, found: int, feed: Feed, waiting: int = 0) -> None:
-        """Compare with the ledger's count a number of units found, of which some may wait to be written."""
-        expected = feed.count()
-        if not expected - waiting <= found <= expected:
+    def _check_count(self, found: int, expected: int, *, waiting: int = 0, stale: int = 0) -> None:
+        """Compare a number of units found with the ledger's: some may wait to be written, and some to be removed."""
+        if not expected - waiting <= found <= expected + stale:
             raise IndexOutOfStep(self.name, self._bank, f"it holds {found} units, the ledger {expected}")

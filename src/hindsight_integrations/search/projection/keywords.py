@@ -30,7 +30,7 @@ class KeywordFollower(Follower[KeywordIndex]):
 
     def check(self, feed: Feed) -> None:
         """As many texts as the ledger has, and it can be searched."""
-        self._check_count(self._index.count(), feed)
+        self._check_count(self._index.count(), feed.count())
         self._index.search("probe", 1)
 
     def heal(self, error: StorageError, feed: Feed) -> None:

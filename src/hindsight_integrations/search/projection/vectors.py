@@ -33,7 +33,7 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 
     def check(self, feed: Feed) -> None:
         """As many vectors as the ledger has."""
-        self._check_count(self._index.count(), feed)
+        self._check_count(self._index.count(), feed.vector_count())
 
 
 class VectorFollower(Follower[VectorIndex]):
@@ -50,6 +50,7 @@ class VectorFollower(Follower[VectorIndex]):
         self._standing = Standing()
         self._seen: int | None = None  # the tail is of this revision; None if it is still to be read
         self._tail = _NOTHING
+        self._stale = 0  # turns that were extracted, which the index may still hold; the scorer does not
 
     def vectors(self) -> BankVectors:
         """What searches may use from now on."""
@@ -62,8 +63,9 @@ class VectorFollower(Follower[VectorIndex]):
         return self._standing.problem
 
     def check(self, feed: Feed) -> None:
-        """As many vectors as the ledger has, but for the tail, and the newest of the others finds itself."""
-        self._check_count(self._index.count(), feed, waiting=len(self._tail))
+        """As many vectors as the ledger has, but for the tail and what is to go, and the newest of the others finds itself."""
+        expected = feed.vector_count()
+        self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=self._stale)
         if not self._index.watermark:
             return
         written = np.setdiff1d(feed.embedded(self._index.watermark.revision - 1), self._tail)
@@ -115,20 +117,19 @@ class VectorFollower(Follower[VectorIndex]):
         removed = feed.removed(durable) if durable != feed.revision else _NOTHING
         if len(removed):
             tail = np.setdiff1d(tail, removed)
-        self._tail, self._seen = tail, feed.revision
-        return bool(len(removed))
+        self._tail, self._seen, self._stale = tail, feed.revision, len(removed)
+        return feed.erased(durable)
 
     def _write(self, feed: Feed) -> None:
         since = self._since(feed)
         if since == feed.revision:
             return
-        removed = feed.removed(since)
-        if len(removed) and self._index.keeps_removed:  # what was erased must leave its files too
+        if feed.erased(since) and self._index.keeps_removed:  # what was erased must leave its files too
             self.clear()
             since = 0
         else:
-            self._index.remove(removed)
+            self._index.remove(feed.removed(since))
         for ids, vectors in feed.vectors(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
-        self._tail, self._seen = _NOTHING, feed.revision
+        self._tail, self._seen, self._stale = _NOTHING, feed.revision, 0

@@ -6,23 +6,21 @@ scores and `k` are for the units alone (decision 070).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from hindsight_integrations.model.entities import Entity
-from hindsight_integrations.model.recalled import EntityObservations, RecalledChunk, RecalledUnit, SourceFact
+from hindsight_integrations.model.recalled import EntityObservations, RecalledUnit, SourceFact
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, ranked
 from hindsight_integrations.ports.memory_graph import Mentions
-from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection
-from hindsight_integrations.validation.intake import content_hash
 
 FACTS = tuple(kind for kind in FactType if kind is not FactType.OBSERVATION)
 
@@ -75,79 +73,6 @@ def _by_entity(
         if observations:
             found.append(EntityObservations(entity.id, entity.name, tuple(observations)))
     return tuple(found)
-
-
-def source_chunks(run: RecallContext, units: Collection[RecalledUnit]) -> tuple[RecalledChunk, ...]:
-    """The passages the units came from, in the order of their best unit, as far as the budget goes."""
-    if not run.query.chunk_tokens or not units:
-        return ()
-    with timed(run.trace, "chunks") as detail:
-        origins: dict[tuple[str, int], list[str]] = {}
-        for item in units:
-            if item.unit.document_id is not None:
-                origins.setdefault((item.unit.document_id, item.unit.chunk), []).append(item.unit.id)
-        from_messages = sum(item.unit.document_id is None for item in units)
-        if from_messages:
-            run.trace.notes.append(
-                f"chunks: {from_messages} memories come from messages, whose text is not kept"
-            )
-        found = tuple(_chunks(run, origins))
-        detail["chunks"], detail["tokens"] = len(found), sum(chunk.tokens for chunk in found)
-    return found
-
-
-def _chunks(run: RecallContext, origins: Mapping[tuple[str, int], list[str]]) -> list[RecalledChunk]:
-    """Whole passages, then the beginning of the first that does not fit; erased and damaged ones are left out.
-
-    A passage is 3,000 characters, so skipping one that does not fit (as `pack` does with units) could leave most of a
-    small budget unused; its beginning is worth more. Passages are counted here, since only units carry stored counts.
-    """
-    left = run.query.chunk_tokens
-    texts: dict[str, dict[int, str]] = {}
-    found = []
-    for (document, ordinal), unit_ids in origins.items():
-        if document not in texts:
-            stored = run.view.ledger.document(run.view.bank, document)
-            chunks = stored.chunks if stored else ()
-            sound = [chunk for chunk in chunks if content_hash(chunk.text) == chunk.content_hash]
-            texts[document] = {chunk.ordinal: chunk.text for chunk in sound}
-            if len(sound) < len(chunks):
-                run.trace.notes.append(
-                    f"chunks: {len(chunks) - len(sound)} passages are damaged and left out"
-                )
-        whole = texts[document].get(ordinal, "")
-        text, tokens = fitting(whole, left, run.tools.tokens)
-        cut = len(text) < len(whole)
-        if text:
-            found.append(RecalledChunk(document, ordinal, text, tokens, tuple(unit_ids), cut))
-        left -= tokens
-        if cut or left <= 0:
-            break
-    return found
-
-
-def fitting(text: str, max_tokens: int, counter: TokenCounter) -> tuple[str, int]:
-    """The text or else its longest beginning that costs at most `max_tokens`, and what it costs.
-
-    The beginning is found by halving, and ends between words if it can.
-    """
-
-    def cost(part: str) -> int:
-        return counter.count([part])[0] if part else 0
-
-    if (tokens := cost(text)) <= max_tokens:
-        return text, tokens
-    fits, exceeds = 0, len(text)
-    while exceeds - fits > 1:
-        middle = (fits + exceeds) // 2
-        if cost(text[:middle]) <= max_tokens:
-            fits = middle
-        else:
-            exceeds = middle
-    start = text[:fits]
-    words = start.rstrip() if text[fits].isspace() else (start.rsplit(maxsplit=1) or [""])[0]
-    tokens = cost(words)
-    return (words, tokens) if tokens <= max_tokens else ("", 0)
 
 
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:

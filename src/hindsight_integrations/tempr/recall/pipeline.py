@@ -15,13 +15,14 @@ from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.confidence import recall_confidence
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
-from hindsight_integrations.tempr.recall.includes import entity_observations, source_chunks, source_facts
+from hindsight_integrations.tempr.recall.includes import entity_observations, source_facts
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
+from hindsight_integrations.tempr.recall.source_passages import source_chunks
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.recall.trace import CandidateTrace, unit_traces
 
@@ -72,7 +73,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         window=run.window,
         trace=run.trace,
         entities=entity_observations(run, packed.ids),
-        chunks=source_chunks(run, units.values()),
+        chunks=source_chunks(run, units),
         source_facts=source_facts(run, units),
         query=query,
     )

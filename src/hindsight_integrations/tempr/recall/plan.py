@@ -10,7 +10,7 @@ from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray
-from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
+from hindsight_integrations.search.columns import Columns, found_types, in_groups, shown_at, tagged
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.times import question_time
 
@@ -76,7 +76,7 @@ def why_nothing(columns: Columns, query: RecallQuery) -> str:
 def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]:
     """The filters of a query, in the order `why_nothing` tries them."""
     conditions: dict[str, Callable[[Columns], BoolArray]] = {
-        f"types {', '.join(query.types)}": lambda columns: of_types(columns, query.types)
+        f"types {', '.join(query.types)}": lambda columns: found_types(columns, query.types)
     }
     if query.tags or query.tags_match is TagsMatch.EXACT:
         wanted = f"tags {', '.join(query.tags) or 'none'} ({query.tags_match})"

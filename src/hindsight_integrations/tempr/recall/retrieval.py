@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hindsight_integrations.config import OnChannelFailure
-from hindsight_integrations.errors import IndexOutOfStep, StorageError
+from hindsight_integrations.errors import IndexOutOfStep, ModelError, StorageError
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
@@ -88,6 +88,9 @@ async def _search_by_meaning(
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
     read, view = asked.tools.workers.read, asked.view
     vector, (window, named, walk) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
+    if vector is None:
+        view = replace(view, failures={**view.failures, "vector": "the question could not be embedded"})
+        vector = np.zeros(asked.tools.embedder.identity.dimension, np.float32)
     run = RecallContext(
         query=asked.query,
         view=view,
@@ -115,9 +118,16 @@ async def _search_by_meaning(
     return run, {**linked, Channel.TEMPORAL: temporal}
 
 
-def _embedded(asked: Asked) -> Vector:
+def _embedded(asked: Asked) -> Vector | None:
+    """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
     with timed(asked.trace, "embed query"):
-        return asked.tools.embedder.embed_query(asked.query.text)
+        try:
+            return asked.tools.embedder.embed_query(asked.query.text)
+        except ModelError as error:
+            if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
+                raise
+            asked.trace.notes.append(f"embed query: left out, {type(error).__name__}")
+            return None
 
 
 def _understood(asked: Asked) -> tuple[Interval | None, Named, Walk]:

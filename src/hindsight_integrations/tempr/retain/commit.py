@@ -10,7 +10,7 @@ import numpy as np
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.tasks import TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.writes import MessageKey, Place, UnitWrite, WriteSet
+from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
@@ -26,6 +26,7 @@ from hindsight_integrations.tempr.retain.superseding import (
     superseding_events,
     units_of,
 )
+from hindsight_integrations.tempr.retain.turns import kept_turns
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.validation.intake import document_thread
 
@@ -67,6 +68,7 @@ def decide(
     documents = _changed_documents(proposal, known, view)
     closing, reread = _superseded(proposal, known, documents, view)
     fresh = _fresh(proposal, known, reread)
+    waiting = _waiting(proposal, vectors, known, reread)
     drafts = [proposal.drafts[i] for i in fresh]
     vectors = replace(vectors, drafts=vectors.drafts[fresh])
     resolution = resolve(
@@ -86,9 +88,14 @@ def decide(
         documents=tuple(plan.write for plan in documents),
         chunks=tuple(chunk for plan in documents for chunk in plan.chunks),
         messages=tuple(key for key in proposal.keys if key not in known),
-        units=tuple(
-            UnitWrite(unit, vector.astype("<f4").tobytes())
-            for unit, vector in zip(units, vectors.drafts, strict=True)
+        turns=kept_turns(_latest(proposal, known, view), [*units, *(write.unit for write in waiting)]),
+        extracted=proposal.extracted,
+        units=(
+            *(
+                UnitWrite(unit, vector.astype("<f4").tobytes())
+                for unit, vector in zip(units, vectors.drafts, strict=True)
+            ),
+            *waiting,
         ),
         entities=resolution.entities,
         mentions=resolution.mentions,
@@ -138,7 +145,25 @@ def _still_waiting(proposal: Proposal, known: frozenset[MessageKey]) -> tuple[Ta
     """The tasks of passages that nobody else has retained meanwhile."""
     if not set(proposal.keys) - known:
         return ()
-    return tuple(task for task, keys in proposal.waiting.items() if not keys or not keys <= known)
+    return tuple(
+        passage.task for passage in proposal.waiting if not passage.keys or not passage.keys <= known
+    )
+
+
+def _waiting(
+    proposal: Proposal, vectors: Vectors, known: frozenset[MessageKey], reread: set[Place]
+) -> list[UnitWrite]:
+    """The turns that wait, of messages of which the bank has no memory: those it does not know, and those left without."""
+    places = {key.place for key in proposal.keys if key not in known} | reread
+    return [write for write in vectors.waiting if (write.unit.thread, *write.unit.sources) in places]
+
+
+def _latest(proposal: Proposal, known: frozenset[MessageKey], view: BankView) -> list[TurnWrite]:
+    """The turns to be kept: of messages not known in this wording, or, after a task, of those not edited since."""
+    if not proposal.completed:
+        return [turn for turn in proposal.turns if turn.key not in known]
+    latest = view.ledger.known_messages(view.bank, [turn.key for turn in proposal.turns])
+    return [turn for turn in proposal.turns if turn.key in latest]
 
 
 def _fresh(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place]) -> IntArray:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.errors import MalformedOutput
+import numpy as np
+
+from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import Matrix, Vector, fault_of_vectors
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.tempr.retain.drafts import Draft
+from hindsight_integrations.tempr.retain.proposal import Proposal
+
+logger = logging.getLogger("hindsight_integrations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +31,13 @@ class Vectors:
         drafts: a row for each, (n, dimension), unit norm.
         statements: of each statement of what is obsolete, by its text.
         thresholds: of the embedder.
+        waiting: the turns that wait, with theirs; without one where the embedder failed.
     """
 
     drafts: Matrix
     statements: Mapping[str, Vector]
     thresholds: Thresholds
+    waiting: tuple[UnitWrite, ...] = ()
 
 
 def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
@@ -48,12 +57,35 @@ def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:
     Raises:
         ModelError: the embedder failed, or its vectors are not what they must be.
     """
+    if not drafts:
+        nothing = np.empty((0, embedder.identity.dimension), np.float32)
+        return Vectors(nothing, {}, embedder.identity.thresholds)
     vectors = embed_units([draft.unit for draft in drafts], embedder)
     stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
     statements: Mapping[str, Vector] = {}
     if stated:
         statements = dict(zip(stated, _embedded(stated, embedder), strict=True))
     return Vectors(vectors, statements, embedder.identity.thresholds)
+
+
+def waiting_writes(proposal: Proposal, tokens: TokenCounter, embedder: Embedder) -> tuple[UnitWrite, ...]:
+    """The turns that wait, counted and embedded in one batch each; an embedder that fails costs their vectors alone.
+
+    The model has failed already; that the embedder does too must not lose what was said.
+    """
+    units = [unit for passage in proposal.waiting for unit in passage.units]
+    costs = tokens.count([unit.text for unit in units])
+    try:
+        vectors = [row.astype("<f4").tobytes() for row in embed_units(units, embedder)]
+    except ModelError as error:
+        logger.warning(
+            "%d turns that wait for extraction have no vector: %s", len(units), type(error).__name__
+        )
+        vectors = [b""] * len(units)
+    return tuple(
+        UnitWrite(replace(unit, tokens=cost), vector)
+        for unit, cost, vector in zip(units, costs, vectors, strict=True)
+    )
 
 
 def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:

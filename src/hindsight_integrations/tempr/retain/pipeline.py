@@ -12,7 +12,7 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.commit import commit
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.embedding import Vectors, embed, with_tokens
+from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waiting_writes, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
@@ -43,7 +43,10 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     whole = joined(proposals)
 
     def measure() -> tuple[list[Draft], Vectors]:
-        return with_tokens(whole.drafts, tools.tokens), embed(whole.drafts, tools.embedder)
+        made = embed(whole.drafts, tools.embedder)
+        if whole.waiting:
+            made = replace(made, waiting=waiting_writes(whole, tools.tokens, tools.embedder))
+        return with_tokens(whole.drafts, tools.tokens), made
 
     counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
@@ -65,7 +68,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
     """What became of one of the retains of a commit: `kept` and `created` are the unit ids of them all."""
     units = [draft.unit for draft in proposal.drafts if draft.unit.id in kept]
     counts = Counter(unit.fact_type for unit in units if unit.id in created)
-    payloads = {task.payload for task in proposal.waiting}
+    payloads = {passage.task.payload for passage in proposal.waiting}
     waiting = [task for task in receipt.tasks if task.payload in payloads]
     return RetainResult(
         unit_ids=tuple(unit.id for unit in units),

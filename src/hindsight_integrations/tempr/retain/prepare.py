@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hindsight_integrations.model.names import normalise_name
@@ -13,11 +13,12 @@ from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_doc
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
-from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor, passages
-from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.extraction.verbatim import passages
+from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
 from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
 from hindsight_integrations.text.names import possible_names
 from hindsight_integrations.validation.intake import ConversationIntake, DocumentIntake, document_thread
 from hindsight_integrations.validation.retain_request import RetainRequest
@@ -46,6 +47,7 @@ async def _prepare_conversation(
     )
     messages = dict(zip(intake.keys, intake.messages, strict=True))
     by_id = {key.message_id: message for key, message in messages.items()}
+    fresh_messages = {key: message for key, message in messages.items() if key not in known}
     drafts, dropped = draft_facts(extraction, origin, messages=by_id)
     speakers = {key: message.speaker for key, message in messages.items()}
     return Proposal(
@@ -53,12 +55,31 @@ async def _prepare_conversation(
         keys=intake.keys,
         speakers=frozenset(speakers.values()),
         moments=intake.moments,
-        waiting=waiting_tasks(extraction.waiting, origin, speakers, now=tools.clock.now()),
+        turns=turns_of(fresh_messages, intake.moments, request.tags) if tools.keep_turns else (),
+        waiting=await _waiting_passages(extraction, origin, speakers, tools),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
     )
+
+
+async def _waiting_passages(
+    extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], tools: RetainTools
+) -> tuple[WaitingPassage, ...]:
+    """What waits of a conversation, with the turns that recall finds meanwhile."""
+    passages = waiting_tasks(extraction.waiting, origin, speakers, now=tools.clock.now())
+
+    def with_units() -> tuple[WaitingPassage, ...]:
+        return tuple(
+            replace(
+                passage,
+                units=waiting_units(waiting.passage.messages, origin, tools.verbatim, chunk=waiting.chunk),
+            )
+            for passage, waiting in zip(passages, extraction.waiting, strict=True)
+        )
+
+    return await tools.workers.read(with_units) if passages else ()
 
 
 async def _prepare_document(
@@ -81,7 +102,9 @@ async def _prepare_document(
         keys=tuple(dict.fromkeys((*intake.keys, version))),
         moments=intake.moments,
         documents=(plan,),
-        waiting=waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals, now=tools.clock.now()),
+        waiting=tuple(
+            waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals, now=tools.clock.now())
+        ),
         revision=revision,
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
@@ -149,8 +172,7 @@ async def _extract_messages(
 
     def verbatim() -> Extraction:
         aliases = _known_names([message.text for message in fresh], tools)
-        extractor = VerbatimExtractor(tools.languages, tools.date_order)
-        facts = extractor.extract(fresh, zone=request.zone, aliases=aliases)
+        facts = tools.verbatim.extract(fresh, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), guessed=True)
 
     return await tools.workers.read(verbatim)
@@ -169,8 +191,7 @@ async def _extract_passages(
 
     def verbatim() -> Extraction:
         aliases = _known_names(pieces, tools)
-        extractor = VerbatimExtractor(tools.languages, tools.date_order)
-        facts = extractor.extract_passages(
+        facts = tools.verbatim.extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )
         return Extraction(tuple((fact,) for fact in facts), guessed=True)

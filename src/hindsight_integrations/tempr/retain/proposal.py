@@ -8,9 +8,25 @@ from datetime import datetime
 
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskWrite
-from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.drafts import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPassage:
+    """A passage not extracted yet.
+
+    Attributes:
+        task: extracts it later.
+        keys: the messages it keeps; none for a document.
+        units: these messages as turns, found by recall meanwhile; none for a document.
+    """
+
+    task: TaskWrite
+    keys: frozenset[MessageKey] = frozenset()
+    units: tuple[MemoryUnit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +39,10 @@ class Proposal:
         speakers: speakers of the conversation.
         moments: when each message, or the document, was written in this wording.
         documents: the documents they came from, and what changed in them.
-        waiting: tasks for passages not extracted yet, each with the messages it keeps (none for a document).
+        turns: the text of these messages; none where it is not to be kept.
+        waiting: passages not extracted yet.
         completed: tasks whose outcome this is; their messages are known already, so `keys` is empty.
+        extracted: ids of the units of turns that waited for these tasks.
         revision: the bank revision documents were compared at.
         skipped: messages the bank had in this wording before.
         dropped: what was not kept, and why.
@@ -37,8 +55,10 @@ class Proposal:
     speakers: frozenset[str] = frozenset()
     moments: Mapping[Place, datetime] = field(default_factory=dict)
     documents: tuple[DocumentPlan, ...] = ()
-    waiting: Mapping[TaskWrite, frozenset[MessageKey]] = field(default_factory=dict)
+    turns: tuple[TurnWrite, ...] = ()
+    waiting: tuple[WaitingPassage, ...] = ()
     completed: tuple[int, ...] = ()
+    extracted: tuple[str, ...] = ()
     revision: int = 0
     skipped: int = 0
     dropped: tuple[Dropped, ...] = ()
@@ -54,8 +74,10 @@ def joined(proposals: Sequence[Proposal]) -> Proposal:
         speakers=frozenset().union(*(proposal.speakers for proposal in proposals)),
         moments={place: at for proposal in proposals for place, at in proposal.moments.items()},
         documents=tuple(plan for proposal in proposals for plan in proposal.documents),
-        waiting={task: keys for proposal in proposals for task, keys in proposal.waiting.items()},
+        turns=tuple(turn for proposal in proposals for turn in proposal.turns),
+        waiting=tuple(passage for proposal in proposals for passage in proposal.waiting),
         completed=tuple(task for proposal in proposals for task in proposal.completed),
+        extracted=tuple(unit for proposal in proposals for unit in proposal.extracted),
         revision=max(proposal.revision for proposal in proposals),
     )
 

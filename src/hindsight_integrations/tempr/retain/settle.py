@@ -20,6 +20,7 @@ from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.proposal import Proposal
 from hindsight_integrations.tempr.retain.task_payload import StoredPassage, retry_delay, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.tempr.retain.turns import turns_of, waiting_id, whole_messages
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -124,10 +125,14 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
     if origin.document_id is not None:
         extraction = without_sources(extraction)
     drafts, dropped = draft_facts(extraction, origin, ordinals=(stored.chunk,))
+    messages = whole_messages(stored.keys, passage.messages)
+    moments = {key.place: origin.moments[key.message_id] for key in messages}
     proposal = Proposal(
         drafts=drafts,
         speakers=frozenset(stored.speakers),
+        turns=turns_of(messages, moments, origin.tags) if tools.keep_turns else (),
         completed=(task.id,),
+        extracted=tuple(waiting_id(origin, message) for message in stored.messages),
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,

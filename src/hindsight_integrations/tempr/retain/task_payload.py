@@ -16,6 +16,7 @@ from hindsight_integrations.model.tasks import Task, TaskKind, TaskWrite
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.result import Waiting
+from hindsight_integrations.tempr.retain.proposal import WaitingPassage
 
 FIRST_DELAY = timedelta(minutes=1)
 LONGEST_DELAY = timedelta(hours=1)
@@ -57,8 +58,8 @@ def waiting_tasks(
     *,
     now: datetime,
     ordinals: Sequence[int] = (),
-) -> dict[TaskWrite, frozenset[MessageKey]]:
-    """The tasks of an extraction's waiting passages, each with the messages it keeps (none for a document).
+) -> list[WaitingPassage]:
+    """An extraction's waiting passages with their tasks, each with the messages it keeps (none for a document).
 
     A queued one is due at once, since the model may be back; a parked one rests first, since the model has just
     failed three times on it.
@@ -70,7 +71,7 @@ def waiting_tasks(
         now: the time.
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
     """
-    tasks = {}
+    passages = []
     for item in waiting:
         seen = (*item.passage.before, *item.passage.messages)
         ids = {message.id or "" for message in seen}
@@ -85,14 +86,17 @@ def waiting_tasks(
         )
         source = replace(origin, moments={each: at for each, at in origin.moments.items() if each in ids})
         due = now + retry_delay(1) if item.kind is TaskKind.EXTRACT_PARKED else now
-        tasks[TaskWrite(item.kind, _payload(passage, source), due, item.reason)] = frozenset(keys)
-    return tasks
+        task = TaskWrite(item.kind, _payload(passage, source), due, item.reason)
+        passages.append(WaitingPassage(task, frozenset(keys)))
+    return passages
 
 
 def _payload(passage: StoredPassage, origin: Origin) -> str:
     fields = {
         **_ORIGIN.dump_python(origin, mode="json"),
-        **_PASSAGE.dump_python(passage, mode="json"),
+        **_PASSAGE.dump_python(
+            passage, mode="json", exclude_none=True
+        ),  # a role, as earlier versions have none
     }
     return json.dumps(fields, ensure_ascii=False)
 

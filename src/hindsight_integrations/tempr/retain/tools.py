@@ -13,6 +13,7 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 
@@ -30,3 +31,9 @@ class RetainTools:
     in_flight: InFlight = field(default_factory=InFlight)
     languages: Sequence[Language] = (ENGLISH,)
     date_order: DateOrder | None = None
+    keep_turns: bool = True
+
+    @property
+    def verbatim(self) -> VerbatimExtractor:
+        """What reads messages by rules alone."""
+        return VerbatimExtractor(self.languages, self.date_order)

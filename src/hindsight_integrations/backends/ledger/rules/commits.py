@@ -10,7 +10,7 @@ import numpy as np
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link
-from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.memory_graph import LINK_CODES
@@ -88,7 +88,10 @@ def check_shape(writes: WriteSet, dimension: int | None) -> None:
             )
     for link in writes.links:
         link_code(link)
-    lengths = {len(write.vector) for write in writes.units}
+    # A turn that waits may have none: the embedder failed, and it is found by words and date alone.
+    lengths = {
+        len(write.vector) for write in writes.units if write.vector or write.unit.kind is UnitKind.MEMORY
+    }
     expected = {dimension * _FLOAT_BYTES} if dimension else lengths
     if (
         not lengths <= expected

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.ledger import Json
 
@@ -17,13 +18,17 @@ class Traces:
 
     Attributes:
         words: unit ids and texts of forgotten units, and ids of forgotten documents: a payload with one goes.
-        messages: (thread, message id) of the messages forgotten units stand on: these leave a payload.
+        messages: (thread, message id) of forgotten messages: these leave a payload.
         window: messages sent in it leave a payload.
+        thread: so do all messages of this conversation.
+        names: and those in which one of these normalised names stands.
     """
 
     words: frozenset[str]
     messages: frozenset[tuple[str, str]]
     window: Interval | None = None
+    thread: str | None = None
+    names: frozenset[str] = frozenset()
 
 
 def without(payload: str, traces: Traces) -> str | None:
@@ -53,6 +58,8 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     """Whether this is a message that goes."""
     if not isinstance(value, dict) or "text" not in value:
         return False
+    if traces.thread == thread or names_any(f"{value.get('speaker')}: {value['text']}", traces.names):
+        return True
     sent = value.get("timestamp")
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
     return inside or (thread, value.get("id")) in traces.messages

@@ -23,6 +23,7 @@ from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank
 from hindsight_integrations.errors import MemoryDamaged
+from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 JSON_FIELDS = frozenset(
@@ -77,17 +78,36 @@ def _plain(table: str, columns: str) -> _Kind:
     return _Kind(select, _into(table, f"bank, {columns}"))
 
 
+def _units(kind: UnitKind) -> _Kind:
+    """Units of a kind, with their vectors: a turn that could not be embedded has none."""
+    return _Kind(
+        f"SELECT {UNIT_COLUMNS}, vector FROM units LEFT JOIN vectors ON unit = units.id "
+        f"WHERE units.bank = :bank AND kind = '{kind.value}' ORDER BY id",
+        _into(
+            "units",
+            f"{UNIT_COLUMNS}, bank, created, changed",
+            created=":now",
+            changed=":now",
+            kind=f"'{kind.value}'",
+        ),
+        "INSERT INTO vectors (unit, bank, revision, vector) "
+        f"SELECT {_unit('unit_id')}, :bank, :now, :vector WHERE :vector IS NOT NULL",
+    )
+
+
 _KINDS = {
     kinds.DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
     kinds.CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
     kinds.MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
-    kinds.UNIT: _Kind(
-        f"SELECT {UNIT_COLUMNS}, vector FROM units JOIN vectors ON unit = units.id WHERE units.bank = :bank ORDER BY id",
-        _into("units", f"{UNIT_COLUMNS}, bank, created, changed", created=":now", changed=":now"),
-        _into("vectors", "unit, bank, revision, vector", unit=_unit("unit_id"), revision=":now"),
+    kinds.UNIT: _units(UnitKind.MEMORY),
+    kinds.WAITING: _units(UnitKind.TURN),
+    kinds.TURN: _Kind(
+        "SELECT turns.thread, message, unit_id AS unit, turns.text, turns.speaker, role, said_at, turns.tags FROM turns "
+        "LEFT JOIN units ON units.id = unit WHERE turns.bank = :bank",
+        _into("turns", "bank, thread, message, unit, text, speaker, role, said_at, tags", unit=_unit("unit")),
     ),
     kinds.EVENT: _Kind(
-        "SELECT own.unit_id AS unit, kind, effective_at, revision, stating.unit_id AS by_unit, reason "
+        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason "
         "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
         "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
         _into(

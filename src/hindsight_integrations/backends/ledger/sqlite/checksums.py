@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hindsight_integrations.backends.ledger.sqlite.rows import SEALED_COLUMNS, Row
+from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.arrays import IntArray
 
 logger = logging.getLogger("hindsight_integrations")
@@ -93,8 +94,8 @@ def damaged_vectors(connection: sqlite3.Connection, bank: int) -> dict[int, str]
     """Unit ids by row id of the bank's units whose vector is missing or is not what was written."""
     rows = connection.execute(
         "SELECT units.id, unit_id, vector, vectors.checksum FROM units LEFT JOIN vectors ON unit = units.id "
-        "WHERE units.bank = ? ORDER BY units.id",
-        (bank,),
+        "WHERE units.bank = ? AND (unit IS NOT NULL OR kind = ?) ORDER BY units.id",  # a turn that waits may have none
+        (bank, UnitKind.MEMORY),
     )
     return {
         row: unit

@@ -29,6 +29,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     unit_row,
     unit_rows,
 )
+from hindsight_integrations.backends.ledger.sqlite.turns import write_turns
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
@@ -77,7 +78,8 @@ def commit(connection: Connection, writes: WriteSet) -> Receipt:
     enqueued = tasks.enqueue(connection, bank.id, writes.tasks)
     if connection.total_changes == before:
         return Receipt(bank.revision, ())
-    dimension = len(writes.units[0].vector) // _FLOAT_BYTES if writes.units else bank.dimension
+    given = next((write.vector for write in writes.units if write.vector), b"")
+    dimension = len(given) // _FLOAT_BYTES if given else bank.dimension
     connection.execute(
         "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
     )
@@ -87,6 +89,7 @@ def commit(connection: Connection, writes: WriteSet) -> Receipt:
 def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = _write_units(target, writes)
+    write_turns(target, writes)
     units = _unit_rows(target, writes)
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, units)
@@ -102,9 +105,9 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         return ()
     target.connection.executemany(
         f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed, checksum) "
-        f"VALUES ({marks(22)}) ON CONFLICT DO NOTHING",
+        f"VALUES ({marks(23)}) ON CONFLICT DO NOTHING",
         [
-            (*row, unit_checksum(row[:-3]))
+            (*row, unit_checksum(row[:-4]))
             for row in (unit_row(write, target.bank, target.revision) for write in writes.units)
         ],
     )
@@ -120,6 +123,7 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         [
             (row, target.bank, target.revision, write.vector, vector_checksum(write.vector))
             for row, write in new
+            if write.vector
         ],
     )
     sources = [

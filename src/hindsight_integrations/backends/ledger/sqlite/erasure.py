@@ -8,21 +8,33 @@ from contextlib import suppress
 from dataclasses import replace
 from sqlite3 import Connection
 
+from hindsight_integrations.backends.ledger.rules.task_payloads import Traces
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.erased_turns import erase_turns, reached_turns, waiting_of
 from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
     ErasedNames,
     erase_names,
     erase_traces,
+    traces_of,
 )
-from hindsight_integrations.backends.ledger.sqlite.reader import count_units
+from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.ports.ledger import Scrub
 
-BANK_CONTENT = ("units", "entities", "documents", "chunks", "message_keys", "tasks", "entity_changes")
+BANK_CONTENT = (
+    "units",
+    "turns",
+    "entities",
+    "documents",
+    "chunks",
+    "message_keys",
+    "tasks",
+    "entity_changes",
+)
 """Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
 
 
@@ -48,7 +60,7 @@ class SqliteErasure:
         """Delete the bank's row and everything under it; how many units it held."""
         with self._connections.writing() as connection:
             row = find_bank(connection, bank).id
-            units = count_units(connection, row)
+            units = count_memories(connection, row)
             _erase_all(connection, row)
             connection.execute("DELETE FROM banks WHERE id = ?", (row,))
             connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (row,))
@@ -62,8 +74,11 @@ class SqliteErasure:
 def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceipt:
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
+    names = _names(connection, found.id, erasure)
     chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
-    units, before = _unit_ids(connection, chosen), connection.total_changes
+    places = reached_turns(connection, found.id, chosen, erasure, names)
+    chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
+    units, before = _memory_ids(connection, chosen), connection.total_changes
     connection.executemany(
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
@@ -71,12 +86,19 @@ def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceip
     if erasure.everything:
         gone, counts = _erase_all(connection, found.id)
     else:
-        gone, counts = _erase_some(connection, found.id, chosen, erasure)
+        traces = traces_of(connection, chosen, erasure, places, names)
+        gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
+        counts["turns"] = erase_turns(connection, found.id, places)
+    counts["turns"] += len(chosen) - len(units)
     if connection.total_changes == before:
         return ForgetReceipt((), (), {}, found.revision)
     connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
+    connection.execute(
+        "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",
+        (found.id, found.revision + 1),
+    )
     connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
-    erased = {kind: count for kind, count in {"units": len(units), **counts}.items() if count}
+    erased = {kind: count for kind, count in {**counts, "units": len(units)}.items() if count}
     return ForgetReceipt(tuple(units), gone.entities, erased, found.revision + 1, names=gone.names)
 
 
@@ -103,10 +125,22 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
             "OR (mentioned_at >= :start AND mentioned_at < :end))"
         )
         values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
+    elif erasure.thread is not None:
+        return _made_from(connection, bank, erasure.thread, erasure.message)
     else:
         return []
     rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
     return sorted(row[0] for row in rows)
+
+
+def _made_from(connection: Connection, bank: int, thread: str, message: str | None) -> list[int]:
+    """Row ids of the units made from a conversation, or from one message of it."""
+    # A document may have been retained under the thread; it has a selector of its own.
+    query, values = "SELECT id FROM units WHERE bank = ? AND thread = ? AND document IS NULL", [bank, thread]
+    if message is not None:
+        query = "SELECT unit FROM unit_sources WHERE bank = ? AND thread = ? AND message = ?"
+        values.append(message)
+    return sorted(row for (row,) in connection.execute(query, values))
 
 
 def _mentioning(connection: Connection, bank: int, entity: str, names: Collection[str]) -> list[int]:
@@ -129,19 +163,29 @@ def _with_amendments(connection: Connection, rows: list[int]) -> list[int]:
     return [row[0] for row in found]
 
 
-def _unit_ids(connection: Connection, rows: list[int]) -> list[str]:
+def _memory_ids(connection: Connection, rows: list[int]) -> list[str]:
+    """Unit ids of those that are memories."""
     found = connection.execute(
-        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value ORDER BY units.id",
-        (json.dumps(rows),),
+        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value WHERE kind = ? ORDER BY units.id",
+        (json.dumps(rows), UnitKind.MEMORY),
     )
     return [row[0] for row in found]
 
 
+def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
+    """Normalised names of the entity to be erased, or those of them that are meant; none if none is."""
+    if erasure.names:
+        return frozenset(erasure.names)
+    query = "SELECT names FROM entities WHERE bank = ? AND entity_id = ?"
+    found = connection.execute(query, (bank, erasure.entity)).fetchone()
+    return frozenset(json.loads(found[0])) if found else frozenset()
+
+
 def _erase_some(
-    connection: Connection, bank: int, rows: list[int], erasure: Erasure
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
 ) -> tuple[ErasedNames, dict[str, int]]:
     """Traces and names first, while the units still tell what they were; then the units."""
-    counts = erase_traces(connection, bank, rows, erasure)
+    counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
     for table in ("vectors", "links", "mentions", "validity_events", "evidence"):
         counts[table] = _count(connection, table, rows)

@@ -11,14 +11,17 @@ from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.writes import Place
 
 
-def erase_traces(connection: Connection, bank: int, rows: list[int], erasure: Erasure) -> dict[str, int]:
+def erase_traces(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, traces: Traces
+) -> dict[str, int]:
     """Erase them for these units (and a whole document, if one is named); rows erased per kind."""
     given, document = json.dumps(rows), erasure.document
     counts = {"chunks": _erase_chunks(connection, bank, given, document)}
     counts["documents"] = _erase_documents(connection, bank, given, document)
-    counts["tasks"] = _erase_tasks(connection, bank, given, erasure)
+    counts["tasks"] = _erase_tasks(connection, bank, traces)
     counts["amendments"] = connection.execute(
         "DELETE FROM validity_events WHERE kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
         (ValidityKind.AMENDED.value, given),
@@ -58,9 +61,8 @@ def _erase_documents(connection: Connection, bank: int, given: str, document: st
     return named + emptied
 
 
-def _erase_tasks(connection: Connection, bank: int, given: str, erasure: Erasure) -> int:
-    """What waiting tasks carry of the units; how many tasks that changed or ended."""
-    traces = _traces(connection, given, erasure)
+def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
+    """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
     tasks = connection.execute(
         "SELECT id, payload FROM tasks WHERE bank = ? AND payload <> ''", (bank,)
     ).fetchall()
@@ -74,14 +76,16 @@ def _erase_tasks(connection: Connection, bank: int, given: str, erasure: Erasure
     return len(changed)
 
 
-def _traces(connection: Connection, given: str, erasure: Erasure) -> Traces:
-    rows = connection.execute(
-        "SELECT unit_id, text, thread, sources FROM units WHERE id IN (SELECT value FROM json_each(?))",
-        (given,),
-    ).fetchall()
-    words = {word for unit, text, _, _ in rows for word in (unit, text)} | {erasure.document or ""}
-    messages = {(thread, source) for _, _, thread, sources in rows for source in json.loads(sources)}
-    return Traces(frozenset(words), frozenset(messages), erasure.window)
+def traces_of(
+    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: frozenset[str]
+) -> Traces:
+    """By what waiting tasks are known that carry these units, messages or names."""
+    found = connection.execute(
+        "SELECT unit_id, text FROM units WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(rows),)
+    )
+    words = {word for pair in found for word in pair} | {erasure.document or ""}
+    thread = erasure.thread if erasure.message is None else None
+    return Traces(frozenset(words), frozenset(messages), erasure.window, thread, names)
 
 
 @dataclass(frozen=True, slots=True)

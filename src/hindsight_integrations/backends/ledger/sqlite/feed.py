@@ -16,8 +16,8 @@ from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, tok
 from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, links_since
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
-from hindsight_integrations.model.units import FactType, ValidityKind
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray, Matrix
+from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
+from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
@@ -25,7 +25,7 @@ from hindsight_integrations.ports.watermark import IndexMark, Watermark
 _TYPE_CODE = " ".join(f"WHEN '{fact_type.value}' THEN {code}" for code, fact_type in enumerate(FactType))
 _COLUMNS = (
     "id",
-    f"CASE fact_type {_TYPE_CODE} END",
+    f"CASE fact_type {_TYPE_CODE} END + CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} ELSE 0 END",
     f"coalesce(occurred_start, {UNDATED})",
     f"coalesce(occurred_end, {UNDATED})",
     "mentioned_at",
@@ -77,8 +77,18 @@ class SqliteFeed:
         return int(row[0]) if row else 0
 
     def count(self) -> int:
-        """How many units the bank holds."""
+        """How many units the bank holds, turns that wait included."""
         return count_units(self._connection, self._bank)
+
+    def waiting(self) -> int:
+        """How many of them are turns that wait for extraction."""
+        query = f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{UnitKind.TURN.value}'"
+        return int(self._connection.execute(query, (self._bank,)).fetchone()[0])
+
+    def vector_count(self) -> int:
+        """How many of them have a vector."""
+        query = "SELECT count(*) FROM vectors WHERE bank = ?"
+        return int(self._connection.execute(query, (self._bank,)).fetchone()[0])
 
     def columns(self, since: int) -> UnitColumns:
         """The filterable columns of units changed after `since`."""
@@ -157,7 +167,8 @@ class SqliteFeed:
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""
-        units = self._ids("SELECT id FROM units WHERE bank = ? AND created > ?", since)
+        memories = f"SELECT id FROM units WHERE bank = ? AND created > ? AND kind = '{UnitKind.MEMORY.value}'"
+        units = self._ids(memories, since)
         edges = links_since(self._connection, self._bank, since)
         found = self._connection.execute(
             "SELECT unit, entity FROM mentions WHERE bank = ? AND revision > ?", (self._bank, since)
@@ -177,8 +188,13 @@ class SqliteFeed:
         return entities, degrees
 
     def removed(self, since: int) -> IntArray:
-        """Row ids of units forgotten after `since`, ascending."""
+        """Row ids of units forgotten or, being turns, extracted after `since`, ascending."""
         return self._ids("SELECT unit FROM removed WHERE bank = ? AND revision > ?", since)
+
+    def erased(self, since: int) -> bool:
+        """Whether anything was erased after `since`."""
+        query = "SELECT 1 FROM erasures WHERE bank = ? AND revision > ?"
+        return self._connection.execute(query, (self._bank, since)).fetchone() is not None
 
     def roles(self) -> IntArray:
         """Row ids of entities that have a role, ascending."""

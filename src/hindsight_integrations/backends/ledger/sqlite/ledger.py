@@ -36,6 +36,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     missing_bank,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
+from hindsight_integrations.backends.ledger.sqlite.turns import SqliteTurns
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
@@ -46,7 +47,7 @@ from hindsight_integrations.ports.ledger import BankHeader, Receipt
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(UnitReader, EntityReader):
+class SqliteSnapshot(UnitReader, EntityReader, SqliteTurns):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection) -> None:
@@ -87,7 +88,14 @@ class SqliteTransaction(SqliteSnapshot):
 
 
 class SqliteLedger(
-    UnitReader, EntityReader, SqliteErasure, SqliteEdits, SqliteEntityChanges, SqliteArchive, SqliteTasks
+    UnitReader,
+    EntityReader,
+    SqliteTurns,
+    SqliteErasure,
+    SqliteEdits,
+    SqliteEntityChanges,
+    SqliteArchive,
+    SqliteTasks,
 ):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
 
@@ -178,9 +186,11 @@ class SqliteLedger(
             blobs = (vector.tobytes() for vector in np.asarray(vectors, "<f4"))
             before = connection.total_changes
             connection.executemany(
-                "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ? AND bank = ?",
+                "INSERT INTO vectors (unit, bank, revision, vector, checksum) SELECT id, bank, ?, ?, ? FROM units "
+                "WHERE id = ? AND bank = ? ON CONFLICT DO UPDATE SET vector = excluded.vector, "
+                "revision = excluded.revision, checksum = excluded.checksum",
                 [
-                    (blob, found.revision + 1, vector_checksum(blob), unit, found.id)
+                    (found.revision + 1, blob, vector_checksum(blob), unit, found.id)
                     for blob, unit in zip(blobs, given, strict=False)
                 ],
             )

@@ -16,6 +16,7 @@ from hindsight_integrations.backends.ledger.sqlite.schema import (
     HISTORY,
     HUBS,
     SPEAKERS,
+    TURNS,
 )
 from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
 
@@ -28,6 +29,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     HISTORY,
     (*CHECKSUMS, seal_everything),
     HUBS,
+    TURNS,
 )
 """Steps that take a file from version i to version i + 1."""
 

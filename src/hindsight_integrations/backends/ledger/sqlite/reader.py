@@ -28,7 +28,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     unit_rows,
 )
 from hindsight_integrations.model.time import from_micros
-from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import Amendment, StoredDocument
@@ -49,15 +49,15 @@ class UnitReader(BankReads):
     """The part of `LedgerReader` about units and what they stand on."""
 
     def count(self, bank: str) -> int:
-        """How many units the bank holds, closed ones included."""
+        """How many memories the bank holds, closed ones included."""
         with self._at(bank) as (connection, row):
-            return count_units(connection, row)
+            return count_memories(connection, row)
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
         with self._at(bank) as (connection, row):
             found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
-            return {each[0]: unit_from(each[2:], bank) for each in found if is_sound(each[2:], each[1])}
+            return {each[0]: unit_from(each[2:], bank) for each in found if is_sound(each[2:-1], each[1])}
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
         """Unit ids of those that are not what was written."""
@@ -128,7 +128,7 @@ class UnitReader(BankReads):
         """A unit's validity log, by effective time, then in the order recorded."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
+                "SELECT event.kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
                 "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
                 "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
                 (row, unit_id),
@@ -217,8 +217,8 @@ class UnitReader(BankReads):
                 found = connection.execute(
                     f"WITH given (thread, message) AS (VALUES {values}) "
                     "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
-                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND closed_at IS NULL",
-                    (*(part for pair in some for part in pair), row),
+                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND closed_at IS NULL AND kind = ?",
+                    (*(part for pair in some for part in pair), row, UnitKind.MEMORY),
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
@@ -235,6 +235,14 @@ def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) ->
 
 
 def count_units(connection: Connection, bank: int) -> int:
-    """How many units a bank holds."""
+    """How many units a bank holds, turns that wait included."""
     (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
     return int(units)
+
+
+def count_memories(connection: Connection, bank: int) -> int:
+    """How many memories a bank holds."""
+    # Written out, so that SQLite sees that the partial index of schema.py serves.
+    query = f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{UnitKind.TURN.value}'"
+    (waiting,) = connection.execute(query, (bank,)).fetchone()
+    return count_units(connection, bank) - int(waiting)

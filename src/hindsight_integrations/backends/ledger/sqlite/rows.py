@@ -15,7 +15,14 @@ from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
-from hindsight_integrations.model.units import FactType, MemoryUnit, Record, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import (
+    FactType,
+    MemoryUnit,
+    Record,
+    UnitKind,
+    ValidityEvent,
+    ValidityKind,
+)
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.ledger import BankHeader
 
@@ -29,7 +36,7 @@ SEALED_COLUMNS = (
     "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
     "metadata, tags, document, chunk, thread, sources, speaker, tokens, record"
 )
-UNIT_COLUMNS = SEALED_COLUMNS
+UNIT_COLUMNS = f"{SEALED_COLUMNS}, kind"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
@@ -123,6 +130,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         unit.speaker,
         unit.tokens,
         _record_text(unit.record),
+        unit.kind.value,
         bank,
         revision,
         revision,
@@ -132,7 +140,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
 def unit_from(row: Row, bank: str) -> MemoryUnit:
     """The unit of a row of UNIT_COLUMNS."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, record = rest
+    metadata, tags, document, chunk, thread, sources, speaker, tokens, record, kind = rest
     return MemoryUnit(
         id=unit_id,
         bank=bank,
@@ -152,6 +160,7 @@ def unit_from(row: Row, bank: str) -> MemoryUnit:
         tokens=tokens,
         record=_record_from(record),
         closed_at=_moment(closed),
+        kind=UnitKind(kind),
     )
 
 

@@ -324,4 +324,38 @@ END
 HUBS = ("CREATE INDEX entities_mentions ON entities (bank, mentions)",)
 """Version 5: the entities of a bank that most units mention are found without counting."""
 
+TURNS = (
+    "ALTER TABLE units ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory'",
+    "CREATE INDEX units_waiting ON units (bank, id) WHERE kind = 'turn'",
+    # The text of retained messages. Where a message is a unit word for word, `unit` names it and the rest is empty.
+    """
+CREATE TABLE turns (
+    bank INTEGER NOT NULL REFERENCES banks ON DELETE CASCADE,
+    thread TEXT NOT NULL,
+    message TEXT NOT NULL,
+    unit INTEGER REFERENCES units ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    speaker TEXT NOT NULL,
+    role TEXT NOT NULL,
+    said_at INTEGER NOT NULL,
+    tags TEXT NOT NULL,
+    PRIMARY KEY (bank, thread, message)
+) WITHOUT ROWID
+""",
+    "CREATE INDEX turns_unit ON turns (unit) WHERE unit IS NOT NULL",
+    # Messages that were retained word for word by an earlier version; a wording that an edit closed is not the latest.
+    """
+INSERT INTO turns SELECT bank, thread, json_extract(sources, '$[0]'), max(id), '', '',
+    CASE fact_type WHEN 'experience' THEN 'assistant' ELSE 'user' END, mentioned_at, '[]'
+FROM units WHERE speaker <> '' AND json_array_length(sources) = 1 AND NOT EXISTS (
+    SELECT 1 FROM validity_events WHERE unit = units.id AND kind = 'closed' AND reason = 'message edited'
+    AND closed_at IS NOT NULL
+) GROUP BY bank, thread, json_extract(sources, '$[0]')
+""",
+    # The last revision that erased anything: an index older than it has files to clean.
+    "CREATE TABLE erasures (bank INTEGER PRIMARY KEY REFERENCES banks ON DELETE CASCADE, revision INTEGER NOT NULL)",
+    "INSERT INTO erasures SELECT bank, max(revision) FROM removed GROUP BY bank",
+)
+"""Version 6: source turns, turns that wait for extraction, and erasures apart from other removals."""
+
 FIRST_SCHEMA = (BANKS, *SOURCES, *UNITS, *UNIT_SOURCES, *ENTITIES, *GRAPH, *WORK, *MAINTENANCE)

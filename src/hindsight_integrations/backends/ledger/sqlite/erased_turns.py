@@ -1,0 +1,79 @@
+"""Which source turns an erasure reaches, and how they go: with a memory made from them, or by what they are themselves."""
+
+from __future__ import annotations
+
+import json
+from sqlite3 import Connection
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.names import names_any
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import UnitKind
+from hindsight_integrations.model.writes import Place
+
+
+def reached_turns(
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: frozenset[str]
+) -> set[Place]:
+    """The messages whose text goes: those the units were made from, and those the erasure names.
+
+    Args:
+        connection: the writer.
+        bank: row id of the bank.
+        rows: row ids of the units about to go.
+        erasure: what is to be erased.
+        names: normalised names of the entity to be erased, if it names one.
+    """
+    found = connection.execute(
+        "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
+        (json.dumps(rows),),
+    ).fetchall()
+    if erasure.message is not None:
+        found.append((erasure.thread or "", erasure.message))
+    elif erasure.thread is not None:
+        query = "SELECT thread, message FROM message_keys WHERE bank = ? AND thread = ?"
+        found += connection.execute(query, (bank, erasure.thread)).fetchall()
+    if erasure.window is not None:
+        span = to_micros(erasure.window.start), to_micros(erasure.window.end)
+        query = "SELECT thread, message FROM turns WHERE bank = ? AND unit IS NULL AND said_at >= ? AND said_at < ?"
+        found += connection.execute(query, (bank, *span)).fetchall()
+    return set(found) | _naming(connection, bank, names)
+
+
+def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
+    """Row ids of the turns of these messages that wait for extraction."""
+    rows = connection.execute(
+        "SELECT units.id FROM json_each(?) AS given CROSS JOIN unit_sources AS source "
+        "ON source.thread = json_extract(given.value, '$[0]') AND message = json_extract(given.value, '$[1]') "
+        "JOIN units ON units.id = source.unit WHERE source.bank = ? AND kind = ? ORDER BY units.id",
+        (json.dumps(sorted(places)), bank, UnitKind.TURN),
+    )
+    return [row for (row,) in rows]
+
+
+def erase_turns(connection: Connection, bank: int, places: set[Place]) -> int:
+    """Erase the texts of these messages; how many were kept, beside those that are units."""
+    connection.executemany(
+        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ? AND unit IS NOT NULL",
+        [(bank, *place) for place in places],
+    )
+    return connection.executemany(
+        "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ?",
+        [(bank, *place) for place in places],
+    ).rowcount
+
+
+def _naming(connection: Connection, bank: int, names: frozenset[str]) -> set[Place]:
+    """The messages kept as text, or waiting, in which one of the names stands as whole words, or whose speaker bears it."""
+    if not names:
+        return set()
+    kept = connection.execute(
+        "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)
+    )
+    found = {(thread, message) for thread, message, text in kept if names_any(text, names)}
+    waiting = connection.execute(
+        "SELECT source.thread, message, text FROM units JOIN unit_sources AS source ON unit = units.id "
+        "WHERE units.bank = ? AND kind = ?",
+        (bank, UnitKind.TURN),
+    )
+    return found | {(thread, message) for thread, message, text in waiting if names_any(text, names)}

@@ -1,0 +1,273 @@
+"""What every ledger promises of source turns (ports/ledger/turns.py) and of turns that wait; a part of `LedgerContract`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.model.units import FactType, UnitKind
+from hindsight_integrations.model.writes import MessageKey, TurnWrite, UnitWrite, WriteSet
+from hindsight_integrations.ports.arrays import WAITING
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_vector,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import CLOSED, LedgerFixtures, changes, commit
+
+THREAD = "t"
+
+
+def make_key(message: str, wording: str = "h") -> MessageKey:
+    """The key of a message of THREAD."""
+    return MessageKey(THREAD, message, wording)
+
+
+def make_turn(message: str, text: str, *, hours: float = 0, unit_id: str | None = None) -> TurnWrite:
+    """A turn of Alice's in THREAD."""
+    return TurnWrite(make_key(message), text, "Alice", Role.USER, at(hours), ("tag",), unit_id)
+
+
+def make_waiting(unit_id: str, message: str, text: str = "", *, vector: bool = True) -> UnitWrite:
+    """A message of THREAD that waits for extraction."""
+    unit = replace(
+        make_unit(unit_id, f"Alice: {text or unit_id}", fact_type=FactType.EXPERIENCE),
+        thread=THREAD,
+        sources=(message,),
+        speaker="Alice",
+        kind=UnitKind.TURN,
+    )
+    return UnitWrite(unit, make_vector(unit_id).tobytes() if vector else b"")
+
+
+def make_fact(unit_id: str, *messages: str) -> UnitWrite:
+    """A memory made from messages of THREAD."""
+    return with_vector(replace(make_unit(unit_id), thread=THREAD, sources=messages))
+
+
+def conversation(revision: int = 0) -> WriteSet:
+    """Two messages kept as text, with a memory of the first and one of both."""
+    return replace(
+        make_write_set(revision, units=[make_fact("f1", "m1"), make_fact("f2", "m1", "m2")]),
+        messages=(make_key("m1"), make_key("m2")),
+        turns=(make_turn("m2", "And a boat.", hours=1), make_turn("m1", "I bought a kayak.")),
+    )
+
+
+class LedgerTurnReadsContract(LedgerFixtures):
+    """The text of messages is read by message, by memory and by conversation, in its latest wording."""
+
+    def test_turns_come_back_as_they_were_said(self, ledger: Ledger, bank: str) -> None:
+        """Text, speaker, role, time, thread, tags, and the memories made from it."""
+        commit(ledger, conversation())
+        rows = ledger.row_ids(bank, ["f1", "f2"])
+        first = SourceTurn(
+            THREAD, "m1", "I bought a kayak.", "Alice", Role.USER, at(0), ("tag",), (rows["f1"], rows["f2"])
+        )
+        assert ledger.turns(bank, [(THREAD, "m1"), (THREAD, "none"), ("other", "m1")]) == {
+            (THREAD, "m1"): first
+        }
+        assert [turn.message_id for turn in ledger.thread_turns(bank, THREAD)] == ["m1", "m2"]
+        assert ledger.thread_turns(bank, "other") == []
+        by_unit = ledger.turns_of_units(bank, np.array([rows["f2"], rows["f1"], 999]))
+        assert {row: [turn.message_id for turn in turns] for row, turns in by_unit.items()} == {
+            rows["f1"]: ["m1"],
+            rows["f2"]: ["m1", "m2"],
+        }
+
+    def test_a_message_that_is_a_unit_is_read_from_it(self, ledger: Ledger, bank: str) -> None:
+        """Word for word there is one text, the unit's; corrected there, it is corrected here."""
+        unit = replace(
+            make_unit("v", "Alice: Hello.", hours=2, tags=("own",)),
+            thread=THREAD,
+            sources=("m1",),
+            speaker="Alice",
+        )
+        writes = replace(
+            make_write_set(units=[with_vector(unit)]),
+            messages=(make_key("m1"),),
+            turns=(make_turn("m1", "Hello.", unit_id="v"),),
+        )
+        commit(ledger, writes)
+        (turn,) = ledger.thread_turns(bank, THREAD)
+        assert (turn.text, turn.speaker, turn.said_at, turn.tags) == ("Hello.", "Alice", at(2), ("own",))
+        assert commit(ledger, replace(writes, expected_revision=1)).revision == 1
+
+    def test_an_edited_message_keeps_its_latest_wording(self, ledger: Ledger, bank: str) -> None:
+        """A new wording replaces the text, and one that is not kept takes the earlier text away."""
+        commit(ledger, conversation())
+        edit = replace(make_write_set(1), messages=(make_key("m1", "h2"), make_key("m2", "h2")))
+        commit(ledger, replace(edit, turns=(make_turn("m1", "I bought a canoe."),)))
+        assert {turn.message_id: turn.text for turn in ledger.thread_turns(bank, THREAD)} == {
+            "m1": "I bought a canoe."
+        }
+
+    def test_a_turn_whose_memories_are_closed_is_history(self, ledger: Ledger, bank: str) -> None:
+        """All of them must be closed; a turn without any is none."""
+        writes = replace(conversation(), events=(make_event("f1", CLOSED, 5),))
+        commit(
+            ledger,
+            replace(
+                writes,
+                messages=(*writes.messages, make_key("m3")),
+                turns=(*writes.turns, make_turn("m3", "Fine.", hours=2)),
+            ),
+        )
+        assert [turn.history for turn in ledger.thread_turns(bank, THREAD)] == [False, False, False]
+        commit(ledger, make_write_set(1, events=[make_event("f2", CLOSED, 6)]))
+        assert [turn.history for turn in ledger.thread_turns(bank, THREAD)] == [True, True, False]
+
+
+class LedgerWaitingContract(LedgerFixtures):
+    """A turn that waits is a unit of another kind: in columns, vectors and texts, in nothing else."""
+
+    def test_a_waiting_turn_is_no_memory(self, ledger: Ledger, bank: str) -> None:
+        """It is not counted, is no node of the graph, no unit of its message, and its type is none of a memory's."""
+        receipt = commit(
+            ledger,
+            replace(
+                make_write_set(units=[make_fact("f", "m1"), make_waiting("w", "m2")]),
+                messages=(make_key("m1"), make_key("m2")),
+            ),
+        )
+        assert receipt.created == ("f", "w")
+        rows, new = ledger.row_ids(bank, ["f", "w"]), changes(ledger, bank)
+        assert (ledger.count(bank), new.count, new.vector_count) == (1, 2, 2)
+        assert new.columns.types.tolist() == [0, WAITING + list(FactType).index(FactType.EXPERIENCE)]
+        assert new.graph[0].tolist() == [rows["f"]]
+        assert ledger.units_of_messages(bank, [(THREAD, "m1"), (THREAD, "m2")]).tolist() == [rows["f"]]
+        assert ledger.units(bank, np.array([rows["w"]]))[rows["w"]].kind is UnitKind.TURN
+
+    def test_one_without_a_vector_is_in_texts_alone(self, ledger: Ledger, bank: str) -> None:
+        """An embedder that failed costs the vector; another one can supply it."""
+        commit(ledger, make_write_set(units=[make_waiting("w", "m1", vector=False)]))
+        new = changes(ledger, bank)
+        assert (new.count, new.vector_count, new.texts[1]) == (1, 0, ["Alice: w"])
+
+    def test_extraction_ends_it_without_an_erasure(self, ledger: Ledger, bank: str) -> None:
+        """It goes in the commit that brings its facts; the feed says so, and that no file has to be cleaned."""
+        waiting = make_waiting("w", "m1", "I bought a kayak.")
+        turn = make_turn("m1", "I bought a kayak.", unit_id="w")
+        commit(ledger, replace(make_write_set(units=[waiting]), messages=(make_key("m1"),), turns=(turn,)))
+        assert ledger.thread_turns(bank, THREAD)[0].text == "I bought a kayak."
+        row = ledger.row_ids(bank, ["w"])["w"]
+        kept = replace(turn, unit_id=None)
+        commit(
+            ledger,
+            replace(
+                make_write_set(1, units=[make_fact("f", "m1")]), turns=(kept,), extracted=("w", "f", "x")
+            ),
+        )
+        assert ledger.row_ids(bank, ["w", "f"]).keys() == {"f"}
+        assert ledger.thread_turns(bank, THREAD)[0].text == "I bought a kayak."
+        new = changes(ledger, bank, 1)
+        assert (new.removed.tolist(), new.erased, new.texts[1]) == ([row], False, ["fact f"])
+
+    def test_an_edit_ends_what_waited_of_the_earlier_wording(self, ledger: Ledger, bank: str) -> None:
+        """A message retained in other words waits in these words alone, and the same write set again changes nothing."""
+        commit(ledger, replace(make_write_set(units=[make_waiting("w1", "m1")]), messages=(make_key("m1"),)))
+        again = replace(make_write_set(1, units=[make_waiting("w2", "m1")]), messages=(make_key("m1", "h2"),))
+        assert commit(ledger, again).revision == 2
+        assert ledger.row_ids(bank, ["w1", "w2"]).keys() == {"w2"}
+        assert commit(ledger, replace(again, expected_revision=2)).revision == 2
+
+
+class LedgerTurnErasureContract(LedgerFixtures):
+    """A turn goes with any memory made from it, and is reached by what it is itself."""
+
+    def test_a_turn_goes_with_any_of_its_memories(self, ledger: Ledger, bank: str) -> None:
+        """Of two memories of a message one is erased: the text goes, the other memory stays, and the feed tells."""
+        commit(ledger, conversation())
+        receipt = ledger.erase(bank, Erasure(unit="f1"))
+        assert (receipt.unit_ids, receipt.counts["turns"]) == (("f1",), 1)
+        assert [turn.message_id for turn in ledger.thread_turns(bank, THREAD)] == ["m2"]
+        assert changes(ledger, bank, 1).erased
+
+    def test_turns_without_memories_are_reached(self, ledger: Ledger) -> None:
+        """By the time they were said, by conversation, by message, and by an entity's name as whole words."""
+        texts = {
+            "m1": "Anna Berg rang.",
+            "m2": "Annabel rang.",
+            "m3": "The berg of ANNA  BERG's.",
+            "m4": "Hm.",
+        }
+        turns = tuple(make_turn(key, text, hours=n) for n, (key, text) in enumerate(texts.items()))
+        selectors = {
+            Erasure(entity="e"): ["m2", "m4"],
+            Erasure(window=Interval(at(1), at(1) + timedelta(minutes=1))): ["m1", "m3", "m4"],
+            Erasure(thread=THREAD, message="m4"): ["m1", "m2", "m3"],
+            Erasure(thread=THREAD): [],
+            Erasure(everything=True): [],
+        }
+        for place, (selector, left) in enumerate(selectors.items()):
+            name = ledger.create_bank(f"bank {place}").name
+            writes = make_write_set(bank=name, entities=[make_entity("e", "anna berg")])
+            commit(ledger, replace(writes, messages=tuple(map(make_key, texts)), turns=turns))
+            receipt = ledger.erase(name, selector)
+            assert [turn.message_id for turn in ledger.thread_turns(name, THREAD)] == left
+            assert (receipt.counts["turns"], receipt.unit_ids) == (len(texts) - len(left), ())
+            assert changes(ledger, name, 1).erased
+            repeated = ledger.erase(name, Erasure(thread="none")).counts
+            assert repeated == {}
+
+    def test_conversations_and_messages_go_with_their_memories(self, ledger: Ledger, bank: str) -> None:
+        """A message takes what was made from it, a conversation all; a document retained under its name stays."""
+        document = with_vector(replace(make_unit("d"), thread=THREAD, document_id="doc"))
+        commit(ledger, conversation())
+        commit(ledger, make_write_set(1, units=[document]))
+        assert ledger.erase(bank, Erasure(thread=THREAD, message="m2")).unit_ids == ("f2",)
+        assert ledger.erase(bank, Erasure(thread=THREAD)).unit_ids == ("f1",)
+        assert ledger.row_ids(bank, ["d"])
+        assert ledger.thread_turns(bank, THREAD) == []
+
+    def test_what_waits_is_erased_as_its_message_is(self, ledger: Ledger, bank: str) -> None:
+        """A waiting turn goes with its message, by its name, and is counted as a turn."""
+        waiting = [make_waiting("w1", "m1", "Anna rang."), make_waiting("w2", "m2"), make_waiting("w3", "m3")]
+        writes = make_write_set(units=waiting, entities=[make_entity("e", "anna")])
+        commit(ledger, replace(writes, messages=tuple(map(make_key, ("m1", "m2", "m3")))))
+        for selector in (Erasure(entity="e"), Erasure(thread=THREAD, message="m2"), Erasure(unit="w3")):
+            receipt = ledger.erase(bank, selector)
+            assert (receipt.unit_ids, receipt.counts["turns"]) == ((), 1)
+        assert changes(ledger, bank).count == 0
+
+
+class LedgerTurnsContract(LedgerTurnReadsContract, LedgerWaitingContract, LedgerTurnErasureContract):
+    """Source turns, turns that wait, and their erasure."""
+
+    def test_turns_travel_in_archives(self, ledger: Ledger, bank: str) -> None:
+        """Texts, pointers to units and what waits come back as they were; memories are counted without them."""
+        writes = conversation()
+        waiting = [make_waiting("w1", "m3"), make_waiting("w2", "m4", vector=False)]
+        commit(
+            ledger,
+            replace(
+                writes,
+                units=(*writes.units, *waiting),
+                messages=(*writes.messages, make_key("m3"), make_key("m4")),
+                turns=(
+                    *writes.turns,
+                    make_turn("m3", "w1", unit_id="w1"),
+                    make_turn("m4", "w2", unit_id="w2"),
+                ),
+            ),
+        )
+        copy = ledger.create_bank("copy").name
+        assert ledger.restore_rows(copy, iter(list(ledger.archive_rows(bank)))) == 2
+        ours, theirs = (
+            [replace(turn, memories=()) for turn in ledger.thread_turns(name, THREAD)]
+            for name in (bank, copy)
+        )
+        assert ours == theirs
+        assert [turn.text for turn in theirs] == ["I bought a kayak.", "w1", "w2", "And a boat."]
+        new = changes(ledger, copy)
+        assert (ledger.count(copy), new.count, new.vector_count) == (2, 4, 3)
