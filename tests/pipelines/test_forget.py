@@ -350,6 +350,21 @@ def test_somebody_goes_from_what_was_said_and_what_waits(
     assert TOKEN in task.payload
 
 
+def test_somebody_no_memory_mentions_goes_from_what_was_said(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """A name that stands in turns alone, of which nothing was made or not yet, is reached too; elsewhere it is unknown."""
+    bank = conversation(opener, tmp_path, DOWN, storage=LIGHT)
+    assert bank.forget(entity="Bob", dry_run=True).counts["turns"] == 1
+    assert bank.forget(entity="bob").counts["turns"] == 1
+    assert {item.unit.sources for item in bank.recall("password locked bobsleighs fast").units} == {
+        ("s1",),
+        ("s3",),
+    }
+    with pytest.raises(InvalidRequest, match="not known"):
+        bank.forget(entity="Bob")
+
+
 def test_a_message_nobody_retained_is_an_error(light: Hindsight) -> None:
     """A misspelt message id is not silently taken for erased; a conversation may be empty, and two selectors are refused."""
     bank = light.bank("alice")

@@ -158,15 +158,24 @@ class AsyncEntities(BankVerbs):
         return tools.ledger.alias_entity(bank.name, entity.id, [wanted], tools.clock.now())
 
 
+def entities_named(ledger: LedgerReader, bank: str, name: str) -> list[Entity]:
+    """The entity of that id, or all that have the name.
+
+    Raises:
+        InvalidRequest: it can be neither an id nor a name.
+    """
+    checked_text(name, "entity", MAX_NAME)
+    checked_id(name, "entity")
+    return ledger.find_entities(bank, name) or ledger.find_entities(bank, normalise_name(name))
+
+
 def entity_named(ledger: LedgerReader, bank: str, name: str) -> Entity:
     """The entity of that id, or of a name only it has.
 
     Raises:
         InvalidRequest: there is none, or several have the name.
     """
-    checked_text(name, "entity", MAX_NAME)
-    checked_id(name, "entity")
-    found = ledger.find_entities(bank, name) or ledger.find_entities(bank, normalise_name(name))
+    found = entities_named(ledger, bank, name)
     if not found:
         raise InvalidRequest("entity", f"{shown(name)} is not known", "List them with entities.list().")
     if len(found) > 1:

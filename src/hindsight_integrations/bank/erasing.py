@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.entities import entity_named
+from hindsight_integrations.bank.entities import entities_named, entity_named
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed, shown
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -15,6 +15,7 @@ from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.ports.ledger import Scrub
 
 LISTED = 20  # names an error shows
+NOBODY = ""  # the id of no entity
 
 
 def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
@@ -26,7 +27,7 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     ledger = bank.tools.ledger
     receipt = ledger.erase(bank.name, _decided(bank, erasure))
     if not receipt.counts:
-        _check_found(erasure)
+        _check_found(bank, erasure)
         return receipt
     bank.projection.catch_up()
     healthy = not bank.projection.problems()
@@ -47,12 +48,14 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     """
     receipt = bank.tools.ledger.erase(bank.name, _decided(bank, erasure), dry_run=True)
     if not receipt.counts:
-        _check_found(erasure)
+        _check_found(bank, erasure)
     return receipt
 
 
-def _check_found(erasure: Erasure) -> None:
-    """A window may be empty, and so may a bank; an id that stands for nothing is a mistake worth hearing of."""
+def _check_found(bank: BankContext, erasure: Erasure) -> None:
+    """A window may be empty, and so may a bank; a name or id that stands for nothing is a mistake worth hearing of."""
+    if erasure.entity is not None:
+        entity_named(bank.tools.ledger, bank.name, erasure.entity)
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
     for field, name in named:
         if name is not None:
@@ -64,6 +67,9 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if erasure.entity is None:
         return erasure
     ledger = bank.tools.ledger
+    if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
+        # Nothing extracted mentions it; turns, of which nothing was made or not yet, may.
+        return replace(erasure, entity=NOBODY, names=(normalise_name(erasure.entity),))
     entity = entity_named(ledger, bank.name, erasure.entity)
     written = Counter(normalise_name(text) for _, text in ledger.mention_texts(bank.name, entity.id))
     if erasure.names:
