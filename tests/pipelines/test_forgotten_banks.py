@@ -25,6 +25,7 @@ from hindsight_integrations import (
     Hindsight,
     HindsightConfig,
     MemoryBank,
+    Message,
     ModelUnavailable,
     RetainItem,
 )
@@ -258,6 +259,38 @@ def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, ve
     assert [type(error) for error in raised] == [BankForgotten]
     assert new.count() == 0
     assert new.tasks.list() == []
+
+
+@pytest.mark.parametrize("selector", [{"thread": "t"}, {"thread": "t", "message": "m1"}])
+def test_what_is_forgotten_while_it_is_extracted_stays_forgotten(
+    opener: Opener, selector: dict[str, str]
+) -> None:
+    """A message is forgotten while the model reads it: what it found is not committed; the other message is read again."""
+    waiting, down = Waiting(), ["the first time"]
+
+    def reply(messages: list[BaseMessage]) -> Reply:
+        if down:
+            raise ModelUnavailable("test", down.pop())
+        if not waiting.go_on.is_set():
+            waiting.here()
+        seen = str(messages[-1].content)
+        said = {"kayak": "Alice bought a red kayak.", "tent": "Alice sold a tent."}
+        return {"facts": [{"what": text} for word, text in said.items() if word in seen]}
+
+    queueing = replace(LIGHT, retain=RetainConfig(on_model_failure="queue"))
+    bank = opener(model=ScriptedModel(reply), config=queueing).bank("alice")
+    talk = [Message("I bought a red kayak.", "Alice", id="m1"), Message("I sold a tent.", "Alice", id="m2")]
+    bank.retain(talk, thread="t")
+    thread, raised = outcome(bank.tasks.settle)
+    assert waiting.reached.wait(30)
+    bank.forget(**selector)
+    waiting.go_on.set()
+    thread.join(30)
+    assert raised == [None]
+    bank.tasks.settle()
+    left = [] if "message" not in selector else ["Alice sold a tent."]
+    assert [unit.text for unit in bank.iterate_units()] == left
+    assert not any(task.payload for task in bank.tasks.list())
 
 
 def test_a_recall_under_way_answers_nothing_of_the_next_bank(opener: Opener) -> None:
