@@ -263,7 +263,7 @@ def test_a_retain_under_way_writes_nothing_into_the_next_bank(opener: Opener, ve
 
 @pytest.mark.parametrize("selector", [{"thread": "t"}, {"thread": "t", "message": "m1"}])
 def test_what_is_forgotten_while_it_is_extracted_stays_forgotten(
-    opener: Opener, selector: dict[str, str]
+    opener: Opener, selector: dict[str, Any]
 ) -> None:
     """A message is forgotten while the model reads it: what it found is not committed; the other message is read again."""
     waiting, down = Waiting(), ["the first time"]

@@ -432,13 +432,14 @@ def test_extraction_leaves_the_collection_alone_and_a_later_erasure_cleans_it(
     assert files_with(tmp_path, RARE.encode()) == files_with(tmp_path, vector) == []
 
 
-def test_an_archive_carries_what_waits(opener: Opener) -> None:
-    """Imported elsewhere, a turn is found as before and extracted by the task that came with it."""
+@pytest.mark.parametrize("name", ["alice", "alice, moved"])
+def test_an_archive_carries_what_waits(opener: Opener, name: str) -> None:
+    """Imported elsewhere, a turn is found as before and extracted by the task that came with it, whatever the bank's name."""
     bank = opened(opener, DOWN).bank("alice")
     bank.retain(TALK, thread="t")
     file = io.StringIO()
     assert bank.archive.export(file) == 0
-    other = opened(opener, FACTS).bank("alice")
+    other = opened(opener, FACTS).bank(name)
     file.seek(0)
     assert other.archive.load(file) == 0
     assert waiting(other) == waiting(bank)

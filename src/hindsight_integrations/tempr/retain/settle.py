@@ -124,7 +124,10 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
     )
     if origin.document_id is not None:
         extraction = without_sources(extraction)
-    drafts, dropped = draft_facts(extraction, origin, ordinals=(stored.chunk,))
+    here = replace(
+        origin, bank=tools.projector.name
+    )  # an archive may have brought the task from a bank of another name
+    drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,))
     messages = whole_messages(stored.keys, passage.messages)
     moments = {key.place: origin.moments[key.message_id] for key in messages}
     proposal = Proposal(
