@@ -282,6 +282,9 @@ def test_the_logistic_fit_finds_the_model_and_no_negative_weight(helpers: dict[s
     assert (alone.bias, *alone.weights) == pytest.approx((0.5, 2.0, 1.0), abs=0.2)
 
 
+ONE_BANK = 8  # descriptors of an open bank
+
+
 def test_the_banks_script_measures_a_few_banks(tmp_path: Path) -> None:
     """A reader who runs the script gets what many banks cost; every bank answers, and what is open stays bounded."""
     out = tmp_path / "out.json"
@@ -313,5 +316,6 @@ def test_the_banks_script_measures_a_few_banks(tmp_path: Path) -> None:
     assert found["many"]["disk"]["all"] > found["many"]["disk"]["chroma"] > 0
     for step in ("cycle", "engines"):
         first, *_, last = found[step]["usage"]
-        assert last["descriptors"] <= first["descriptors"] + 1, step
+        # A leak would show in each of dozens of openings; which banks are open at the moment is worth one bank's.
+        assert last["descriptors"] <= first["descriptors"] + ONE_BANK, step
         assert last["anonymous_mb"] <= 1.25 * first["anonymous_mb"], step
