@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
@@ -61,7 +61,9 @@ class PlainWalk:
             active = {
                 unit: (value, hop)
                 for unit, value in reached.items()
-                if value >= 0.1 and unit in self._allowed and value > units.get(unit, (0.0, 0))[0]
+                if value >= 0.1
+                and unit in self._allowed
+                and np.float32(value) > np.float32(units.get(unit, (0.0, 0))[0])
             }
             units |= active
         return {unit: np.float32(units[unit][0]) for unit in self._ranked(units)[:budget]}
@@ -81,7 +83,7 @@ class PlainWalk:
             for entity in (entity for mentioning, entity in self._said if mentioning == unit):
                 lit[entity] = max(lit[entity], value)
         for entity, value in lit.items():
-            if value > entities.get(entity, 0.0):
+            if np.float32(value) > np.float32(entities.get(entity, 0.0)):
                 entities[entity] = value
                 mentioning = [unit for unit, other in self._said if other == entity and unit in self._allowed]
                 for unit in sorted(mentioning, key=lambda unit: (-self._near[unit], unit))[:FEW]:
@@ -90,6 +92,7 @@ class PlainWalk:
 
 
 @settings(max_examples=400, deadline=None)
+@example([], [(0, 0), (1, 0), (2, 0)], {0: 0.05, 1: 1.0, 2: 0.95}, [0.1] * 14, 2, set())
 @given(
     links=LINKS,
     said=SAID,

@@ -66,9 +66,10 @@ class _Activation:
         merged = _Activation(names, np.zeros(len(names)), np.zeros(len(names), np.int64))
         old, new = np.searchsorted(names, self.ids), np.searchsorted(names, ids)
         merged.values[old], merged.hops[old] = self.values, self.hops
-        rose = new[values > merged.values[new]]
-        merged.values[new] = np.maximum(merged.values[new], values)
-        merged.hops[rose] = hop
+        # As float32, which is what units are ranked by: a rise in the last digits would only take a unit's hop from it.
+        higher = values.astype(np.float32) > merged.values[new].astype(np.float32)
+        rose = new[higher]
+        merged.values[rose], merged.hops[rose] = values[higher], hop
         return merged, _Activation(names[rose], merged.values[rose], merged.hops[rose])
 
     def bar(self, limit: int) -> float:
