@@ -288,6 +288,7 @@ def test_with_the_embedder_down_recall_can_answer_by_words_and_date(opener: Open
         found = bank.recall(QUESTIONS[channel])
         assert (found.units[0].unit.sources, channel in found.units[0].channels) == (("m1",), True)
         assert any("embed query" in note for note in found.trace.notes)
+        assert any(note.startswith("semantic: left out") for note in found.trace.notes)
     strict = opened(opener, embeddings=embedder).bank("bob")
     with pytest.raises(ModelUnavailable):
         strict.recall("kayak")

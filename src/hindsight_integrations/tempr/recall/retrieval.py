@@ -89,7 +89,8 @@ async def _search_by_meaning(
     read, view = asked.tools.workers.read, asked.view
     vector, (window, named, walk) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
     if vector is None:
-        view = replace(view, failures={**view.failures, "vector": "the question could not be embedded"})
+        unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
+        view = replace(view, failures={**view.failures, **unasked})
         vector = np.zeros(asked.tools.embedder.identity.dimension, np.float32)
     run = RecallContext(
         query=asked.query,
