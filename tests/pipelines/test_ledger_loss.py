@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from older_ledgers import bring_back
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
@@ -24,22 +25,6 @@ from hindsight_integrations.errors import LedgerLost
 
 FTS5 = HindsightConfig(storage=StorageConfig(keywords=KeywordBackend.FTS5))
 Opener = Callable[..., Hindsight]
-
-BACK_TO_VERSION_2 = (
-    "DROP TABLE turns",
-    "DROP TABLE erasures",
-    "DROP INDEX units_waiting",
-    "ALTER TABLE units DROP COLUMN kind",
-    "DROP INDEX entities_mentions",
-    "DROP TRIGGER units_closed",
-    "ALTER TABLE units DROP COLUMN checksum",
-    "ALTER TABLE vectors DROP COLUMN checksum",
-    "DROP TRIGGER banks_commit",
-    "DROP TABLE commits",
-    "DROP TABLE ledger",
-    "DROP TABLE losses",
-    "PRAGMA user_version = 2",
-)
 
 RETAINING = """
 import os, signal, sys
@@ -269,8 +254,7 @@ def test_a_directory_of_an_earlier_release_is_no_loss(opener: Opener, tmp_path: 
         engine.bank("alice").retain("Alice likes plums.")
     (tmp_path / "ledger.mark").unlink()
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
-        for statement in BACK_TO_VERSION_2:
-            raw.execute(statement)
+        bring_back(raw, 2)
     for file in tmp_path.glob("chroma/watermarks/*.json"):
         file.write_text(json.dumps({**json.loads(file.read_text()), "watermark": 1}))
     for file in tmp_path.glob("fts5/*.sqlite3"):
@@ -288,8 +272,7 @@ def test_an_older_ledger_put_back_over_a_newer_one_is_a_loss(opener: Opener, tmp
     with opener(tmp_path, config=FTS5) as engine:
         engine.bank("alice").retain("Alice likes plums.")
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
-        for statement in BACK_TO_VERSION_2:
-            raw.execute(statement)
+        bring_back(raw, 2)
     assert "version 2" in refused(opener, tmp_path).reason
 
 

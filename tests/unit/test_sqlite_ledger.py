@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -82,10 +83,9 @@ def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
     """A directory of an earlier release opens with all it holds; its units just have no speaker yet."""
     opened_with(tmp_path, "u1", "u2").close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        _without_history(raw)
-        raw.execute("ALTER TABLE units DROP COLUMN speaker")
-        raw.execute("PRAGMA user_version = 1")
+        bring_back(raw, 1)
     raw.close()
+    (tmp_path / "ledger.mark").unlink()
     with pytest.raises(LedgerReadOnly, match="schema 1"):
         SqliteLedger.open(tmp_path, read_only=True)
     again = SqliteLedger.open(tmp_path)
@@ -98,9 +98,7 @@ def test_a_version_4_file_finds_its_hubs_by_index(tmp_path: Path) -> None:
     """A directory of before the index opens, and says which entities are mentioned often as it did."""
     opened_with(tmp_path, "u1", "u2").close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        _without_turns(raw)
-        raw.execute("DROP INDEX entities_mentions")
-        raw.execute("PRAGMA user_version = 4")
+        bring_back(raw, 4)
     raw.close()
     again = SqliteLedger.open(tmp_path)
     writes = make_write_set(1, units=make_units("u3"), entities=[make_entity("e")], mentions=[("u3", "e")])
@@ -119,9 +117,9 @@ def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
     """A directory of the last release opens with an id of its own, and its banks with a mark that stays theirs."""
     opened_with(tmp_path, "u1", "u2").close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        _without_history(raw)
-        raw.execute("PRAGMA user_version = 2")
+        bring_back(raw, 2)
     raw.close()
+    (tmp_path / "ledger.mark").unlink()
     again = SqliteLedger.open(tmp_path)
     mark = mark_of(again, BANK)
     assert (len(mark.ledger), mark.revision, len(mark.token)) == (32, 1, 16)
@@ -146,8 +144,7 @@ def test_a_version_5_file_gets_its_turns(tmp_path: Path) -> None:
     ledger.erase(BANK, Erasure(unit="u1"))
     ledger.close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        _without_turns(raw)
-        raw.execute("PRAGMA user_version = 5")
+        bring_back(raw, 5)
     raw.close()
     again = SqliteLedger.open(tmp_path)
     assert [(turn.text, turn.history) for turn in again.thread_turns(BANK, "t")] == [
@@ -159,38 +156,11 @@ def test_a_version_5_file_gets_its_turns(tmp_path: Path) -> None:
     again.close()
 
 
-def _without_turns(raw: sqlite3.Connection) -> None:
-    """Back from version 6 to version 5."""
-    for statement in ("TABLE turns", "TABLE erasures", "INDEX units_waiting"):
-        raw.execute(f"DROP {statement}")
-    raw.execute("ALTER TABLE units DROP COLUMN kind")
-
-
-def _without_history(raw: sqlite3.Connection) -> None:
-    """Back from version 6 to version 2, whose directories have no mark."""
-    (_, _, file), *_ = raw.execute("PRAGMA database_list")
-    Path(file).with_name("ledger.mark").unlink()
-    _without_turns(raw)
-    _without_checksums(raw)
-    for statement in ("TRIGGER banks_commit", "TABLE commits", "TABLE ledger", "TABLE losses"):
-        raw.execute(f"DROP {statement}")
-
-
-def _without_checksums(raw: sqlite3.Connection) -> None:
-    """Back from version 5 to version 3."""
-    raw.execute("DROP INDEX entities_mentions")
-    raw.execute("DROP TRIGGER units_closed")
-    for table in ("units", "vectors"):
-        raw.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-
-
 def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
     """What is in a directory of the last release is vouched for from then on, and damage after that shows."""
     opened_with(tmp_path, *(f"u{number}" for number in range(5000))).close()
     with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        _without_turns(raw)
-        _without_checksums(raw)
-        raw.execute("PRAGMA user_version = 3")
+        bring_back(raw, 3)
     raw.close()
     again = SqliteLedger.open(tmp_path)
     assert (again.damaged(BANK), again.damaged_vectors(BANK), again.problems()) == ((), (), ())

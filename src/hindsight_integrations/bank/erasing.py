@@ -33,10 +33,10 @@ def erased(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     healthy = not bank.projection.problems()
     try:
         scrubbed = ledger.scrub() is Scrub.CLEAN
-    except (
-        LedgerFailed
-    ):  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
-        scrubbed = False
+    except LedgerFailed:
+        scrubbed = (
+            False  # a full disk: the memories are gone, their bytes go at the next erasure or the next open
+        )
     return replace(receipt, files_clean=scrubbed and healthy)
 
 

@@ -40,7 +40,7 @@ class BankVectors:
     Where the index cannot be asked, everything is scored exactly: slower in a large bank, never a wrong answer.
 
     Attributes:
-        scorer: exact cosines of all units, in memory.
+        scorer: exact cosines of all units.
         index: the index; None where it holds nothing to find.
         tail: ids changed since it was written, ascending.
         standing: of the index.

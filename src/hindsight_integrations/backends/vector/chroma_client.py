@@ -230,9 +230,8 @@ class ClientKeeper:
             yield
 
     def _look(self, client: ChromaClient | None, error: BaseException | None) -> None:
-        if isinstance(error, AttributeError) and not self.current(
-            client
-        ):  # dropped by another reader meanwhile
+        if isinstance(error, AttributeError) and not self.current(client):
+            # Dropped by another reader meanwhile.
             raise OSError("another call to Chroma failed at the same time") from error
         if error is not None and _from_chroma(error) and not _declined(error):
             self._doubtful = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from hindsight_integrations.backends.vector.rows import Rows, no_rows
-from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray, Matrix, Vector
 from hindsight_integrations.ports.watermark import Watermark
 
@@ -48,9 +47,7 @@ class ExactVectorIndex:
         if len(ids) == 0:
             return
         rows = self._rows
-        if len(rows.ids) and vectors.shape[1] != rows.matrix.shape[1]:
-            reason = f"it holds vectors of {rows.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
-            raise IndexOutOfStep("vector", self._bank, reason)
+        rows.check_dimension(vectors, self._bank)
         ids, vectors = _last_of_each(ids, vectors)
         if len(rows.ids) == 0 or ids[0] > rows.ids[-1]:
             self._append(ids, vectors)

@@ -21,9 +21,7 @@ logger = logging.getLogger("hindsight_integrations")
 
 FOLDER = "exact"  # in the data directory
 
-TAIL_ROWS = (
-    2_000  # kept in memory before the file grows: 3 MB at 384 dimensions, read from the ledger in 20 ms
-)
+TAIL_ROWS = 2_000  # in memory before the file grows: 3 MB at 384 dimensions, read from the ledger in 20 ms
 TAIL_SHARE = 50  # ... or this part of a larger bank, so that it is written to as seldom
 REWRITE_SHARE = 16  # where rows were replaced, and all of the file must be written anew
 
@@ -83,11 +81,7 @@ class MappedVectorIndex:
         if len(ids) == 0:
             return
         stored = self._stored
-        if len(stored) and vectors.shape[1] != stored.matrix.shape[1]:
-            reason = (
-                f"it holds vectors of {stored.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
-            )
-            raise IndexOutOfStep("vector", self._bank, reason)
+        stored.check_dimension(vectors, self._bank)
         self._tail.upsert(ids, vectors)
         self._stored = stored.hiding(ids)
         self._publish()

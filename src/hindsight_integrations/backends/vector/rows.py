@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import (
     BoolArray,
     FloatArray,
@@ -50,6 +51,16 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def check_dimension(self, vectors: Matrix, bank: str) -> None:
+        """Refuse vectors that cannot stand beside these.
+
+        Raises:
+            IndexOutOfStep: they have another dimension; the error names the bank.
+        """
+        if len(self) and vectors.shape[1] != self.matrix.shape[1]:
+            reason = f"it holds vectors of {self.matrix.shape[1]} dimensions and was given {vectors.shape[1]}"
+            raise IndexOutOfStep("vector", bank, reason)
 
     def search(self, queries: Matrix, limit: int) -> list[Hits]:
         """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]."""

@@ -132,9 +132,8 @@ class BankProjection:
             with self._ledger.feed(self._bank) as feed:
                 for follower in self._followers:
                     follower.finish(feed)
-        except (
-            HindsightError
-        ) as error:  # a ledger that cannot be read: closing must go on, the next open writes the rest
+        except HindsightError as error:
+            # A ledger that cannot be read: closing must go on, the next open writes the rest.
             logger.warning("bank %r: its indexes are closed as they are: %s", self._bank, error)
         finally:
             self._indexes.close()

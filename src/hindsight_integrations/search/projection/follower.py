@@ -59,11 +59,8 @@ class Follower(ABC, Generic[IndexT]):
             self._catch_up(feed)
             if self.problem:
                 self._write(feed)
-        except (
-            LedgerBusy,
-            LedgerLost,
-        ):  # another process writes it, or it is evidence: nothing may be dropped
-            raise
+        except (LedgerBusy, LedgerLost):
+            raise  # another process writes it, or it is evidence: nothing may be dropped
         except IndexBehind as error:  # nothing is broken either: it waits for room on the disk as it is
             logger.warning("bank %r: the %s index stays behind: %s", self._bank, self.name, error)
             self.problem = str(error)

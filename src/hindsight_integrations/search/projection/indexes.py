@@ -16,7 +16,7 @@ class Indexes:
 
     Attributes:
         vectors: nearest neighbours in a bank too large to score; written in batches.
-        scorer: exact cosines, in memory; the same object as `vectors` where that is exact itself.
+        scorer: exact cosines of all units; the same object as `vectors` where that is exact itself.
         keywords: BM25.
         graph: links and mentions, in memory.
     """

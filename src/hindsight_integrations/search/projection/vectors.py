@@ -1,4 +1,4 @@
-"""The vector indexes' followers: the exact scorer in memory, and the index on disk, written in batches."""
+"""The vector indexes' followers: the exact scorer, and the index of neighbours, written in batches."""
 
 from __future__ import annotations
 
