@@ -52,6 +52,14 @@ class ExtractionMode(StrEnum):
     VERBATIM = "verbatim"
 
 
+class GeneralKnowledge(StrEnum):
+    """What extraction makes of talk about how the world works: one short sentence that it was talked about, nothing, or all."""
+
+    BRIEF = "brief"
+    DROP = "drop"
+    FULL = "full"
+
+
 class OnModelFailure(StrEnum):
     """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task."""
 
@@ -64,6 +72,9 @@ class OnChannelFailure(StrEnum):
 
     RAISE = "raise"
     DEGRADE = "degrade"
+
+
+MOST_SHOWN_MEMORIES = 100  # with a passage; they have a budget of tokens as well
 
 
 def _as_choices(settings: object, **kinds: type[StrEnum]) -> None:
@@ -118,6 +129,9 @@ class RetainConfig:
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
         source_turns: the text of retained messages is kept beside the memories made from it (decision 098). What waits for
             extraction is kept and found in any case.
+        shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
+            it, so that it can say which of them no longer hold (decision 110); 0 shows none.
+        general_knowledge: how much of what is not about the people who talk becomes memory.
     """
 
     extraction: ExtractionMode | str = ExtractionMode.AUTO
@@ -126,10 +140,23 @@ class RetainConfig:
     chunk_characters: int = 3000
     concurrent_extractions: int = 4
     source_turns: bool = True
+    shown_memories: int = 16
+    general_knowledge: GeneralKnowledge | str = GeneralKnowledge.BRIEF
 
     def __post_init__(self) -> None:
         """Refuses guidelines that no extraction would read, too."""
-        _as_choices(self, extraction=ExtractionMode, on_model_failure=OnModelFailure)
+        _as_choices(
+            self,
+            extraction=ExtractionMode,
+            on_model_failure=OnModelFailure,
+            general_knowledge=GeneralKnowledge,
+        )
+        if not 0 <= self.shown_memories <= MOST_SHOWN_MEMORIES:
+            raise InvalidRequest(
+                "shown_memories",
+                f"{self.shown_memories} is not between 0 and {MOST_SHOWN_MEMORIES}",
+                "Show 16; 0 shows none.",
+            )
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
                 "guidelines",

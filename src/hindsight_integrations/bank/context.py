@@ -178,6 +178,7 @@ class BankContext:
             languages=tools.languages,
             date_order=tools.dates.order,
             keep_turns=tools.config.retain.source_turns,
+            shown_memories=tools.config.retain.shown_memories,
         )
 
     def recall_tools(self) -> RecallTools:

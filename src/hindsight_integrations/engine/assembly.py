@@ -14,6 +14,7 @@ from hindsight_integrations.concurrency.workers import Workers
 from hindsight_integrations.config import (
     EmbedderBackend,
     ExtractionMode,
+    GeneralKnowledge,
     HindsightConfig,
     KeywordBackend,
     ModelConfig,
@@ -234,7 +235,7 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
         model,
         chunk_characters=settings.chunk_characters,
         concurrent=settings.concurrent_extractions,
-        instructions=Instructions(mode, settings.guidelines),
+        instructions=Instructions(mode, settings.guidelines, GeneralKnowledge(settings.general_knowledge)),
         on_failure=OnModelFailure(settings.on_model_failure),
     )
 

@@ -8,7 +8,8 @@ where a mistake would become a false memory (fact type, relation, strengths).
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -27,6 +28,14 @@ def _texts(value: object) -> object:
         return []
     values = value if isinstance(value, list | tuple) else [value]
     return [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in values]
+
+
+def _fact_type(value: object) -> object:
+    """The network of that name, by its alias too; anything else as it is, for the validator to refuse."""
+    try:
+        return FactType(value)  # type: ignore[arg-type] # it refuses what is no name itself
+    except ValueError:
+        return value
 
 
 def _number_if_numeric(value: object) -> object:
@@ -70,6 +79,26 @@ class ExtractedCausalRelation(_Schema):
     strength: float = Field(default=1.0, ge=0.0, le=1.0)
 
 
+class MemoryChange(StrEnum):
+    """What a fact does to a memory the model was shown."""
+
+    ENDS = "ends"
+    REPLACES = "replaces"
+    PART = "part"
+
+
+class ExtractedChange(_Schema):
+    """A memory shown with the passage that no longer holds, or not as it stands (decision 110)."""
+
+    memory: int = Field(ge=1, description="number of the memory, as shown in square brackets")
+    change: MemoryChange
+    part: Text = Field(default="", description="with `part`: what no longer holds, in the memory's own words")
+
+
+ExtractedType = Literal[FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION]
+"""The networks of which the prompt speaks; observations are made from facts, never extracted."""
+
+
 class ExtractedRecord(_Schema):
     """A value worth adding up or listing: an expense, a step count, a to-do, a preference."""
 
@@ -87,7 +116,7 @@ class ExtractedFact(_Schema):
     where: Text = ""
     who: Text = ""
     why: Text = ""
-    fact_type: FactType = FactType.WORLD
+    fact_type: Annotated[ExtractedType, BeforeValidator(_fact_type)] = FactType.WORLD
     occurred_start: str | None = Field(
         default=None, description="ISO date, as coarse as known: 2023, 2023-05 or 2023-05-07"
     )
@@ -101,7 +130,10 @@ class ExtractedFact(_Schema):
     sources: Annotated[list[str], BeforeValidator(_texts)] = Field(
         default_factory=list, description="ids of the messages this fact stands on"
     )
+    changes: Annotated[list[ExtractedChange], BeforeValidator(_list_if_none)] = Field(
+        default_factory=list, description="the memories shown that this fact ends or changes"
+    )
     invalidates: Annotated[list[str], BeforeValidator(_texts)] = Field(
-        default_factory=list, description="short statements of what this fact makes obsolete or withdraws"
+        default_factory=list, description="what else this fact makes obsolete: full sentences that were true"
     )
     record: ExtractedRecord | None = None

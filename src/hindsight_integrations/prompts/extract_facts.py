@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from hindsight_integrations.config import ExtractionMode
+from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -21,11 +22,15 @@ class Passage:
         messages: to be extracted, with ids and times.
         before: messages already remembered, for pronouns and references only.
         context: about the source, from the caller.
+        memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
+        categories: names in use for the records of each kind.
     """
 
     messages: Sequence[Message]
     before: Sequence[Message] = ()
     context: str = ""
+    memories: Sequence[MemoryUnit] = ()
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +40,29 @@ class Instructions:
     Attributes:
         mode: NARRATIVE, CONCISE or CUSTOM (narrative with guidelines); AUTO means narrative.
         guidelines: the user's own, for CUSTOM.
+        general_knowledge: what becomes of talk about how things work.
     """
 
     mode: ExtractionMode = ExtractionMode.NARRATIVE
     guidelines: str = ""
+    general_knowledge: GeneralKnowledge = GeneralKnowledge.BRIEF
 
 
 NARRATIVE = Instructions()
 
 
 def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIVE) -> Prompt[ExtractedFacts]:
-    """Render the extraction prompt for one passage."""
+    """Render the extraction prompt for one passage.
+
+    The system message is the same for every passage, so that services can cache it; what changes stands behind it.
+    """
     parts = [f"About the source: {passage.context}"] if passage.context else []
+    if passage.categories:
+        lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())
+        parts.append("Categories in use:\n" + fenced("CATEGORIES", lines))
+    if passage.memories:
+        lines = (_numbered(number, unit) for number, unit in enumerate(passage.memories, 1))
+        parts.append("Memories of the bank, numbered:\n" + fenced("MEMORIES", lines))
     if passage.before:
         parts.append("Context, already remembered:\n" + fenced("CONTEXT", map(_line, passage.before)))
     parts.append("The passage:\n" + fenced("PASSAGE", map(_line, passage.messages)))
@@ -64,9 +80,15 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
 def _system(instructions: Instructions) -> str:
     style = "concise" if instructions.mode is ExtractionMode.CONCISE else "narrative"
     system = template("extract_facts").replace("{style}", template(f"extract_style_{style}"))
+    general = template(f"extract_general_{instructions.general_knowledge}")
+    system = system.replace("{general_knowledge}", general)
     if not instructions.guidelines:
         return system
     return f"{system}\n\n{template('extract_guidelines')}\n\n{fenced('GUIDELINES', [instructions.guidelines.strip()])}"
+
+
+def _numbered(number: int, unit: MemoryUnit) -> str:
+    return f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}"
 
 
 def _line(message: Message) -> str:

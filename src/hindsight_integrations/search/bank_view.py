@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,6 +68,10 @@ class Projector(Protocol):
     @property
     def ledger(self) -> Ledger:
         """The record itself."""
+        ...
+
+    def viewing(self) -> AbstractAsyncContextManager[BankView]:
+        """The newest view, for reading; its indexes stay open until the end of the block."""
         ...
 
     def catch_up(self) -> None:

@@ -11,13 +11,15 @@ from datetime import MAXYEAR, datetime
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import MICROSECOND
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, Record
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
+from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 
 NAMESPACE = uuid.UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
@@ -34,6 +36,21 @@ class CausalClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedChange:
+    """A memory of the bank that a model, which was shown it, says a fact ends, replaces or takes a part of.
+
+    Attributes:
+        unit_id: the memory.
+        change: what becomes of it.
+        part: what no longer holds of it, in words; only of a part.
+    """
+
+    unit_id: str
+    change: MemoryChange
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A unit to be, with what must be resolved against the bank.
 
@@ -43,6 +60,7 @@ class Draft:
         causes: causal claims, by position in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
         guessed: whether these were guessed from cue words; else a model, or the caller, stated them.
+        changes: memories it ends or changes, by name.
     """
 
     unit: MemoryUnit
@@ -50,6 +68,7 @@ class Draft:
     causes: tuple[CausalClaim, ...] = ()
     invalidates: tuple[str, ...] = ()
     guessed: bool = False
+    changes: tuple[NamedChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +132,7 @@ def draft_facts(
         extraction: the facts.
         origin: where they come from.
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
-        messages: by id, to see which facts are one of them word for word.
+        messages: by id, to see which facts are one of them word for word, and whose they are.
     """
     drafts: list[Draft] = []
     dropped: list[Dropped] = []
@@ -128,7 +147,10 @@ def draft_facts(
                 continue
             kept[index] = len(drafts)
             draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
-            drafts.append(replace(draft, guessed=True) if extraction.guessed else draft)
+            shown = extraction.shown[place] if extraction.shown else ()
+            changes, refused = _named_changes(fact, draft.unit.sources, shown, messages or {})
+            dropped.extend(refused)
+            drafts.append(replace(draft, guessed=extraction.guessed, changes=changes))
         _connect(drafts, facts, kept)
     return in_order(drafts), dropped
 
@@ -184,6 +206,23 @@ def _draft(
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
     return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+
+
+def _named_changes(
+    fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
+) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
+    """The memories the fact names, if a person said so: neither an assistant nor a document ends what somebody told."""
+    if not fact.changes:
+        return (), []
+    if not shown:
+        return (), [Dropped(fact.what[:200], "changes: it names memories by number, and none were shown")]
+    if not any(source in messages and role_of(messages[source]) is Role.USER for source in sources):
+        return (), [Dropped(fact.what[:200], "changes: only what a person says ends a memory")]
+    return tuple(
+        NamedChange(shown[change.memory - 1], change.change, change.part)
+        for change in fact.changes
+        if change.memory <= len(shown)
+    ), []
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:

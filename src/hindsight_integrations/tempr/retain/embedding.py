@@ -64,7 +64,7 @@ def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:
     stated = list(dict.fromkeys(text for draft in drafts for text in draft.invalidates))
     statements: Mapping[str, Vector] = {}
     if stated:
-        statements = dict(zip(stated, _embedded(stated, embedder), strict=True))
+        statements = dict(zip(stated, embedded(stated, embedder), strict=True))
     return Vectors(vectors, statements, embedder.identity.thresholds)
 
 
@@ -94,12 +94,10 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
     Raises:
         ModelError: the embedder failed, or its vectors are not what they must be.
     """
-    return _embedded(
-        [embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units], embedder
-    )
+    return embedded([embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units], embedder)
 
 
-def _embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
+def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
     """Vectors of texts, if they are usable and as many and as long as they must be."""
     identity = embedder.identity
     vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)

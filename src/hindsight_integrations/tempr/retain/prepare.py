@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.extraction.result import Extraction
+from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
+from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
@@ -168,7 +171,8 @@ async def _extract_messages(
     if request.facts is not None:
         return Extraction((request.facts,))
     if tools.llm is not None:
-        return await tools.llm.extract(fresh, before=before, context=request.context)
+        cut = tools.llm.passages(fresh, before=before, context=request.context)
+        return await tools.llm.extract(await shown(cut, request.tags, tools))
 
     def verbatim() -> Extraction:
         aliases = _known_names([message.text for message in fresh], tools)
@@ -178,6 +182,16 @@ async def _extract_messages(
     return await tools.workers.read(verbatim)
 
 
+async def shown(cut: Sequence[Passage], tags: tuple[str, ...], tools: RetainTools) -> Sequence[Passage]:
+    """The passages with the bank's nearest memories, where the settings show any."""
+    if not tools.shown_memories:
+        return cut
+    async with tools.projector.viewing() as view:
+        return await tools.workers.read(
+            partial(with_memories, cut, view, tools.embedder, tags=tags, limit=tools.shown_memories)
+        )
+
+
 async def _extract_passages(
     request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
 ) -> Extraction:
@@ -185,9 +199,8 @@ async def _extract_passages(
         return Extraction((request.facts,))
     pieces = [chunk.text for chunk in plan.unread]
     if tools.llm is not None:
-        return await tools.llm.extract_passages(
-            pieces, timestamp=intake.mentioned_at, context=request.context
-        )
+        cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
+        return without_sources(await tools.llm.extract(cut))
 
     def verbatim() -> Extraction:
         aliases = _known_names(pieces, tools)

@@ -17,6 +17,7 @@ from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.pipeline import store
+from hindsight_integrations.tempr.retain.prepare import shown
 from hindsight_integrations.tempr.retain.proposal import Proposal
 from hindsight_integrations.tempr.retain.task_payload import StoredPassage, retry_delay, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
@@ -119,15 +120,18 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
     """
     stored, origin = stored_passage(task)
     passage = await tools.workers.read(present_part, stored, origin, tools.projector)
-    extraction = (
-        await llm.extract_again(passage) if passage.messages else Extraction(((),), dropped=OVERTAKEN)
-    )
+    if passage.messages:
+        (passage,) = await shown([passage], origin.tags, tools) if stored.keys else (passage,)
+        extraction = await llm.extract_again(passage)
+    else:
+        extraction = Extraction(((),), dropped=OVERTAKEN)
     if origin.document_id is not None:
         extraction = without_sources(extraction)
     here = replace(
         origin, bank=tools.projector.name
     )  # an archive may have brought the task from a bank of another name
-    drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,))
+    by_id = {message.id or "": message for message in passage.messages}
+    drafts, dropped = draft_facts(extraction, here, ordinals=(stored.chunk,), messages=by_id)
     messages = whole_messages(stored.keys, passage.messages)
     moments = {key.place: origin.moments[key.message_id] for key in messages}
     proposal = Proposal(

@@ -32,6 +32,7 @@ class RetainTools:
     languages: Sequence[Language] = (ENGLISH,)
     date_order: DateOrder | None = None
     keep_turns: bool = True
+    shown_memories: int = 0
 
     @property
     def verbatim(self) -> VerbatimExtractor:

@@ -13,13 +13,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.drafts import NAMESPACE, Origin
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
+from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
-from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.validation.intake import content_hash
 
 
@@ -61,13 +60,6 @@ def waiting_units(
         )
         for message, fact in zip(messages, facts, strict=True)
     )
-
-
-def role_of(message: Message) -> Role:
-    """Whose side a message is from, as the caller says or else by the speaker's name."""
-    if message.role is not None:
-        return Role(message.role)
-    return Role.ASSISTANT if message.speaker.casefold() in AGENT_NAMES else Role.USER
 
 
 def turns_of(

@@ -20,7 +20,7 @@ from hindsight_integrations.prompts.extract_facts import (
 )
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.extraction.repair import complete_with_repair
-from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined, without_sources
+from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
@@ -52,36 +52,27 @@ class LLMExtractor:
         self._instructions = instructions
         self._on_failure = on_failure
 
-    async def extract(
+    def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
-    ) -> Extraction:
-        """Facts of the messages; `before` is context that is not extracted again.
-
-        Raises:
-            ModelError: the model was unavailable for a chunk, and that is not to be queued; nothing was written.
-        """
-        chunks = chunk_messages(messages, self._limit)
+    ) -> list[Passage]:
+        """The passages of a conversation; `before` is context that is not extracted again."""
         passages = []
         earlier = list(before)
-        for chunk in chunks:
+        for chunk in chunk_messages(messages, self._limit):
             passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
             earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
-        return await self._ask(passages)
+        return passages
 
     def cut(self, text: str) -> list[str]:
         """The passages of a text; they concatenate to it."""
         return chunk_text(text, self._limit)
 
-    async def extract_passages(
+    def document_passages(
         self, pieces: Sequence[str], *, timestamp: datetime, context: str = ""
-    ) -> Extraction:
-        """Facts of passages of a document written at `timestamp`, in order. They have no message sources.
-
-        Raises:
-            ModelError: as `extract`.
-        """
+    ) -> list[Passage]:
+        """The passages of a document written at `timestamp`, cut already."""
         parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
-        return without_sources(await self._ask([Passage((part,), (), context) for part in parts]))
+        return [Passage((part,), (), context) for part in parts]
 
     async def extract_again(self, passage: Passage) -> Extraction:
         """Facts of one passage that waited.
@@ -100,7 +91,12 @@ class LLMExtractor:
             )
         return extraction
 
-    async def _ask(self, passages: Sequence[Passage]) -> Extraction:
+    async def extract(self, passages: Sequence[Passage]) -> Extraction:
+        """Facts of passages, in order, several at once.
+
+        Raises:
+            ModelError: the model was unavailable for a passage, and that is not to be queued; nothing was written.
+        """
         gate = asyncio.Semaphore(self._concurrent)
 
         async def ask(passage: Passage) -> Extraction:
@@ -125,11 +121,12 @@ class LLMExtractor:
 
     async def _facts(self, passage: Passage) -> Extraction:
         answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
-        spent = Extraction(((),), answered.tokens_in, answered.tokens_out)
+        shown = (tuple(unit.id for unit in passage.memories),)
+        spent = Extraction(((),), answered.tokens_in, answered.tokens_out, shown=shown)
         if answered.output is None:
             reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
             return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
-        facts, dropped = screen(answered.output.facts)
+        facts, dropped = screen(answered.output.facts, shown=len(passage.memories))
         everything = {"sources": [message.id or "" for message in passage.messages]}
         facts = tuple(fact if fact.sources else fact.model_copy(update=everything) for fact in facts)
         return replace(spent, chunks=(facts,), dropped=dropped)

@@ -39,6 +39,7 @@ class Extraction:
         dropped: what the model wrote that is no memory, and why.
         waiting: passages to be tried again.
         guessed: whether what the facts make obsolete was guessed from cue words.
+        shown: of each chunk, ids of the memories its facts name by number; none where none were shown.
     """
 
     chunks: tuple[tuple[ExtractedFact, ...], ...]
@@ -47,6 +48,7 @@ class Extraction:
     dropped: tuple[Dropped, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     guessed: bool = False
+    shown: tuple[tuple[str, ...], ...] = ()
 
 
 def joined(extractions: Sequence[Extraction]) -> Extraction:
@@ -59,6 +61,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
         waiting=tuple(
             replace(item, chunk=number) for number, one in enumerate(extractions) for item in one.waiting
         ),
+        shown=tuple(ids for one in extractions for ids in one.shown or ((),)),
     )
 
 

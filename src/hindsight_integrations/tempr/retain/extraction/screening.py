@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.prompts.answered_facts import AnsweredFact
 
@@ -12,6 +12,9 @@ LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfi
 LONGEST_NAME = 200  # characters of an entity; the longest titles have fewer
 MOST_FACTS = 100  # of one passage, at 2 to 5 an exchange [paper 4.1.2]: one for every 30 characters
 MOST_ENTITIES = 50  # of one fact
+MOST_CHANGES = (
+    8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep (decision 110)
+)
 EXCERPT_CHARACTERS = 200  # of what was dropped, shown in the result
 
 LOOP_WINDOW = 200  # characters below which repetition proves nothing
@@ -45,9 +48,14 @@ def problem_of(text: str) -> str:
 
 
 def screen(
-    answered: Sequence[AnsweredFact],
+    answered: Sequence[AnsweredFact], *, shown: int = 0
 ) -> tuple[tuple[ExtractedFact, ...], tuple[Dropped, ...]]:
-    """The facts worth keeping, causal targets counted in what is kept, and what was left out with its reason."""
+    """The facts worth keeping, causal targets counted in what is kept, and what was left out with its reason.
+
+    Args:
+        answered: the model's list.
+        shown: how many memories it was shown; it can name no others.
+    """
     kept: dict[int, ExtractedFact] = {}
     dropped: list[Dropped] = []
     for index, item in enumerate(answered):
@@ -58,8 +66,9 @@ def screen(
         if refused:
             dropped.append(Dropped(item.fact.what[:EXCERPT_CHARACTERS], refused))
             continue
-        kept[index], asides = _trimmed(item.fact)
-        dropped.extend(asides)
+        trimmed, asides = _trimmed(item.fact)
+        kept[index], unnamed = _naming_what_was_shown(trimmed, shown)
+        dropped.extend((*asides, *unnamed))
     facts, claims = _renumbered(kept)
     return facts, (*dropped, *claims)
 
@@ -88,6 +97,29 @@ def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
     update = {name: "" for name in bad if name in _ASIDE}
     trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "record": record})
     return trimmed, [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
+
+
+def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFact, list[Dropped]]:
+    """The fact without changes of memories that were not shown, or that say nothing; with none if there are too many."""
+    if not fact.changes:
+        return fact, []
+    problems = [_problem_of_change(change, shown) for change in fact.changes]
+    if len(fact.changes) > MOST_CHANGES:
+        problems = [f"it names {len(fact.changes)} memories, over the limit of {MOST_CHANGES}"]
+        kept = []
+    else:
+        kept = [change for change, problem in zip(fact.changes, problems, strict=True) if not problem]
+    excerpt = fact.what[:EXCERPT_CHARACTERS]
+    dropped = [Dropped(excerpt, f"changes: {problem}") for problem in problems if problem]
+    return fact.model_copy(update={"changes": kept}), dropped
+
+
+def _problem_of_change(change: ExtractedChange, shown: int) -> str:
+    if change.memory > shown:
+        return f"it names memory {change.memory}, and {shown} were shown"
+    if change.change is MemoryChange.PART and (not change.part or problem_of(change.part)):
+        return f"it says of memory {change.memory} that a part ended, and not which"
+    return ""
 
 
 def _renumbered(kept: dict[int, ExtractedFact]) -> tuple[tuple[ExtractedFact, ...], list[Dropped]]:

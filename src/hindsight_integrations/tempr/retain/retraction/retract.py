@@ -1,6 +1,6 @@
-"""Retraction: the units a retain's `invalidates` statements make obsolete, as validity events (decision 010).
+"""Retraction: the units a retain makes obsolete, as validity events.
 
-Runs where the commit is decided, on vectors made before it. Changes nothing.
+First those its facts name (decision 110), then those their `invalidates` statements fit (decision 010). Runs where the commit is decided, on vectors made before it. Changes nothing.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.results import Dropped, RetainResult
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.retraction.candidates import Candidates, draft_names
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
+from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
 from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.which_language import language_of
@@ -29,6 +30,8 @@ class Retraction:
     closed: list[Withdrawal] = field(default_factory=list)
     amended: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
+    refused: dict[str, list[Dropped]] = field(default_factory=dict)
+    """By the unit that named a memory: why nothing became of it."""
 
     def note(self, statement: Statement, found: Match) -> None:
         """Add what one statement does."""
@@ -37,12 +40,23 @@ class Retraction:
             ids = tuple(unit.id for unit in found.units)
             self.ambiguous.append(Ambiguity(text, by.id, ids, found.scores[0]))
             return
-        closes = found.outcome == Outcome.CLOSES
-        kind, done = (ValidityKind.CLOSED, self.closed) if closes else (ValidityKind.AMENDED, self.amended)
+        kind = ValidityKind.CLOSED if found.outcome == Outcome.CLOSES else ValidityKind.AMENDED
         for unit, score in zip(found.units, found.scores, strict=True):
-            moment = max(by.mentioned_at, unit.mentioned_at)
-            self.events.append(ValidityEvent(unit.id, kind, moment, by.id, text))
-            done.append(Withdrawal(unit.id, by.id, text, score))
+            self._end(unit, kind, by, text, score)
+
+    def note_named(self, by: MemoryUnit, named: Named) -> None:
+        """Add what becomes of one memory that a unit names."""
+        if named.refused or named.unit is None:
+            self.refused.setdefault(by.id, []).append(Dropped(by.text[:200], f"changes: {named.refused}"))
+            return
+        kind = ValidityKind.CLOSED if named.ends else ValidityKind.AMENDED
+        self._end(named.unit, kind, by, named.statement, named.similarity)
+
+    def _end(self, unit: MemoryUnit, kind: ValidityKind, by: MemoryUnit, text: str, score: float) -> None:
+        done = self.closed if kind == ValidityKind.CLOSED else self.amended
+        moment = max(by.mentioned_at, unit.mentioned_at)
+        self.events.append(ValidityEvent(unit.id, kind, moment, by.id, text))
+        done.append(Withdrawal(unit.id, by.id, text, score))
 
 
 def retract(
@@ -52,7 +66,7 @@ def retract(
     view: BankView,
     languages: Sequence[Language],
 ) -> Retraction:
-    """Match every statement in order; what one closes, the next finds closed.
+    """What each draft names, then what its statements fit, in order; what one closes, the next finds closed.
 
     Args:
         drafts: the commit's, in order.
@@ -62,10 +76,17 @@ def retract(
         languages: the drafts may be in.
     """
     retraction = Retraction()
-    if not vectors.statements:
-        return retraction
     candidates = Candidates(drafts, vectors.drafts, speakers, view)
     for position, draft in enumerate(drafts):
+        if draft.changes:
+            closed = frozenset(candidates.closers)
+            named = named_memories(draft, vectors.drafts[position], view, closed, vectors.thresholds)
+            for memory in named:
+                retraction.note_named(draft.unit, memory)
+                if memory.ends and memory.unit:
+                    candidates.closers.setdefault(memory.unit.id, set()).add(draft.unit.id)
+        if not draft.invalidates:
+            continue
         names, people = draft_names(draft, speakers)
         language = language_of(draft.unit.text, languages)
         for text in dict.fromkeys(draft.invalidates):
@@ -87,4 +108,8 @@ def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResu
         closed=tuple(done for done in retraction.closed if done.by_unit in own),
         amended=tuple(done for done in retraction.amended if done.by_unit in own),
         ambiguous=tuple(doubt for doubt in retraction.ambiguous if doubt.by_unit in own),
+        dropped=(
+            *result.dropped,
+            *(item for unit in result.unit_ids for item in retraction.refused.get(unit, ())),
+        ),
     )
