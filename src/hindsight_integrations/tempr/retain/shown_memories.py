@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix
+from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView
@@ -58,8 +59,8 @@ def nearest_memories(
 ) -> tuple[MemoryUnit, ...]:
     """Valid memories nearest to what people say in the messages, oldest first, within a budget of tokens.
 
-    Every turn is searched for by itself, by meaning and by words, and a memory is as near as its nearest turn: what a
-    last sentence takes back is found however much was said before it.
+    Every turn is searched for by itself, by meaning and by words, and its best is shown before the second of any other:
+    what a last sentence takes back is found however much was said before it.
     """
     said = [message for message in messages if role_of(message) is Role.USER and message.text.strip()]
     said = sorted(said, key=lambda message: -len(message.text))[:MOST_TURNS]
@@ -74,30 +75,24 @@ def nearest_memories(
         return ()
     texts = [message.text for message in said]
     rows = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit)
-    units = view.ledger.units(view.bank, rows)
-    return _within_budget([units[row] for row in rows.tolist() if row in units], limit)
+    units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
+    return _within_budget([units[row] for row in rows if row in units], limit)
 
 
 def _nearest_rows(
     texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
-) -> IntArray:
-    """Row ids nearest to any of the texts, best first."""
-    near = [semantic_channel(view, selected, vector, limit=limit, floor=-1.0) for vector in vectors]
-    lists = {Channel.SEMANTIC: _best_of(near)}
-    if "keyword" not in view.failures:
-        worded = [keyword_channel(view, selected, text, limit=limit) for text in texts]
-        lists[Channel.KEYWORD] = _best_of(worded)
-    return reciprocal_rank_fusion(lists)[0]
-
-
-def _best_of(hits: Sequence[Hits]) -> IntArray:
-    """Ids of several lists as one, each by its best score; ties by id."""
-    ids = np.concatenate([found.ids for found in hits])
-    scores = np.concatenate([found.scores for found in hits])
-    order = np.lexsort((ids, -scores))
-    _, first = np.unique(ids[order], return_index=True)
-    best: IntArray = ids[order][np.sort(first)]
-    return best
+) -> list[int]:
+    """Row ids nearest to the texts: the best of each text, those first that are nearest, then the second of each, ..."""
+    ranked: list[tuple[float, list[int]]] = []
+    for text, vector in zip(texts, vectors, strict=True):
+        near = semantic_channel(view, selected, vector, limit=limit, floor=-1.0)
+        lists = {Channel.SEMANTIC: near.ids}
+        if "keyword" not in view.failures:
+            lists[Channel.KEYWORD] = keyword_channel(view, selected, text, limit=limit).ids
+        ranked.append((float(near.scores[0]), reciprocal_rank_fusion(lists)[0].tolist()))
+    ranked.sort(key=lambda one: -one[0])
+    rounds = zip_longest(*(ids for _, ids in ranked))
+    return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
 
 
 def _within_budget(units: Sequence[MemoryUnit], limit: int) -> tuple[MemoryUnit, ...]:

@@ -25,7 +25,9 @@ from hindsight_integrations.tempr.retain.retraction.candidates import (
 )
 from hindsight_integrations.text.part_whole import account
 
-LEAST_SIMILARITY = 0.3  # on the reference scale, of a fact and the memory it ends: what the papers call unrelated lies below [earlier paper 3.1.1]
+LEAST_SIMILARITY = (
+    0.45  # on the reference scale, of a fact and the memory it ends; unrelated ones lie at 0.4 and below
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,25 +79,39 @@ def retract(
     candidates = Candidates(drafts, vectors.drafts, speakers, view)
     for position, draft in enumerate(drafts):
         if draft.changes:
-            closed = frozenset(candidates.closers)
-            named = named_memories(draft, vectors.drafts[position], view, closed, vectors.thresholds)
-            for memory in named:
-                retraction.note_named(draft.unit, memory)
-                if memory.ends and memory.unit:
-                    candidates.closers.setdefault(memory.unit.id, set()).add(draft.unit.id)
-        if not draft.invalidates:
-            continue
-        names, people = draft_names(draft, speakers)
-        language = language_of(draft.unit.text, languages)
-        for text in dict.fromkeys(draft.invalidates):
-            statement = Statement(text, draft.unit, names, people, language)
-            near = candidates.of(statement, vectors.statements[text], position)
-            found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
-            retraction.note(statement, found)
-            if found.outcome == Outcome.CLOSES:
-                for unit in found.units:
-                    candidates.closers.setdefault(unit.id, set()).add(draft.unit.id)
+            _by_name(position, candidates, vectors, retraction)
+        if draft.invalidates:
+            _by_statement(position, candidates, vectors, languages, retraction)
     return retraction
+
+
+def _by_name(position: int, candidates: Candidates, vectors: Vectors, retraction: Retraction) -> None:
+    draft, closed = candidates.drafts[position], frozenset(candidates.closers)
+    named = named_memories(draft, vectors.drafts[position], candidates.view, closed, vectors.thresholds)
+    for memory in named:
+        retraction.note_named(draft.unit, memory)
+        if memory.unit and memory.ends:
+            candidates.closers.setdefault(memory.unit.id, set()).add(draft.unit.id)
+
+
+def _by_statement(
+    position: int,
+    candidates: Candidates,
+    vectors: Vectors,
+    languages: Sequence[Language],
+    retraction: Retraction,
+) -> None:
+    draft = candidates.drafts[position]
+    names, people = draft_names(draft, candidates.speakers)
+    language = language_of(draft.unit.text, languages)
+    for text in dict.fromkeys(draft.invalidates):
+        statement = Statement(text, draft.unit, names, people, language)
+        near = candidates.of(statement, vectors.statements[text], position)
+        found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
+        retraction.note(statement, found)
+        if found.outcome == Outcome.CLOSES:
+            for unit in found.units:
+                candidates.closers.setdefault(unit.id, set()).add(draft.unit.id)
 
 
 def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:
