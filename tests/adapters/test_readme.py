@@ -1,19 +1,55 @@
-"""README's first example runs as printed."""
+"""README's examples run as printed: the first one, and record and replay."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
+from hindsight_integrations.testing.language_model_contract import verdict_prompt
+from hindsight_integrations.testing.openai_server import OpenAIServer
+
 README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_first_example_runs(tmp_path: Path) -> None:
     """Copied into a file, it retains and recalls what it says, with the default models."""
-    code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
+    code = examples()[0]
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "red kayak" in done.stdout.splitlines()[0]
+
+
+def test_record_and_replay_runs(tmp_path: Path) -> None:
+    """The example records what OpenAI's own client brings, replays it, and asks nothing twice."""
+    code = next(code for code in examples() if "import RecordedModel" in code)
+    sold = {"facts": [{"what": "The user sold the red kayak to Ines."}]}
+    with OpenAIServer([sold, {"text": "Ines has it."}]) as server:
+        environment = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": server.url}
+        for _ in range(2):
+            subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    assert len(server.requests) == 2
+
+
+def test_answering_by_hand_runs(tmp_path: Path) -> None:
+    """The example shows a request that waits, and answers it."""
+    code = next(code for code in examples() if "import unanswered" in code)
+    model = RecordedModel(tmp_path / "recordings")
+    with pytest.raises(MissingAnswer):
+        asyncio.run(model.complete(verdict_prompt("Is the kayak sold?")))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "Is the kayak sold?\n"
+    assert unanswered(tmp_path / "recordings") == {}

@@ -215,11 +215,11 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _language_model(model: BaseChatModel | LanguageModel | str | None) -> LanguageModel | None:
-    if model is None or hasattr(model, "complete"):
-        return cast("LanguageModel | None", model)
-    from hindsight_integrations.backends.language_model.langchain import LangChainModel, openai_model
+    if model is None:
+        return None
+    from hindsight_integrations.backends.language_model.langchain import language_model
 
-    return openai_model(model) if isinstance(model, str) else LangChainModel(model)
+    return language_model(model)
 
 
 def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -53,11 +53,13 @@ class Completion(Generic[T]):
         output: the answer, validated.
         tokens_in: prompt tokens as reported by the model, 0 if it does not say.
         tokens_out: completion tokens likewise.
+        text: the answer as the model wrote it, empty if that is not known.
     """
 
     output: T
     tokens_in: int = 0
     tokens_out: int = 0
+    text: str = ""
 
 
 class LanguageModel(Protocol):
@@ -76,3 +78,14 @@ class LanguageModel(Protocol):
             MalformedOutput: it answered outside the schema; carries the raw output.
         """
         ...
+
+
+def answer_place(location: Sequence[int | str]) -> str:
+    """Where in an answer, as in "facts.0.what"; the answer itself if nowhere in particular."""
+    return ".".join(map(str, location)) or "answer"
+
+
+def answer_problem(error: ValidationError) -> str:
+    """What is wrong with an answer, in one line (where: what; ...), for a repair prompt."""
+    found = error.errors(include_url=False)
+    return "; ".join(f"{answer_place(item['loc'])}: {item['msg']}" for item in found[:5])

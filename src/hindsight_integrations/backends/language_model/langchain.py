@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
@@ -17,7 +17,15 @@ from hindsight_integrations.errors import (
     ModelRefused,
     shown,
 )
-from hindsight_integrations.ports.language_model import Completion, Prompt, PromptMessage, Role
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    LanguageModel,
+    Prompt,
+    PromptMessage,
+    Role,
+    answer_place,
+    answer_problem,
+)
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -90,7 +98,7 @@ class LangChainModel:
             output = prompt.schema.model_validate(parsed)
         except ValidationError as invalid:
             raise self._malformed(raw, _problem(invalid)) from invalid
-        return Completion(output, *_usage(raw))
+        return Completion(output, *_usage(raw), _text_of(raw))
 
     def _malformed(self, raw: object, problem: str) -> MalformedOutput:
         tokens_in, tokens_out = _usage(raw)
@@ -127,14 +135,11 @@ def _inputs(error: ValidationError) -> str:
     """What a validator choked on, as its report keeps it: the whole text if it was no JSON, else the wrong values."""
     found = error.errors(include_url=False)
     return "\n".join(
-        f"{_place(item['loc'])} = {_arguments(item['input'])}" if item["loc"] else _arguments(item["input"])
+        f"{answer_place(item['loc'])} = {_arguments(item['input'])}"
+        if item["loc"]
+        else _arguments(item["input"])
         for item in found
     )
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    """Where in the answer, as in "facts.0.what"; the answer itself if nowhere in particular."""
-    return ".".join(map(str, location)) or "answer"
 
 
 def _problem(error: Exception) -> str:
@@ -142,9 +147,21 @@ def _problem(error: Exception) -> str:
     if isinstance(error.__cause__, ValidationError):
         error = error.__cause__
     if isinstance(error, ValidationError):
-        found = error.errors(include_url=False)
-        return "; ".join(f"{_place(item['loc'])}: {item['msg']}" for item in found[:5])
+        return answer_problem(error)
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def language_model(model: BaseChatModel | LanguageModel | str) -> LanguageModel:
+    """What callers may name as their model, as a LanguageModel.
+
+    Raises:
+        InvalidRequest: it is a name with another provider, or none.
+        MissingDependency: it is "openai:<name>", and langchain-openai is not installed.
+        ModelRefused: it is "openai:<name>", and there is no API key.
+    """
+    if hasattr(model, "complete"):
+        return cast("LanguageModel", model)
+    return openai_model(model) if isinstance(model, str) else LangChainModel(model)
 
 
 def openai_model(name: str) -> LangChainModel:
