@@ -51,7 +51,7 @@ def answers(bank: MemoryBank) -> dict[str, Decimal]:
         assert isinstance(found, Decimal)
         return found
 
-    goals = {unit.record.unit: unit.record.value for unit in bank.records(kind="goal") if unit.record}
+    goals = {goal.unit: goal.value for unit in bank.records(kind="goal") for goal in unit.records}
     return {
         "activity_food_total/total_amount": value("sum", FOOD),
         "activity_food_total/expense_count": value("count", FOOD),

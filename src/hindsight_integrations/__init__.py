@@ -33,13 +33,14 @@ if TYPE_CHECKING:
         SchemaMismatch,
         StorageError,
     )
+    from hindsight_integrations.model.aggregates import Aggregate, Aggregation
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.profile import BankProfile, Disposition
     from hindsight_integrations.model.recalled import RecalledUnit
-    from hindsight_integrations.model.records import Aggregate, Aggregation
+    from hindsight_integrations.model.records import Record, RecordKind
     from hindsight_integrations.model.requests import (
         Budget,
         Document,
@@ -93,7 +94,8 @@ _HOMES = {
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.profile": ("BankProfile", "Disposition"),
-    "model.records": ("Aggregate", "Aggregation"),
+    "model.aggregates": ("Aggregate", "Aggregation"),
+    "model.records": ("Record", "RecordKind"),
     "model.requests": (
         "Budget",
         "Document",
@@ -158,6 +160,8 @@ __all__ = [
     "ModelUnavailable",
     "RecallResult",
     "RecalledUnit",
+    "Record",
+    "RecordKind",
     "Reflection",
     "RetainItem",
     "RetainResult",

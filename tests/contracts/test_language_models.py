@@ -154,8 +154,7 @@ class TestChatOpenAI(LanguageModelContract):
         model = LangChainModel(chat(serving([{"facts": [fact]}])))
         prompt = Prompt("facts", [PromptMessage(Role.USER, "I paid 3.41 for a coffee.")], Facts)
         (found,) = asyncio.run(model.complete(prompt)).output.facts
-        assert found.record is not None
-        assert found.record.value == Decimal("3.41")
+        assert [record.value for record in found.records] == [Decimal("3.41")]
 
     @pytest.mark.parametrize(
         ("reply", "expected"),

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_integrations import Aggregation, FactType, Hindsight, InvalidRequest, MemoryBank, MemoryUnit
-from hindsight_integrations.model.units import Record
-from hindsight_integrations.tempr.listing.records import aggregate
+from hindsight_integrations import (
+    Aggregation,
+    FactType,
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    MemoryUnit,
+    Message,
+)
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.tempr.listing.records import Entry, aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
     (
@@ -119,13 +127,14 @@ def test_as_of_counts_what_was_known_then(bank: MemoryBank) -> None:
 @given(st.lists(st.decimals(-1000, 1000, places=2, allow_nan=False), min_size=1, max_size=20))
 def test_aggregates_agree_with_each_other(values: list[Decimal]) -> None:
     """min <= mean <= max, and mean times count is the sum, for any values."""
-    units = [
-        MemoryUnit(
-            f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC), record=Record("k", value)
+    entries = [
+        Entry(
+            MemoryUnit(f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC)),
+            Record(RecordKind.QUANTITY, value),
         )
         for n, value in enumerate(values)
     ]
-    found = {how: aggregate(units, how).value for how in Aggregation}
+    found = {how: aggregate(entries, how).value for how in Aggregation}
     low, mean, high, total = (
         found[how] for how in (Aggregation.MIN, Aggregation.MEAN, Aggregation.MAX, Aggregation.SUM)
     )
@@ -148,3 +157,32 @@ def test_a_record_erased_while_it_is_read_is_left_out(
     monkeypatch.setattr(SqliteLedger, "units", without)
     assert [u.text for u in bank.records(category="coffee")] == ["coffee on Monday", "coffee on Tuesday"]
     assert bank.aggregate("sum", category="coffee").value == Decimal("0.3")
+
+
+def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
+    """Of a memory with three purchases and a to-do the sum takes the purchases that are meant, and lists it once."""
+    bank = light.bank("errands")
+    errands = [
+        {"kind": "expense", "category": "tea", "value": 4, "unit": "EUR"},
+        {"kind": "expense", "category": "bread", "value": 3, "unit": "EUR"},
+        {"kind": "expense", "category": "tea", "value": 2, "unit": "USD"},
+        {"kind": "todo", "value": "call Ann"},
+    ]
+    said = "Bob bought tea twice and bread, and must call Ann."
+    bank.retain([Message(said, "Bob", id="e")], facts=[{"what": said, "records": errands, "sources": ["e"]}])
+    tea = bank.aggregate("sum", kind="expense", category="tea", unit="EUR")
+    assert (tea.value, tea.unit) == (Decimal(4), "EUR")
+    assert [unit.text for unit in tea.units] == [said]
+    assert bank.aggregate("count", kind="expense").value == 3
+    assert [unit.text for unit in bank.records(kind="todo")] == [said]
+    assert bank.records(kind="todo", category="tea") == []
+
+
+def test_words_for_a_kind_find_what_they_stored(light: Hindsight) -> None:
+    """Steps are a quantity; who stored them as "steps" finds them as "steps"."""
+    bank = light.bank("walks")
+    said = "Bob walked 9000 steps."
+    record = {"kind": "steps", "value": 9000, "unit": "steps"}
+    bank.retain([Message(said, "Bob", id="w")], facts=[{"what": said, "record": record, "sources": ["w"]}])
+    for kind, category in (("Steps", None), ("quantity", None), ("quantity", "steps"), (None, "steps")):
+        assert bank.aggregate("sum", kind=kind, category=category).value == 9000

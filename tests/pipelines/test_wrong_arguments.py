@@ -127,7 +127,7 @@ def fields(kind: type) -> list[str]:
     return [*inspect.signature(kind).parameters]
 
 
-FACT = "what when where who why fact_type occurred_start occurred_end entities causal_relations sources invalidates record"
+FACT = "what when where who why fact_type occurred_start occurred_end entities causal_relations sources invalidates records record"
 SAID = [Message("Hello.", "Bob", id="f")]
 
 INSIDE: Calls = {

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, normalised_text, unit_text
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
@@ -89,8 +90,28 @@ def test_records_keep_their_decimals() -> None:
         {"what": "coffee", "record": {"kind": "expense", "category": None, "value": "3.41", "unit": "USD"}}
     )
     drafts, _ = drafted([[fact]])
-    assert drafts[0].unit.record is not None
-    assert drafts[0].unit.record.value == Decimal("3.41")
+    (record,) = drafts[0].unit.records
+    assert record.value == Decimal("3.41")
+
+
+def test_a_fact_keeps_all_its_records_in_their_order() -> None:
+    """Purchases and to-dos of one exchange are records of one memory, whatever word each has for its kind."""
+    fact = ExtractedFact.model_validate(
+        {
+            "what": "Bob bought tea and bread and has to call Ann.",
+            "records": [
+                {"kind": "purchase", "category": "tea", "value": 4, "unit": "EUR"},
+                {"kind": "Expense", "category": "bread", "value": "3.10", "unit": "EUR"},
+                {"kind": "to-do", "value": "call Ann"},
+            ],
+        }
+    )
+    (draft,), _ = drafted([[fact]])
+    assert [(r.kind, r.category, r.value) for r in draft.unit.records] == [
+        (RecordKind.EXPENSE, "tea", Decimal(4)),
+        (RecordKind.EXPENSE, "bread", Decimal("3.10")),
+        (RecordKind.TASK, "", "call Ann"),
+    ]
 
 
 @given(st.text(max_size=60))

@@ -26,6 +26,7 @@ TALK = [
 ]
 KAYAK: dict[str, Any] = {"what": "Alice bought a red kayak.", "sources": ["m1"]}
 RAIN: dict[str, Any] = {"what": "Alice stayed in because of the rain.", "sources": ["m2"]}
+COFFEE = {"kind": "expense", "category": "coffee", "value": 3, "unit": "EUR"}
 GOOD = {"facts": [KAYAK, RAIN]}
 BOTH = (KAYAK["what"], RAIN["what"])
 LOOP = "Alice bought a red kayak and then " * 40
@@ -141,8 +142,15 @@ CASES: dict[str, Case] = {
     "record value NaN": part("record", record={"kind": "expense", "value": float("nan")}),
     "record value 1e999": part("record", record={"kind": "expense", "value": float("inf")}),
     "record value of 400 digits": part(
-        "record: it is no value", record={"kind": "steps", "value": int("9" * 400)}
+        "records: 1 are no values", record={"kind": "steps", "value": int("9" * 400)}
     ),
+    "records are null": part(records=None),
+    "a record without value among others": part(
+        "records.1.value", records=[COFFEE, {"kind": "expense"}, COFFEE]
+    ),
+    "a record whose value is empty": part("records.0.value", records=[{**COFFEE, "value": "  "}, COFFEE]),
+    "a record whose value is null": part("records.0.value", records=[{**COFFEE, "value": None}]),
+    "a record of no known kind": part(records=[{**COFFEE, "kind": "vibe"}]),
     "fields nobody asked for": part(mood="fine", confidence=0.9, id=7),
     # texts that need no repair
     "lone surrogates": Case({"facts": [{**KAYAK, "what": "A \ud800 kayak."}]}, ("A \ufffd kayak.",)),
@@ -231,6 +239,16 @@ def test_what_can_be_kept_is_kept(name: str) -> None:
         reasons = [item.reason for item in result.dropped]
         assert all(any(piece in reason for reason in reasons) for piece in case.dropped), reasons
         assert bool(reasons) == bool(case.dropped)
+
+
+def test_a_record_without_value_costs_its_fact_nothing_else() -> None:
+    """The other records of the fact are kept, in order, and what was left out has its reason."""
+    records = [COFFEE, {"kind": "expense", "value": None}, {**COFFEE, "value": 4}]
+    engine, _, _ = opened([{"facts": [{**KAYAK, "records": records}]}])
+    with engine:
+        result = engine.bank("alice").retain(TALK)
+        assert [item.reason for item in result.dropped] == ["records.1.value: Value error, there is none"]
+        assert engine.bank("alice").aggregate("sum", kind="expense").value == 7
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.model.units import Record
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.tempr.retain.retraction.candidates import can_see, precedes
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
@@ -44,13 +44,13 @@ def candidate(
     hours: float = 0,
     **fields: Any,
 ) -> Candidate:
-    unit = replace(make_unit(unit_id, text, hours=hours), record=record)
+    unit = replace(make_unit(unit_id, text, hours=hours), records=(record,) if record else ())
     fields.setdefault("vector", vector(sum(map(ord, unit_id))))
     return Candidate(unit, cosine, people=USER, **fields)
 
 
 def decide(text: str, *candidates: Candidate, record: Record | None = None, bar: Bar = FACTS) -> Match:
-    by = replace(make_unit("by", "User takes something back.", hours=9), record=record)
+    by = replace(make_unit("by", "User takes something back.", hours=9), records=(record,) if record else ())
     names = frozenset(name for item in candidates for name in item.names)
     return match(Statement(text, by, names, USER), candidates, SCALE, bar)
 
@@ -95,16 +95,18 @@ def test_the_same_thing_said_twice_closes_together() -> None:
 
 def test_a_to_do_mentioned_twice_in_other_words_closes_together() -> None:
     """Both mentions of one recorded to-do are done when it is done."""
-    milk = Record("todo", "Buy milk")
+    milk = Record(RecordKind.TASK, "Buy milk")
     one = candidate("one", "User needs to buy milk today.", record=milk)
     two = candidate("two", "User must still buy milk on the way home.", 0.79, record=milk)
-    found = decide("Buying milk is on User's to-do list", one, two, record=Record("todo", "Buy milk (done)"))
+    found = decide(
+        "Buying milk is on User's to-do list", one, two, record=Record(RecordKind.TASK, "Buy milk (done)")
+    )
     assert (found.outcome, set(ids(found))) == (Outcome.CLOSES, {"one", "two"})
 
 
 def test_two_expenses_of_one_price_are_two() -> None:
     """Taking back one of two equal coffees cannot tell which, so neither is closed."""
-    price = Record("expense", Decimal("3.41"), "coffee", "USD")
+    price = Record(RecordKind.EXPENSE, Decimal("3.41"), "coffee", "USD")
     one = candidate("one", "User spent $3.41 on coffee.", record=price, vector=vector(0))
     two = candidate("two", "User spent $3.41 on coffee.", record=price, vector=vector(0))
     assert decide("User spent $3.41 on coffee", one, two).outcome == Outcome.AMBIGUOUS

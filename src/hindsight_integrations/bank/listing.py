@@ -12,12 +12,18 @@ from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.model.records import Aggregate, Aggregation
+from hindsight_integrations.model.aggregates import Aggregate, Aggregation
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.tempr.listing.records import aggregate, find_records
+from hindsight_integrations.tempr.listing.records import (
+    Entry,
+    aggregate,
+    find_records,
+    record_filter,
+    units_of,
+)
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
@@ -130,7 +136,8 @@ class ListingVerbs(BankVerbs):
         """Every memory with a record of this kind, in order of time. Nothing is ranked or cut.
 
         Args:
-            kind: "expense", "steps", "todo", ...; None means any.
+            kind: a `RecordKind` ("expense", "quantity", "task", ...), or any word that facts may have for one ("steps",
+                "todo"); None means any.
             category: the finer sort, "coffee"; None means any.
             unit: of the values, "USD"; None means any.
             window: (start, end) of when it happened, or was mentioned if it has no time of its own.
@@ -140,17 +147,7 @@ class ListingVerbs(BankVerbs):
             InvalidRequest: a time cannot be read.
             MemoryDamaged: some are not what was written, and are not served.
         """
-        tools = self._context.tools
-        async with self._context.viewing() as view:
-            found = await tools.workers.read(
-                find_records,
-                view,
-                kind=kind,
-                category=category,
-                window=checked_window(window, tools.dates),
-                as_of=checked_instant(as_of, "as_of", tools.dates),
-            )
-        return [item for item in found if unit is None or (item.record and item.record.unit == unit)]
+        return list(units_of(await self._entries(kind, category, unit, window=window, as_of=as_of)))
 
     async def aggregate(
         self,
@@ -177,8 +174,33 @@ class ListingVerbs(BankVerbs):
             MemoryDamaged: some of the records are not what was written; a sum without them would be wrong.
         """
         chosen = choice(Aggregation, how, "how")
-        found = await self.records(kind=kind, category=category, unit=unit, window=window, as_of=as_of)
-        return aggregate(found, chosen)
+        return aggregate(await self._entries(kind, category, unit, window=window, as_of=as_of), chosen)
+
+    async def _entries(
+        self,
+        kind: str | None,
+        category: str | None,
+        unit: str | None,
+        *,
+        window: Window,
+        as_of: datetime | str | None,
+    ) -> list[Entry]:
+        tools = self._context.tools
+        words = {"kind": kind, "category": category, "unit": unit}
+        wanted = record_filter(
+            **{
+                name: None if word is None else checked_text(word, name, MAX_NAME)
+                for name, word in words.items()
+            }
+        )
+        async with self._context.viewing() as view:
+            return await tools.workers.read(
+                find_records,
+                view,
+                wanted,
+                window=checked_window(window, tools.dates),
+                as_of=checked_instant(as_of, "as_of", tools.dates),
+            )
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
         """An entity's id and the row ids of the units that mention it, of one state of the bank."""

@@ -1,4 +1,4 @@
-"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `invalidates` and `record`.
+"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `invalidates` and `records`.
 
 The same schema is given to a language model, read from files of facts somebody else extracted, and produced by the
 verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and strict
@@ -7,14 +7,16 @@ where a mistake would become a false memory (fact type, relation, strengths).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import FactType
 
 
@@ -22,12 +24,19 @@ def _list_if_none(value: object) -> object:
     return [] if value is None else value
 
 
-def _texts(value: object) -> object:
-    """A list of texts where a model wrote one text, or numbers for ids."""
+def _list_of(value: object) -> Sequence[object]:
+    """A list of one where a model wrote the thing itself, of none where it wrote null."""
     if value is None:
         return []
-    values = value if isinstance(value, list | tuple) else [value]
-    return [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in values]
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _texts(value: object) -> object:
+    """A list of texts where a model wrote one text, or numbers for ids."""
+    return [
+        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
+        for item in _list_of(value)
+    ]
 
 
 def _fact_type(value: object) -> object:
@@ -40,6 +49,8 @@ def _fact_type(value: object) -> object:
 
 def _number_if_numeric(value: object) -> object:
     """Numbers written as text can be added up too; Decimal keeps 3.41 exactly 3.41."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ValueError("there is none")
     if not isinstance(value, str):
         return value
     try:
@@ -102,7 +113,8 @@ ExtractedType = Literal[FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION]
 class ExtractedRecord(_Schema):
     """A value worth adding up or listing: an expense, a step count, a to-do, a preference."""
 
-    kind: str
+    # Any kind is read, and made one of the set (`model/record_kinds.py`); a model is shown the set.
+    kind: str = Field(json_schema_extra={"enum": [kind.value for kind in RecordKind]})
     category: Text = ""
     value: Annotated[Decimal | str, BeforeValidator(_number_if_numeric)]
     unit: Text = ""
@@ -136,4 +148,7 @@ class ExtractedFact(_Schema):
     invalidates: Annotated[list[str], BeforeValidator(_texts)] = Field(
         default_factory=list, description="what else this fact makes obsolete: full sentences that were true"
     )
-    record: ExtractedRecord | None = None
+    # Facts that were written for earlier versions have one record, under `record`.
+    records: Annotated[list[ExtractedRecord], BeforeValidator(_list_of)] = Field(
+        default_factory=list, validation_alias=AliasChoices("records", "record")
+    )

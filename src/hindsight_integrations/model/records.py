@@ -1,37 +1,52 @@
-"""Adding up records: what to compute, and the answer with everything that entered it."""
+"""Records: what of a memory can be added up or listed, of a closed set of kinds (decision 112)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from hindsight_integrations.model.units import MemoryUnit
 
+class RecordKind(StrEnum):
+    """What sort of thing a record keeps. Which word a model writes for it: `model/record_kinds.py`."""
 
-class Aggregation(StrEnum):
-    """How records become one value."""
-
-    SUM = "sum"
-    COUNT = "count"
-    MEAN = "mean"
-    MIN = "min"
-    MAX = "max"
-    LAST = "last"
+    EXPENSE = "expense"
+    """Money spent."""
+    INCOME = "income"
+    """Money received."""
+    QUANTITY = "quantity"
+    """Something measured or counted: steps, distances, hours, weights."""
+    GOAL = "goal"
+    """What is to be reached, or not to be exceeded."""
+    TASK = "task"
+    """Something to do."""
+    EVENT = "event"
+    """Something that takes place: an appointment, a meeting."""
+    PREFERENCE = "preference"
+    """What somebody likes or dislikes."""
+    DOCUMENT_ITEM = "document_item"
+    """One item of a document: a line of an agenda, a stop of a route."""
+    OTHER = "other"
+    """Anything else."""
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
-    """One value over records, exact to the last digit.
+class Record:
+    """A number or item of a memory. Its place among the memory's records, from 0, is its ordinal.
 
     Attributes:
-        value: the answer; None where no record entered (a sum or count of none is 0).
-        unit: the unit of the values ("USD"), empty if they have none.
-        units: the memories that entered, in order of time.
-        left_out: memories whose record is text and cannot be computed with.
+        kind: what sort of record.
+        value: a Decimal where it can be added up, else text.
+        category: the finer sort ("coffee"), by the bank's name for it; may be empty.
+        unit: the unit of the value ("USD", "steps"), may be empty.
+        stated: the category as it was given.
+        closed_at: from when on the record alone no longer holds, though its memory may; a cache of the validity log.
     """
 
-    value: Decimal | str | None
-    unit: str
-    units: tuple[MemoryUnit, ...]
-    left_out: tuple[MemoryUnit, ...] = ()
+    kind: RecordKind
+    value: Decimal | str
+    category: str = ""
+    unit: str = ""
+    stated: str = ""
+    closed_at: datetime | None = None

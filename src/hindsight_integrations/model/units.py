@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 
+from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import Interval
 
 
@@ -35,23 +35,6 @@ class UnitKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """A number or item worth adding up, attached to a unit: an expense, a step count, a to-do, a preference.
-
-    Attributes:
-        kind: what sort of record ("expense", "steps", "todo", ...).
-        value: a Decimal where it can be added up, else text.
-        category: the finer sort ("coffee"), may be empty.
-        unit: the unit of the value ("USD", "steps"), may be empty.
-    """
-
-    kind: str
-    value: Decimal | str
-    category: str = ""
-    unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryUnit:
     """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; v is kept beside it.
 
@@ -73,7 +56,7 @@ class MemoryUnit:
         sources: ids of the messages it stands on.
         speaker: who said it, where the text is one message word for word; empty for anything extracted.
         tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
-        record: a value worth adding up.
+        records: what of it can be added up or listed.
         closed_at: from when on it is no longer valid; a cache of the validity log.
         kind: a memory, or a turn that waits to become some.
     """
@@ -94,7 +77,7 @@ class MemoryUnit:
     sources: tuple[str, ...] = ()
     speaker: str = ""
     tokens: int = 0
-    record: Record | None = None
+    records: tuple[Record, ...] = ()
     closed_at: datetime | None = None
     kind: UnitKind = UnitKind.MEMORY
 

@@ -17,7 +17,7 @@ from hindsight_integrations.model.text import clean_text
 
 DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
 
-OPTIONAL_PARTS = ExtractedFact.model_fields.keys() - {"what", "fact_type", "sources"}
+OPTIONAL_PARTS = (ExtractedFact.model_fields.keys() | {"record"}) - {"what", "fact_type", "sources"}
 """What a fact can lose and still be true. A bad `what`, `fact_type` or `sources` costs the whole fact."""
 
 Location: TypeAlias = "tuple[int | str, ...]"

@@ -11,7 +11,8 @@ import pytest
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.units import Record, ValidityKind
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import MessageKey, UnitWrite
 from hindsight_integrations.ports.ledger import Amendment, Ledger
 from hindsight_integrations.ports.memory_graph import LINK_CODES
@@ -100,25 +101,30 @@ class LedgerReaderContract(LedgerFixtures):
     def test_records_are_enumerated_completely(self, ledger: Ledger, bank: str) -> None:
         """Every unit with such a record is there in order, closed ones too; case and the other units do not matter."""
         records = {
-            "u1": Record("expense", Decimal("3.41"), "Coffee", "USD"),
-            "u2": Record("Expense", Decimal("9.84"), "lunch", "USD"),
-            "u3": Record("todo", "call Bob"),
-            "u4": None,
+            "u1": (Record(RecordKind.EXPENSE, Decimal("3.41"), "Coffee", "USD"),),
+            "u2": (
+                Record(RecordKind.TASK, "buy a cake"),
+                Record(RecordKind.EXPENSE, Decimal("9.84"), "lunch", "USD"),
+            ),
+            "u3": (Record(RecordKind.TASK, "call Bob"),),
+            "u4": (),
         }
-        units = [with_vector(replace(make_unit(name), record=record)) for name, record in records.items()]
+        units = [with_vector(replace(make_unit(name), records=held)) for name, held in records.items()]
         commit(ledger, make_write_set(units=units, events=[make_event("u2", CLOSED)]))
         rows = ledger.row_ids(bank, list(records))
 
-        def found(kind: str | None, category: str | None) -> list[str]:
+        def found(kind: RecordKind | None, category: str | None) -> list[str]:
             wanted = ledger.record_rows(bank, kind=kind, category=category).tolist()
             return [name for row in wanted for name, own in rows.items() if own == row]
 
         assert found(None, None) == ["u1", "u2", "u3"]
-        assert found("EXPENSE", None) == ["u1", "u2"]
-        assert found("expense", "coffee") == ["u1"]
-        assert found("step", None) == []
-        expenses = ledger.units(bank, ledger.record_rows(bank, kind="expense"))
-        assert expenses[rows["u1"]].record == records["u1"]
+        assert found(RecordKind.EXPENSE, None) == ["u1", "u2"]
+        assert found(RecordKind.TASK, None) == ["u2", "u3"]
+        assert found(RecordKind.EXPENSE, "coffee") == ["u1"]
+        assert found(RecordKind.TASK, "lunch") == []
+        assert found(RecordKind.GOAL, None) == []
+        expenses = ledger.units(bank, ledger.record_rows(bank, kind=RecordKind.EXPENSE))
+        assert [expenses[rows[name]].records for name in ("u1", "u2")] == [records["u1"], records["u2"]]
 
     def test_amendments_are_found_by_the_unit_they_amend(self, ledger: Ledger, bank: str) -> None:
         """A unit partly taken back is known as such, with what, by whom and since when; closings are not meant.

@@ -11,8 +11,9 @@ import pytest
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.units import FactType, Record, ValidityKind
+from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite, MessageKey, WriteSet
 from hindsight_integrations.ports.arrays import NEVER
 from hindsight_integrations.ports.ledger import Ledger
@@ -56,15 +57,18 @@ class LedgerCommitContract(LedgerFixtures):
             chunk=3,
             thread="t",
             sources=("m1", "m2"),
-            record=Record("expense", Decimal("3.410"), "coffee", "USD"),
+            records=(
+                Record(RecordKind.EXPENSE, Decimal("3.410"), "coffee", "USD"),
+                Record(RecordKind.TASK, "3.4"),
+            ),
         )
-        plain = replace(make_unit("v"), record=Record("todo", "3.41"))
+        plain = replace(make_unit("v"), records=(Record(RecordKind.TASK, "3.41"),))
         receipt = commit(ledger, make_write_set(units=[with_vector(unit), with_vector(plain)]))
         assert (receipt.revision, receipt.created) == (1, ("u", "v"))
         rows = ledger.row_ids(bank, ["u", "v", "unknown"])
         found = ledger.units(bank, np.array([rows["v"], rows["u"], 10**9], np.int64))
         assert found == {rows["u"]: unit, rows["v"]: plain}
-        assert str(found[rows["u"]].record) == str(unit.record)
+        assert str(found[rows["u"]].records) == str(unit.records)
         wanted = np.array([rows["v"], 10**9, rows["u"]], np.int64)
         assert ledger.unit_ids(bank, wanted) == {rows["v"]: "v", rows["u"]: "u"}
 

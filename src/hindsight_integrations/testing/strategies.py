@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.units import FactType, MemoryUnit, Record
+from hindsight_integrations.model.units import FactType, MemoryUnit
 
 EARLIEST, LATEST = datetime(1900, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - hypothesis wants naive bounds
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Auckland")
@@ -45,8 +46,12 @@ def intervals(*, longest: timedelta = timedelta(days=4000)) -> st.SearchStrategy
 def records() -> st.SearchStrategy[Record]:
     """Values worth adding up, and texts worth listing."""
     numbers = st.decimals(Decimal(-10_000), Decimal(10_000), places=2)
-    kinds = st.sampled_from(("expense", "steps", "todo", "preference"))
-    return st.builds(Record, kinds, numbers | texts(most=40), st.sampled_from(("", "coffee")), st.just(""))
+    return st.builds(
+        lambda kind, value, category: Record(kind, value, category, stated=category),
+        st.sampled_from(RecordKind),
+        numbers | texts(most=40),
+        st.sampled_from(("", "coffee")),
+    )
 
 
 @st.composite
@@ -67,5 +72,5 @@ def memory_units(draw: st.DrawFn, *, bank: str = "bank") -> MemoryUnit:
         tags=tuple(sorted(draw(st.sets(st.sampled_from(("home", "work", "user:1")), max_size=3)))),
         thread=draw(st.sampled_from(("", "thread-1"))),
         tokens=-(-len(text) // 4),
-        record=draw(st.none() | records()),
+        records=tuple(draw(st.lists(records(), max_size=3))),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
 from hindsight_integrations.model.turns import Role
@@ -53,10 +54,23 @@ def _one_of(values: Iterable[Item]) -> AfterValidator:
     return AfterValidator(member)
 
 
-def _record(fields: list[str | bool]) -> list[str | bool]:
+def _records(lines: list[list[str | bool]]) -> list[list[str | bool]]:
+    for fields in lines:
+        _record(fields, [str, str, bool, str, str, str])
+        _one_of_kinds(fields[0])
+    return lines
+
+
+def _one_of_kinds(kind: str | bool) -> None:
+    if kind not in set(RecordKind):
+        raise ValueError(f"its kind is none of {', '.join(RecordKind)}")
+
+
+def _record(
+    fields: list[str | bool], expected: Sequence[type] = (str, str, bool, str, str)
+) -> list[str | bool]:
     """[kind, value, whether the value is a number, category, unit]."""
-    kinds = [type(field) for field in fields]
-    if kinds != [str, str, bool, str, str]:
+    if [type(field) for field in fields] != list(expected):
         raise ValueError("it is not [kind, value, is a number, category, unit]")
     if fields[2]:
         try:
@@ -209,7 +223,11 @@ class UnitLine(ArchiveLine):
     sources: Texts
     speaker: Text = ""  # the first archives do not have it
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-    record: Annotated[list[Text | bool], AfterValidator(_record)] | None
+    record: (
+        Annotated[list[list[Text | bool]], AfterValidator(_records)]
+        | Annotated[list[Text | bool], AfterValidator(_record)]
+        | None
+    )
     kind: str = Field("memory", pattern="^memory$")  # the first archives know memories alone
     vector: Annotated[Text, AfterValidator(_vector)]
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hindsight_integrations.model.entities import Entity, EntityChange
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
@@ -53,10 +54,12 @@ class LedgerReader(TurnReader, Protocol):
         """How many links of one code (LINK_CODES) each of these units has, in either direction; units without any are left out."""
         ...
 
-    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+    def record_rows(
+        self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
+    ) -> IntArray:
         """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
 
-        Kinds and categories are compared without regard to case. It is complete, so that sums are exact.
+        Categories are compared without regard to case. It is complete, so that sums are exact.
         """
         ...
 

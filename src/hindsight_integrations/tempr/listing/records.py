@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
-from hindsight_integrations.model.records import Aggregate, Aggregation
+from hindsight_integrations.model.aggregates import Aggregate, Aggregation
+from hindsight_integrations.model.record_kinds import canonical_kind
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
@@ -18,22 +21,63 @@ from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.search.temporal import event_moments
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record and the memory it is of."""
+
+    unit: MemoryUnit
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFilter:
+    """Which records are meant; None means any.
+
+    Attributes:
+        kind: of record.
+        category: of record, its case does not matter.
+        unit: of its value, as it is written.
+    """
+
+    kind: RecordKind | None = None
+    category: str | None = None
+    unit: str | None = None
+
+    def fits(self, record: Record) -> bool:
+        """Whether the record is meant."""
+        return (
+            self.kind in {None, record.kind}
+            and (
+                self.category is None
+                or self.category.strip().casefold() == record.category.strip().casefold()
+            )
+            and self.unit in {None, record.unit}
+        )
+
+
+def record_filter(kind: str | None, category: str | None, unit: str | None) -> RecordFilter:
+    """Which records the words of a caller mean, read as those of a fact are."""
+    if kind is None:
+        return RecordFilter(None, category, unit)
+    known, finer = canonical_kind(kind, category or "")
+    return RecordFilter(known, finer or None, unit)
+
+
 def find_records(
-    view: BankView, *, kind: str | None, category: str | None, window: Interval | None, as_of: datetime | None
-) -> list[MemoryUnit]:
-    """Every valid unit with such a record, in order of time, then of being retained. Complete: nothing is ranked or cut.
+    view: BankView, wanted: RecordFilter, *, window: Interval | None, as_of: datetime | None
+) -> list[Entry]:
+    """Every valid record of this sort, in order of time, then of being retained. Complete: nothing is ranked or cut.
 
     Args:
         view: the bank.
-        kind: of record; None means any.
-        category: of record; None means any.
+        wanted: which records.
         window: what happened in it (or, for undated units, was mentioned in it).
         as_of: a moment of conversation time; None means now.
 
     Raises:
         MemoryDamaged: some are not what was written; a sum without them would be wrong.
     """
-    rows = view.ledger.record_rows(view.bank, kind=kind, category=category)
+    rows = view.ledger.record_rows(view.bank, kind=wanted.kind, category=wanted.category)
     columns = view.columns
     at = columns.positions(rows)
     at = at[at >= 0]
@@ -49,33 +93,49 @@ def find_records(
     stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
     if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
-    return [stored[row] for row in ids.tolist() if row in stored]
+    return [
+        Entry(stored[row], record)
+        for row in ids.tolist()
+        if row in stored
+        for record in stored[row].records
+        if wanted.fits(record) and _holds(record, as_of)
+    ]
 
 
-def aggregate(units: Sequence[MemoryUnit], how: Aggregation) -> Aggregate:
-    """One value over the records of units, in Decimal arithmetic.
+def _holds(record: Record, as_of: datetime | None) -> bool:
+    """Whether the record of a valid unit is valid itself."""
+    return record.closed_at is None or (as_of is not None and as_of < record.closed_at)
+
+
+def units_of(entries: Sequence[Entry]) -> tuple[MemoryUnit, ...]:
+    """The memories the records are of, each once, in order."""
+    return tuple({entry.unit.id: entry.unit for entry in entries}.values())
+
+
+def aggregate(entries: Sequence[Entry], how: Aggregation) -> Aggregate:
+    """One value over records, in Decimal arithmetic.
 
     Args:
-        units: with records, in order of time.
+        entries: the records, in order of time.
         how: sum, count, mean, min, max or last.
 
     Raises:
         InvalidRequest: numbers in different units would be added or compared.
     """
     if how == Aggregation.COUNT:
-        return Aggregate(Decimal(len(units)), "", tuple(units))
+        return Aggregate(Decimal(len(entries)), "", units_of(entries))
     if how == Aggregation.LAST:
-        last = units[-1].record if units else None
-        return Aggregate(last.value if last else None, last.unit if last else "", tuple(units[-1:]))
-    numeric = [u for u in units if u.record is not None and isinstance(u.record.value, Decimal)]
-    names = sorted({u.record.unit for u in numeric if u.record is not None})
+        last = entries[-1].record if entries else None
+        return Aggregate(last.value if last else None, last.unit if last else "", units_of(entries[-1:]))
+    numeric = [entry for entry in entries if isinstance(entry.record.value, Decimal)]
+    names = sorted({entry.record.unit for entry in numeric})
     if len(names) > 1:
         raise InvalidRequest(
             "records", f"their values are in {', '.join(names)}", "Narrow kind, category or unit."
         )
-    values = [u.record.value for u in numeric if u.record is not None and isinstance(u.record.value, Decimal)]
-    skipped = tuple(u for u in units if u not in numeric)
-    return Aggregate(COMPUTE[how](values), names[0] if names else "", tuple(numeric), skipped)
+    values = [entry.record.value for entry in numeric if isinstance(entry.record.value, Decimal)]
+    skipped = [entry for entry in entries if not isinstance(entry.record.value, Decimal)]
+    return Aggregate(COMPUTE[how](values), names[0] if names else "", units_of(numeric), units_of(skipped))
 
 
 def total(values: Sequence[Decimal]) -> Decimal:

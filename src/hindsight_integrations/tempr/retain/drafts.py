@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.record_kinds import canonical_record
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import MemoryUnit, Record
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
@@ -186,7 +187,7 @@ def _draft(
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
-    text, record = unit_text(fact), fact.record
+    text = unit_text(fact)
     unit = MemoryUnit(
         id=unit_id(origin, sources=sources, chunk=chunk, ordinal=ordinal, text=text),
         bank=origin.bank,
@@ -202,7 +203,7 @@ def _draft(
         thread=origin.thread,
         sources=sources,
         speaker=_speaker(text, sources, messages),
-        record=Record(record.kind, record.value, record.category, record.unit) if record else None,
+        records=tuple(canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records),
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
     return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))

@@ -24,9 +24,11 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     Row,
     batches,
     event_from,
+    records_from,
     unit_from,
     unit_rows,
 )
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
@@ -101,27 +103,17 @@ class UnitReader(BankReads):
             )
             return dict(found.fetchall())
 
-    def record_rows(self, bank: str, *, kind: str | None = None, category: str | None = None) -> IntArray:
+    def record_rows(
+        self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
+    ) -> IntArray:
         """Row ids of every unit with a record of this kind and category, ascending."""
         with self._at(bank) as (connection, row):
             found = fetched(
                 connection,
-                "SELECT id, iif(json_valid(record), json_extract(record, '$[0]'), NULL), "
-                "iif(json_valid(record), json_extract(record, '$[3]'), NULL) FROM units "
-                "WHERE bank = ? AND record IS NOT NULL ORDER BY id",
+                "SELECT id, record FROM units WHERE bank = ? AND record IS NOT NULL ORDER BY id",
                 (row,),
             )
-            # A damaged record matches everything: `units` will leave it out, and whoever sums must hear of it.
-            wanted = [
-                unit
-                for unit, own_kind, own_category in found
-                if (kind is None or own_kind is None or record_key(own_kind) == record_key(kind))
-                and (
-                    category is None
-                    or own_category is None
-                    or record_key(own_category) == record_key(category)
-                )
-            ]
+            wanted = [unit for unit, text in found if _has_record(text, kind, category)]
         return np.array(wanted, np.int64)
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
@@ -222,6 +214,22 @@ class UnitReader(BankReads):
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
+
+
+def _has_record(text: str, kind: RecordKind | None, category: str | None) -> bool:
+    """Whether one of the records is of this kind and category.
+
+    A damaged one fits everything: `units` will leave it out, and whoever sums must hear of it.
+    """
+    try:
+        records = records_from(text)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        return True
+    return any(
+        kind in {None, record.kind}
+        and (category is None or record_key(record.category) == record_key(category))
+        for record in records
+    )
 
 
 def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> list[Row]:

@@ -14,11 +14,12 @@ from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.record_kinds import canonical_record
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
     FactType,
     MemoryUnit,
-    Record,
     UnitKind,
     ValidityEvent,
     ValidityKind,
@@ -129,7 +130,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         json.dumps(unit.sources),
         unit.speaker,
         unit.tokens,
-        _record_text(unit.record),
+        _records_text(unit.records),
         unit.kind.value,
         bank,
         revision,
@@ -158,7 +159,7 @@ def unit_from(row: Row, bank: str) -> MemoryUnit:
         sources=tuple(json.loads(sources)),
         speaker=speaker,
         tokens=tokens,
-        record=_record_from(record),
+        records=records_from(record),
         closed_at=_moment(closed),
         kind=UnitKind(kind),
     )
@@ -214,18 +215,25 @@ def profile_from(text: str) -> BankProfile:
     return BankProfile(**{**fields, "disposition": Disposition(**fields["disposition"])})
 
 
-def _record_text(record: Record | None) -> str | None:
-    if record is None:
-        return None
-    number = isinstance(record.value, Decimal)
-    return json.dumps([record.kind, str(record.value), number, record.category, record.unit])
+def _records_text(records: Sequence[Record]) -> str | None:
+    fields = [
+        [r.kind, str(r.value), isinstance(r.value, Decimal), r.category, r.unit, r.stated] for r in records
+    ]
+    return json.dumps(fields) if fields else None
 
 
-def _record_from(text: str | None) -> Record | None:
+def records_from(text: str | None) -> tuple[Record, ...]:
+    """The records of their JSON; earlier versions kept one, and any word as its kind."""
     if text is None:
-        return None
-    kind, value, number, category, unit = json.loads(text)
-    return Record(kind, Decimal(value) if number else value, category, unit)
+        return ()
+    fields = json.loads(text)
+    if fields and isinstance(fields[0], str):
+        kind, value, number, category, unit = fields
+        return (canonical_record(kind, category, Decimal(value) if number else value, unit),)
+    return tuple(
+        Record(RecordKind(kind), Decimal(value) if number else value, category, unit, stated)
+        for kind, value, number, category, unit, stated in fields
+    )
 
 
 def _moment(micros: int | None) -> datetime | None:

@@ -83,19 +83,19 @@ def _refusal(fact: ExtractedFact, kept: dict[int, ExtractedFact]) -> str:
 
 
 def _trimmed(fact: ExtractedFact) -> tuple[ExtractedFact, list[Dropped]]:
-    """The fact without asides, names, statements and a record that are no sound text."""
+    """The fact without asides, names, statements and records that are no sound text."""
     bad = {name: problem for name in _ASIDE if (problem := problem_of(getattr(fact, name)))}
     named = [e for e in fact.entities if e.text and len(e.text) <= LONGEST_NAME][:MOST_ENTITIES]
     stated = [text for text in fact.invalidates if text and not problem_of(text)]
-    record = fact.record
-    if record and problem_of(f"{record.kind}{record.category}{record.unit}{record.value}"):
-        bad["record"], record = "it is no value", None
+    records = [r for r in fact.records if not problem_of(f"{r.kind}{r.category}{r.unit}{r.value}")]
+    if len(records) < len(fact.records):
+        bad["records"] = f"{len(fact.records) - len(records)} are no values"
     if len(named) < len(fact.entities):
         bad["entities"] = f"{len(fact.entities) - len(named)} are empty, too long or too many"
     if len(stated) < len(fact.invalidates):
         bad["invalidates"] = "a statement is empty or no sound text"
     update = {name: "" for name in bad if name in _ASIDE}
-    trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "record": record})
+    trimmed = fact.model_copy(update={**update, "entities": named, "invalidates": stated, "records": records})
     return trimmed, [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{name}: {why}") for name, why in bad.items()]
 
 

@@ -19,6 +19,7 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     match_score,
     names_a_part,
     same_record,
+    sole_record,
     unit_words,
     word_weights,
 )
@@ -95,13 +96,12 @@ def _scored(statement: Statement, candidates: Sequence[Candidate], thresholds: T
     words = content_stems(statement.text, language)
     texts = [content_stems(unit_words(c.unit), language) for c in candidates]
     weights = word_weights(words, texts)
-    kind = statement.by.record.kind if statement.by.record else None
+    kinds = {record.kind for record in statement.by.records}
     scored = []
     for candidate, text in zip(candidates, texts, strict=True):
         similarity = passage_cosine(candidate.cosine, thresholds)
         covered = coverage(words, text, weights)
-        record = candidate.unit.record
-        same_kind = record is not None and record.kind == kind
+        same_kind = any(record.kind in kinds for record in candidate.unit.records)
         scored.append(_Scored(candidate, similarity, covered, match_score(similarity, covered, same_kind)))
     return sorted(scored, key=_order)
 
@@ -142,15 +142,14 @@ def is_same_item(best: Candidate, other: Candidate, thresholds: Thresholds) -> b
 
     Equal numbers are no duplicates: two coffees of one price are two expenses.
     """
-    records = best.unit.record, other.unit.record
-    if any(records) and not same_record(best.unit, other.unit):
+    if (best.unit.records or other.unit.records) and not same_record(best.unit, other.unit):
         return False
     return best.names == other.names and float(best.vector @ other.vector) >= thresholds.duplicate
 
 
 def is_same_task(statement: Statement, best: _Scored, other: _Scored, bar: Bar) -> bool:
     """Whether the statement takes back one recorded item that both keep, in other words: a to-do mentioned twice."""
-    record = best.candidate.unit.record
+    record = sole_record(best.candidate.unit)
     if record is None or not same_record(best.candidate.unit, other.candidate.unit):
         return False
     language = statement.language

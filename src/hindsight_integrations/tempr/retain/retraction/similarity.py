@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
@@ -105,9 +106,8 @@ def match_score(similarity: float, covered: float, same_kind: bool) -> float:
 
 
 def unit_words(unit: MemoryUnit) -> str:
-    """The words a unit is compared by: its text, its record and its time."""
-    record = unit.record
-    kept = f"{record.kind} {record.category} {record.value}" if record else ""
+    """The words a unit is compared by: its text, its records and its time."""
+    kept = " ".join(f"{record.kind} {record.category} {record.value}" for record in unit.records)
     return f"{unit.text} {kept} {readable_time(unit.occurred, unit.mentioned_at)}"
 
 
@@ -137,24 +137,28 @@ def _named(name: str, statement: frozenset[str], language: Language) -> bool:
 
 
 def same_record(first: MemoryUnit, second: MemoryUnit) -> bool:
-    """Whether both keep the same item; equal numbers are two (two coffees of one price), equal texts one."""
-    if first.record is None or second.record is None:
-        return False
-    a, b = first.record, second.record
-    return isinstance(a.value, str) and (a.kind, a.category, a.value) == (b.kind, b.category, b.value)
+    """Whether both keep the same items; equal numbers are two (two coffees of one price), equal texts one."""
+    kept, others = ([(r.kind, r.category, r.value) for r in unit.records] for unit in (first, second))
+    return bool(kept) and kept == others and all(isinstance(value, str) for _, _, value in kept)
+
+
+def sole_record(unit: MemoryUnit) -> Record | None:
+    """The record of a unit that is the memory of one item, which falls with it; None where it keeps several, or none."""
+    return unit.records[0] if len(unit.records) == 1 else None
 
 
 def names_a_part(statement: Statement, unit: MemoryUnit) -> bool:
     """Whether the statement takes back a part of the unit and the rest stays (decision 010).
 
     Either it says of something that it belongs to what the unit is about, and a clause of the unit speaks of something
-    else; or it names one item of a plain list. A unit whose record is that part falls as a whole.
+    else; or it names one item of a plain list. A unit whose only record is that part falls as a whole.
     """
     language = statement.language
     stated = content_stems(statement.text, language)
     relation = part_of(statement.text, language)
     people = frozenset(word for name in statement.people for word in content_stems(name, language))
-    record = content_stems(str(unit.record.value), language) if unit.record else frozenset()
+    item = sole_record(unit)
+    record = content_stems(str(item.value), language) if item else frozenset()
     if relation is not None and not relation.part <= people:
         words = content_stems(unit_words(unit), language)
         if len(relation.whole & words) < COVERED * len(relation.whole):
@@ -168,7 +172,7 @@ def names_a_part(statement: Statement, unit: MemoryUnit) -> bool:
         return False
     if names_one_of_a_list(stated, unit.text, language):
         return True
-    return unit.record is None and has_more(stated | people, unit, language)
+    return item is None and has_more(stated | people, unit, language)
 
 
 def has_more(stated: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
