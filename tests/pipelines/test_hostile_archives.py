@@ -196,7 +196,7 @@ BAD = [
     ("unit", "mentioned_at", 1.5), ("unit", "occurred_start", None), ("unit", "occurred_end", 5), ("unit", "closed_at", 2**63),
     ("unit", "closed_at", "now"), ("unit", "confidence", 1.5), ("unit", "confidence", NAN), ("unit", "confidence", "high"),
     ("unit", "text", ""), ("unit", "text", None), ("unit", "text", 5), ("unit", "text", "a\ud800b"), ("unit", "text", deep),
-    ("unit", "unit_id", ""), ("unit", "unit_id", "x" * 513), ("unit", "unit_id", 5), ("unit", "tokens", -1),
+    ("unit", "unit_id", ""), ("unit", "unit_id", "x" * 513), ("unit", "unit_id", 5), ("unit", "unit_id", "a\x98b"), ("unit", "tokens", -1),
     ("unit", "tokens", 2**63), ("unit", "chunk", -1), ("unit", "sources", "m1"), ("unit", "sources", [5]),
     ("unit", "sources", ["\udfff"]), ("unit", "metadata", []), ("unit", "metadata", {"a": ["b"]}), ("unit", "tags", {}),
     ("unit", "record", {}), ("unit", "record", ["expense"]), ("unit", "record", ["e", "x", True, "", ""]),

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
@@ -41,6 +42,12 @@ def _distinct(values: list[Item]) -> list[Item]:
     if len(set(values)) < len(values):
         raise ValueError("it holds a value twice")
     return values
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("it has control characters, and could not be asked for")
+    return text
 
 
 def _one_of(values: Iterable[Item]) -> AfterValidator:
@@ -101,7 +108,7 @@ def vector_length(text: str) -> int:
 
 
 Text = Annotated[str, Field(max_length=MAX_STORED)]  # a limit also makes pydantic look for lone surrogates
-Id = Annotated[str, Field(min_length=1, max_length=MAX_ID)]
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID), AfterValidator(_storable)]
 Micros = Annotated[int, Field(ge=_FIRST, le=_LAST)]
 Revision = Annotated[int, Field(ge=0, le=MAX_REVISION)]
 Ordinal = Annotated[int, Field(ge=0, le=MAX_ORDINAL)]
