@@ -146,6 +146,38 @@ class WithdrawalWords:
     pointer: re.Pattern[str] = NEVER
 
 
+def unchanged_conjunction(conjunction: str, _following: str) -> str:
+    """The conjunction of a language whose conjunctions do not change with the word behind them."""
+    return conjunction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListWords:
+    """What stands around the items of a list, so that one can be taken out. All words are case-folded.
+
+    Attributes:
+        conjunctions: between the last two items.
+        before: a conjunction as it is spelled before a word ("e Inés").
+        articles: in front of an item, no part of it.
+        introducing: the word in front of a list's first item, where no colon is ("the recipients are").
+        opening: with which a phrase in front of a sentence begins ("in May, ...").
+        pairing: in front of two things that belong together ("between Ann and Bo").
+        leaning: with which a sentence begins that leans on the one before it ("it", "also").
+        every: that means all items of a field ("both").
+        numerals: the number words from nought on.
+    """
+
+    conjunctions: frozenset[str] = frozenset()
+    before: Callable[[str, str], str] = unchanged_conjunction
+    articles: frozenset[str] = frozenset()
+    introducing: frozenset[str] = frozenset()
+    opening: frozenset[str] = frozenset()
+    pairing: frozenset[str] = frozenset()
+    leaning: frozenset[str] = frozenset()
+    every: frozenset[str] = frozenset()
+    numerals: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PartWords:
     """How a statement says that something belongs to something, and how a text lists things.
@@ -156,12 +188,14 @@ class PartWords:
         clause_end: what ends a clause or an item.
         list: a plain list of three or more; its group `first` is the last word of the first item.
         separator: what stands between the items of one.
+        words: what stands around them.
     """
 
     relations: tuple[re.Pattern[str], ...] = ()
     clause_end: re.Pattern[str] = field(default_factory=lambda: re.compile(r"[;:,.!?()]\s|[;:,.!?()]$"))
     list: re.Pattern[str] = NEVER
     separator: re.Pattern[str] = field(default_factory=lambda: re.compile(r",\s+"))
+    words: ListWords = field(default_factory=ListWords)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

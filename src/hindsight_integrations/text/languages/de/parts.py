@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import PartWords
+from hindsight_integrations.text.language import ListWords, PartWords
 
 # "gehört zu", "steht auf", "wurde aus ... entfernt": a part before, the whole after. And the other way about.
 _PART_FIRST = re.compile(
@@ -29,6 +29,37 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 
+_ARTICLES = """
+    der die das den dem des ein eine einen einem einer eines
+"""
+_INTRODUCING = """
+    an auf bespricht braucht enthalten enthält erwähnt für hat haben ist lauten mag mit nennt sind um umfassen
+    umfasst von vom war waren will über zu zum zur
+"""
+_OPENING = """
+    ab am als an auf bei beim bevor bis für im in mit nach nachdem seit vor wegen weil wenn während zu
+"""
+_LEANING = """
+    aber auch dabei dafür dann danach das dazu dem den der deren dessen die diese dieser dieses er es ihr ihre sein
+    seine sie und
+"""
+_EVERY = """
+    alle allen aller beide beiden beider ganze ganzen jede jeden jeder jedes sämtliche
+"""
+_NUMERALS = """
+    null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
+"""
+_LIST_WORDS = ListWords(
+    conjunctions=frozenset({"und", "oder", "sowie"}),
+    pairing=frozenset({"zwischen", "beide", "sowohl", "entweder", "weder"}),
+    articles=frozenset(_ARTICLES.split()),
+    introducing=frozenset(_INTRODUCING.split()),
+    opening=frozenset(_OPENING.split()),
+    leaning=frozenset(_LEANING.split()),
+    every=frozenset(_EVERY.split()),
+    numerals=tuple(_NUMERALS.split()),
+)
+
 PARTS = PartWords(
     relations=(_REMOVED, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\bund\b|\boder\b|\bsowie\b"),
@@ -36,4 +67,5 @@ PARTS = PartWords(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!und\b|oder\b)[\w'\u2019 -]+?)+,? (?:und|oder|sowie) [\w'\u2019 -]+"
     ),
     separator=re.compile(r",\s+(?:(?:und|oder|sowie)\s+)?|\s+(?:und|oder|sowie)\s+"),
+    words=_LIST_WORDS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import PartWords
+from hindsight_integrations.text.language import ListWords, PartWords
 
 # "is a recipient of the email", "was removed from the notes": a part before, the whole after. And the other way about.
 _PART_FIRST = re.compile(
@@ -24,6 +24,31 @@ _PROPERTY = re.compile(
     r"^(?:the\s)?(?P<noun>[\w -]+?)\sof\s(?P<whole>.+?)\s(?:is|are|was|were)\s(?P<part>.+)$", re.IGNORECASE
 )
 
+_INTRODUCING = """
+    about are contain contains cover covered covers discuss discussed for from has have include included includes
+    including invite invited is like liked likes list listed lists love loved loves mention mentioned mentions name
+    named names need needs of on to want wants was were with
+"""
+_OPENING = """
+    after along as at because before besides by during for if in on since to until when while with
+"""
+_LEANING = """
+    also and another but each he her his however it its she such that their then these they this those too which
+"""
+_NUMERALS = """
+    zero one two three four five six seven eight nine ten eleven twelve
+"""
+_LIST_WORDS = ListWords(
+    conjunctions=frozenset({"and", "or"}),
+    articles=frozenset({"a", "an", "the"}),
+    pairing=frozenset({"between", "both", "either", "neither"}),
+    every=frozenset({"all", "any", "both", "each", "entire", "every", "whole"}),
+    introducing=frozenset(_INTRODUCING.split()),
+    opening=frozenset(_OPENING.split()),
+    leaning=frozenset(_LEANING.split()),
+    numerals=tuple(_NUMERALS.split()),
+)
+
 PARTS = PartWords(
     relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\band\b|\bor\b"),
@@ -31,4 +56,5 @@ PARTS = PartWords(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!and\b|or\b)[\w'\u2019 -]+?)+,? (?:and|or) [\w'\u2019 -]+"
     ),
     separator=re.compile(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+"),
+    words=_LIST_WORDS,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import PartWords
+from hindsight_integrations.text.language import ListWords, PartWords
 
 # "es parte de", "fue eliminado de": a part before, the whole after. And the other way about.
 _PART_FIRST = re.compile(
@@ -26,6 +26,43 @@ _PROPERTY = re.compile(
     re.IGNORECASE,
 )
 
+_BEFORE_I = re.compile(r"[ií]|h[ií](?![aeou])", re.IGNORECASE)
+_BEFORE_O = re.compile(r"h?[oó]", re.IGNORECASE)
+
+
+def _before(conjunction: str, following: str) -> str:
+    """The conjunction as it is before a word: "e" before an i, "u" before an o."""
+    if conjunction in {"y", "e"}:
+        return "e" if _BEFORE_I.match(following) else "y"
+    return "u" if _BEFORE_O.match(following) else "o"
+
+
+_INTRODUCING = """
+    a con contiene contienen de del en eran es fueron gusta gustan incluye incluyen menciona mencionan necesita para
+    por quiere son sobre tiene tienen
+"""
+_OPENING = """
+    a al antes con cuando desde después durante en hasta mientras para por si tras
+"""
+_LEANING = """
+    además así aquel ella ellas ello ellos entonces esa esas ese eso esos esta estas este esto estos luego pero su
+    sus también y él
+"""
+_NUMERALS = """
+    cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce
+"""
+_LIST_WORDS = ListWords(
+    conjunctions=frozenset({"y", "e", "o", "u"}),
+    before=_before,
+    articles=frozenset({"el", "la", "los", "las", "un", "una", "unos", "unas"}),
+    pairing=frozenset({"entre", "ambos", "ambas", "tanto", "ni"}),
+    every=frozenset({"ambas", "ambos", "cada", "toda", "todas", "todo", "todos"}),
+    introducing=frozenset(_INTRODUCING.split()),
+    opening=frozenset(_OPENING.split()),
+    leaning=frozenset(_LEANING.split()),
+    numerals=tuple(_NUMERALS.split()),
+)
+
 PARTS = PartWords(
     relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()¿¡]\s|[;:,.!?()]$|\by\b|\be\b|\bo\b|\bu\b"),
@@ -33,4 +70,5 @@ PARTS = PartWords(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!y\b|e\b|o\b|u\b)[\w'\u2019 -]+?)+,? (?:y|e|o|u) [\w'\u2019 -]+"
     ),
     separator=re.compile(r",\s+(?:(?:y|e|o|u)\s+)?|\s+(?:y|e|o|u)\s+"),
+    words=_LIST_WORDS,
 )
