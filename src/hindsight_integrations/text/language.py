@@ -164,6 +164,7 @@ class ListWords:
         pairing: in front of two things that belong together ("between Ann and Bo").
         leaning: with which a sentence begins that leans on the one before it ("it", "also").
         every: that means all items of a field ("both").
+        item_nouns: words for an item of anything ("point").
         numerals: the number words from nought on.
     """
 
@@ -175,6 +176,7 @@ class ListWords:
     pairing: frozenset[str] = frozenset()
     leaning: frozenset[str] = frozenset()
     every: frozenset[str] = frozenset()
+    item_nouns: frozenset[str] = frozenset()
     numerals: tuple[str, ...] = ()
 
 

@@ -3,76 +3,25 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from collections.abc import Sequence
+from dataclasses import replace
 
+from hindsight_integrations.text.item_places import (
+    ItemPlace,
+    Likeness,
+    Wanted,
+    in_parentheses,
+    item_places,
+    likeness,
+    overlap,
+)
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.side_by_side import Layout, SideBySide, Span, side_by_side, without_marker
-from hindsight_integrations.text.stems import content_stems, numbers
+from hindsight_integrations.text.side_by_side import Layout, SideBySide, without_marker
+from hindsight_integrations.text.stems import content_stems
 
-NEARLY = 0.8  # share of the words of both that an item and what it is called must have in common; set by hand
-NEARLY_WORDS = 5  # of both together; among fewer, one other word is another item
 LONGEST_LABEL = 4  # words of a label that goes with its only item ("Recipients: ..."); longer ones tell more
-LONGEST_ITEM = 6  # pieces between commas that may be one item ("Ann, Bo and Cy to review the draft")
 
 _WORD = re.compile(r"\w+")
-_ELABORATED = re.compile(r"(?:: | - | \u2013 | \u2014 | \()")
-
-
-class Likeness(IntEnum):
-    """How much what a text lists is like the item looked for."""
-
-    OTHER = 0
-    NEARLY = 1
-    SAME_WORDS = 2  # in another form or order
-    VERBATIM = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """An item to be left out.
-
-    Attributes:
-        text: its words.
-        field: what it is an item of ("recipient"), for items that are listed twice; may be empty.
-        others: words of the items that stay.
-        language: of the text.
-    """
-
-    text: str
-    language: Language
-    field: str = ""
-    others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Place:
-    """Where an item stands.
-
-    Attributes:
-        listed: among what.
-        first: which item of it.
-        last: the last one it is, where it has commas of its own.
-        start: where the item begins.
-        likeness: how much it is like what was looked for.
-    """
-
-    listed: SideBySide
-    first: int
-    last: int
-    start: int
-    likeness: Likeness
-
-    @property
-    def span(self) -> Span:
-        return self.start, self.listed.items[self.last][1]
-
-    @property
-    def introduced(self) -> bool:
-        """Whether words stand in front of it that are no part of it ("the recipients are Ann")."""
-        return self.start > self.listed.items[self.first][0]
 
 
 def left_out(text: str, wanted: Wanted) -> str | None:
@@ -81,7 +30,7 @@ def left_out(text: str, wanted: Wanted) -> str | None:
     An item told again beyond the first bar (when, why) is cut out there, too. Whatever else the text says stays as it
     is, but for the separators around the item and a capital at the beginning of a sentence.
     """
-    places = _places(text, wanted)
+    places = item_places(text, wanted)
     accounts = [place for place in places if _dimension(place.listed) == 0]
     chosen = _the_one(accounts, text, wanted)
     if chosen is None or _is_disputed(chosen, text, wanted):
@@ -89,126 +38,19 @@ def left_out(text: str, wanted: Wanted) -> str | None:
     shorter = _without(text, chosen, wanted.language)
     if shorter is None or not _kept(text, shorter, wanted):
         return None
-    again = [place for place in _places(shorter, wanted) if _dimension(place.listed) > 0]
+    again = [place for place in item_places(shorter, wanted) if _dimension(place.listed) > 0]
     if not again:
         return shorter
     once_more = _without(shorter, again[0], wanted.language)
-    return once_more if once_more is not None and len(_places(once_more, wanted)) < len(again) else None
+    return once_more if once_more is not None and len(item_places(once_more, wanted)) < len(again) else None
 
 
 def lists(text: str, wanted: Wanted) -> bool:
     """Whether the text lists the item at all."""
-    return bool(_places(text, wanted))
+    return bool(item_places(text, wanted))
 
 
-def likeness(text: str, item: str, language: Language) -> Likeness:
-    """How much a piece of text is like an item."""
-    if _words(text, language) == _words(item, language):
-        return Likeness.VERBATIM
-    negation = language.withdrawals.negation
-    if bool(negation.search(text)) != bool(negation.search(item)) or numbers(text, language) != numbers(
-        item, language
-    ):
-        return Likeness.OTHER
-    first, second = content_stems(text, language), content_stems(item, language)
-    if first == second and first:
-        return Likeness.SAME_WORDS
-    both = first | second
-    return (
-        Likeness.NEARLY
-        if len(both) >= NEARLY_WORDS and len(first & second) >= NEARLY * len(both)
-        else Likeness.OTHER
-    )
-
-
-def _words(text: str, language: Language) -> tuple[str, ...]:
-    """The words of an item, without an article or a conjunction in front."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", without_marker(text)).casefold())
-    small = language.parts.words.articles | language.parts.words.conjunctions
-    while len(words) > 1 and words[0] in small:
-        words = words[1:]
-    return tuple(words)
-
-
-def _places(text: str, wanted: Wanted) -> list[_Place]:
-    """Where the text lists the item, each place once; of one inside another only the more alike, else the inner."""
-    found = [
-        place
-        for listed in side_by_side(text, wanted.language)
-        for place in _places_among(text, listed, wanted)
-        if place.likeness
-    ]
-    return [
-        place
-        for number, place in enumerate(found)
-        if not any(
-            _overlap(place.span, other.span) and (other.likeness, rank) > (place.likeness, number)
-            for rank, other in enumerate(found)
-        )
-    ]
-
-
-def _overlap(first: Span, second: Span) -> bool:
-    return first[0] < second[1] and second[0] < first[1]
-
-
-def _places_among(text: str, listed: SideBySide, wanted: Wanted) -> Iterator[_Place]:
-    """Places of the item among things that stand side by side."""
-    count = len(listed.items)
-    if listed.layout is Layout.DIMENSIONS or (
-        count == 1 and listed.label is None and not _in_parentheses(listed)
-    ):
-        return
-    widest = LONGEST_ITEM if listed.layout is Layout.COMMAS else 1
-    for first in range(count):
-        for last in range(first, min(first + widest, count)):
-            span = listed.items[first][0], listed.items[last][1]
-            alike = _likeness_of_item(text[slice(*span)], listed.layout, wanted)
-            if alike:
-                yield _Place(listed, first, last, span[0], alike)
-            elif first == 0 and listed.layout is Layout.COMMAS and listed.label is None and count > 1:
-                start = _introduced(text[slice(*span)], wanted)
-                if start is not None:
-                    yield _Place(listed, first, last, span[0] + start, Likeness.VERBATIM)
-
-
-def _likeness_of_item(text: str, layout: Layout, wanted: Wanted) -> Likeness:
-    """How much one thing of several is like the item: with what elaborates it, or what a sentence says it is."""
-    alike = likeness(text, wanted.text, wanted.language)
-    if alike or layout is Layout.COMMAS:
-        return alike
-    if layout in (Layout.LINES, Layout.SEMICOLONS, Layout.NUMBERED):
-        head = _ELABORATED.split(without_marker(text), 1)[0]
-        same = likeness(head, wanted.text, wanted.language)
-        return same if same is Likeness.VERBATIM else Likeness.OTHER
-    if layout is Layout.SENTENCES and wanted.field:
-        field = content_stems(wanted.field, wanted.language)
-        stems = content_stems(wanted.text, wanted.language)
-        negated = wanted.language.withdrawals.negation.search(text)
-        said = content_stems(text, wanted.language)
-        return (
-            Likeness.SAME_WORDS
-            if said - field == stems - field != frozenset() and not negated
-            else Likeness.OTHER
-        )
-    return Likeness.OTHER
-
-
-def _introduced(text: str, wanted: Wanted) -> int | None:
-    """Where the item begins in a piece that ends with its very words behind a word that introduces lists."""
-    words = wanted.language.parts.words
-    found = list(_WORD.finditer(text))
-    item = _words(wanted.text, wanted.language)
-    spoken = [unicodedata.normalize("NFKC", match[0]).casefold() for match in found]
-    first = len(found) - len(item)
-    if first < 1 or not item or tuple(spoken[first:]) != item:
-        return None
-    while first > 1 and spoken[first - 1] in words.articles:
-        first -= 1
-    return found[first].start() if spoken[first - 1] in words.introducing else None
-
-
-def _the_one(places: Sequence[_Place], text: str, wanted: Wanted) -> _Place | None:
+def _the_one(places: Sequence[ItemPlace], text: str, wanted: Wanted) -> ItemPlace | None:
     """The place that is meant: the only one of the most alike, or the only one under a label of its field."""
     best = [place for place in places if place.likeness == max(p.likeness for p in places)]
     if len(best) > 1:
@@ -217,36 +59,36 @@ def _the_one(places: Sequence[_Place], text: str, wanted: Wanted) -> _Place | No
     return best[0] if len(best) == 1 else None
 
 
-def _label(place: _Place, text: str) -> str:
+def _label(place: ItemPlace, text: str) -> str:
     """The words that say what the items at a place are."""
     listed: SideBySide | None = place.listed
     while listed is not None:
         if listed.label is not None:
             return text[slice(*listed.label)]
-        if listed.layout is Layout.COMMAS and len(listed.items) > 1 and not _in_parentheses(listed):
+        if listed.layout is Layout.COMMAS and len(listed.items) > 1 and not in_parentheses(listed):
             return text[slice(*listed.items[0])]
         listed = listed.within
     return ""
 
 
-def _is_disputed(place: _Place, text: str, wanted: Wanted) -> bool:
+def _is_disputed(place: ItemPlace, text: str, wanted: Wanted) -> bool:
     """Whether an item that stays is called so as well, or is in part or wholly what would be cut out."""
     item = text[slice(*place.span)]
     for other in wanted.others:
         if likeness(item, other, wanted.language) >= place.likeness:
             return True
-        stays = _places(text, replace(wanted, text=other, others=()))
-        if any(_overlap(place.span, there.span) and there.span != place.span for there in stays):
+        stays = item_places(text, replace(wanted, text=other, others=()))
+        if any(overlap(place.span, there.span) and there.span != place.span for there in stays):
             return True
     return False
 
 
 def _kept(before: str, after: str, wanted: Wanted) -> bool:
     """Whether what stays is listed as it was, and the item one time less."""
-    if len(_places(after, wanted)) >= len(_places(before, wanted)):
+    if len(item_places(after, wanted)) >= len(item_places(before, wanted)):
         return False
     stay = [replace(wanted, text=other, others=()) for other in wanted.others]
-    return all(len(_places(after, other)) >= len(_places(before, other)) for other in stay)
+    return all(len(item_places(after, other)) >= len(item_places(before, other)) for other in stay)
 
 
 def _dimension(listed: SideBySide) -> int:
@@ -258,15 +100,7 @@ def _dimension(listed: SideBySide) -> int:
     return 0
 
 
-def _in_parentheses(listed: SideBySide) -> bool:
-    """Whether something is all that a pair of parentheses holds."""
-    above = listed.within
-    while above is not None and len(above.items) == 1 and above.layout is not Layout.PARENTHESES:
-        above = above.within
-    return above is not None and above.layout is Layout.PARENTHESES
-
-
-def _without(text: str, place: _Place, language: Language) -> str | None:
+def _without(text: str, place: ItemPlace, language: Language) -> str | None:
     """The text without what stands at a place; None if what is left would read wrongly."""
     listed, first = place.listed, place.first
     if not place.introduced and place.last - first + 1 == len(listed.items):
@@ -294,7 +128,7 @@ def _without_all(text: str, listed: SideBySide, language: Language) -> str | Non
         return None
     start = listed.within.items[listed.place][0]
     return _without(
-        text, _Place(listed.within, listed.place, listed.place, start, Likeness.VERBATIM), language
+        text, ItemPlace(listed.within, listed.place, listed.place, start, Likeness.VERBATIM), language
     )
 
 
@@ -328,7 +162,7 @@ def _without_sentence(text: str, listed: SideBySide, number: int, language: Lang
     return None if leans else text[:start] + text[following:]
 
 
-def _is_plain_list(text: str, place: _Place, language: Language) -> bool:
+def _is_plain_list(text: str, place: ItemPlace, language: Language) -> bool:
     """Whether what stands between commas is a list whose items can be parted; between semicolons it is."""
     listed, words = place.listed, language.parts.words
     if listed.layout is not Layout.COMMAS:
@@ -336,14 +170,14 @@ def _is_plain_list(text: str, place: _Place, language: Language) -> bool:
     before = {word.casefold() for word in _WORD.findall(text[listed.items[0][0] : place.start])}
     if before & words.pairing:
         return False
-    if listed.label is not None or _in_parentheses(listed):
+    if listed.label is not None or in_parentheses(listed):
         return True
     closed = bool(_conjunction(_gap(text, listed, len(listed.items) - 2), language))
     staying = len(listed.items) - (place.last - place.first + 1)
     return closed and (place.first > 0 or place.introduced or staying > 1)
 
 
-def _is_counted(text: str, place: _Place, language: Language) -> bool:
+def _is_counted(text: str, place: ItemPlace, language: Language) -> bool:
     """Whether the words in front of a list say how many items it has ("three recipients: ...")."""
     listed = place.listed
     count = len(listed.items)
@@ -364,7 +198,7 @@ def _conjunction(gap: str, language: Language) -> str:
     return next((w for w in _WORD.findall(gap) if w.casefold() in language.parts.words.conjunctions), "")
 
 
-def _without_item(text: str, place: _Place, language: Language) -> str:
+def _without_item(text: str, place: ItemPlace, language: Language) -> str:
     """The text without an item and one separator: "A, B and C" without B is "A and C", without C "A and B"."""
     items, first, last = place.listed.items, place.first, place.last
     gaps = [_gap(text, place.listed, number) for number in range(len(items) - 1)]

@@ -20,28 +20,57 @@ class PartOf:
     whole: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class NamedItem:
+    """An item as a statement names it.
+
+    Attributes:
+        text: the item's words.
+        field: the statement's other words, which may say what it is an item of ("a recipient of the email").
+    """
+
+    text: str
+    field: str
+
+
 def part_of(statement: str, language: Language) -> PartOf | None:
     """What a statement calls a part, and of what; None if it speaks of a thing as such.
 
     Quoted titles are kept together: nothing inside one is read as grammar.
     """
+    texts = _part_and_whole(statement, language)
+    if texts is None:
+        return None
+    part, whole = texts
+    found = PartOf(content_stems(part, language), content_stems(whole, language))
+    return found if found.part and found.whole else None
+
+
+def named_item(statement: str, language: Language) -> NamedItem:
+    """The item a statement speaks of: what it calls a part of something, or its one quoted title, else all of it."""
+    texts = _part_and_whole(statement, language)
+    part = texts[0].strip() if texts else statement.strip()
+    titles = [match.group(2) for match in _QUOTED.finditer(part)]
+    item = titles[0] if len(titles) == 1 else part
+    return NamedItem(item, statement.replace(item, " ", 1))
+
+
+def _part_and_whole(statement: str, language: Language) -> tuple[str, str] | None:
     titles: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
-        titles.append(match.group(2))
+        titles.append(match.group(0))
         return f"\x00{len(titles) - 1}\x00"
+
+    def shown(text: str) -> str:
+        return re.sub(r"\x00(\d+)\x00", lambda match: titles[int(match.group(1))], text)
 
     hidden = _QUOTED.sub(hide, statement.strip().rstrip("."))
     match = next(filter(None, (relation.match(hidden) for relation in language.parts.relations)), None)
     if match is None:
         return None
-
-    def stems(text: str) -> frozenset[str]:
-        return content_stems(re.sub(r"\x00(\d+)\x00", lambda m: titles[int(m.group(1))], text), language)
-
     groups = match.groupdict()
-    found = PartOf(stems(f"{groups.get('noun', '')} {groups['part']}"), stems(groups["whole"]))
-    return found if found.part and found.whole else None
+    return shown(f"{groups.get('noun') or ''} {groups['part']}"), shown(groups["whole"])
 
 
 def names_one_of_a_list(statement: frozenset[str], text: str, language: Language) -> bool:

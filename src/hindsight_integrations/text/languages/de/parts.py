@@ -46,6 +46,9 @@ _LEANING = """
 _EVERY = """
     alle allen aller beide beiden beider ganze ganzen jede jeden jeder jedes sämtliche
 """
+_ITEM_NOUNS = """
+    eintrag einträge punkt punkte punkten stichpunkt stichpunkte thema themen zeile
+"""
 _NUMERALS = """
     null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
 """
@@ -57,6 +60,7 @@ _LIST_WORDS = ListWords(
     opening=frozenset(_OPENING.split()),
     leaning=frozenset(_LEANING.split()),
     every=frozenset(_EVERY.split()),
+    item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
 )
 

@@ -35,6 +35,9 @@ _OPENING = """
 _LEANING = """
     also and another but each he her his however it its she such that their then these they this those too which
 """
+_ITEM_NOUNS = """
+    bullet entry entries item items line point points topic topics
+"""
 _NUMERALS = """
     zero one two three four five six seven eight nine ten eleven twelve
 """
@@ -46,6 +49,7 @@ _LIST_WORDS = ListWords(
     introducing=frozenset(_INTRODUCING.split()),
     opening=frozenset(_OPENING.split()),
     leaning=frozenset(_LEANING.split()),
+    item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
 )
 

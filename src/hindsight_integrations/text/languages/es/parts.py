@@ -48,6 +48,9 @@ _LEANING = """
     además así aquel ella ellas ello ellos entonces esa esas ese eso esos esta estas este esto estos luego pero su
     sus también y él
 """
+_ITEM_NOUNS = """
+    elemento elementos entrada línea punto puntos tema temas
+"""
 _NUMERALS = """
     cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce
 """
@@ -60,6 +63,7 @@ _LIST_WORDS = ListWords(
     introducing=frozenset(_INTRODUCING.split()),
     opening=frozenset(_OPENING.split()),
     leaning=frozenset(_LEANING.split()),
+    item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
 )
 

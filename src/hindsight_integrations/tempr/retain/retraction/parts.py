@@ -1,0 +1,161 @@
+"""Which records of a memory a withdrawn part means (decision 116). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from hindsight_integrations.model.records import Record
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.text.item_places import Likeness, likeness
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.part_whole import account, named_item
+from hindsight_integrations.text.stems import content_stems, numbers
+
+NAMED = 0.6  # share of a record's words that must be named for it to be meant, as for a unit's only record
+SPOKEN_OF = 0.5  # share of the part's words that must be the records' own: "Bo's telephone number" is not Bo
+CLAUSE_WORDS = 2  # content words of a clause that tells of something beside the records
+
+
+def withdrawn_records(part: str, unit: MemoryUnit, language: Language) -> tuple[int, ...]:
+    """Ordinals of the records that a withdrawn part means; empty if none fits, or two fit that cannot be told apart.
+
+    Args:
+        part: what no longer holds, in the memory's words or as a statement ("Bo Chen is a recipient of the email").
+        unit: the memory; its records closed before are not meant again.
+        language: of both.
+    """
+    standing = {n: record for n, record in enumerate(unit.records) if record.closed_at is None}
+    return (
+        _word_for_word(part, standing, language)
+        or _by_words(part, standing, _leading_words(unit, language), language)
+        or _by_field(part, standing, language)
+    )
+
+
+def leaves_nothing(unit: MemoryUnit, withdrawn: Collection[int], language: Language) -> bool:
+    """Whether a memory without these records tells nothing more: all are gone, and its text has nothing but what led up to them.
+
+    A document that has a subject, a date or a second field stays, without its items.
+
+    Args:
+        unit: the memory, with the records closed before.
+        withdrawn: ordinals of the records now taken back.
+        language: of its text.
+    """
+    if any(record.closed_at is None for n, record in enumerate(unit.records) if n not in withdrawn):
+        return False
+    gone = frozenset(word for record in unit.records for word in _all_words(record, language))
+    pieces = language.parts.clause_end.split(account(unit.text))
+    clauses = [stems for piece in pieces if (stems := content_stems(piece, language))]
+    return all(
+        len(clause - gone) < CLAUSE_WORDS or 2 * len(clause & gone) >= len(clause) for clause in clauses[1:]
+    )
+
+
+def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetime) -> MemoryUnit:
+    """The unit with these records closed."""
+    records = tuple(
+        replace(record, closed_at=record.closed_at or moment) if n in ordinals else record
+        for n, record in enumerate(unit.records)
+    )
+    return replace(unit, records=records)
+
+
+def record_text(record: Record) -> str:
+    """The words of a record's value."""
+    return f"{record.value} {record.unit}".strip()
+
+
+def _all_words(record: Record, language: Language) -> frozenset[str]:
+    return content_stems(f"{record.category} {record.stated} {record_text(record)}", language)
+
+
+def _field_words(records: Mapping[int, Record], language: Language) -> frozenset[str]:
+    """Words that say of what field an item is, or that it is an item of anything."""
+    fields = " ".join(f"{record.category} {record.stated}" for record in records.values())
+    return content_stems(f"{fields} {' '.join(language.parts.words.item_nouns)}", language)
+
+
+def _word_for_word(part: str, records: Mapping[int, Record], language: Language) -> tuple[int, ...]:
+    """The record whose words the part is; of two of the same words the one of the field the part speaks of."""
+    named = named_item(part, language)
+    for text, field in ((part, part), (named.text, named.field)):
+        alike = {n: likeness(text, record_text(record), language) for n, record in records.items()}
+        best = max(alike.values(), default=Likeness.OTHER)
+        found = [n for n, how in alike.items() if how is best]
+        if best is not Likeness.OTHER and (chosen := _of_field(found, field, records, language)):
+            return chosen
+    return ()
+
+
+def _of_field(
+    found: list[int], field: str, records: Mapping[int, Record], language: Language
+) -> tuple[int, ...]:
+    """The only one, or the only one whose category is named; all, where they are the same item of the same field."""
+    if len({(records[n].category, record_text(records[n])) for n in found}) == 1:
+        return tuple(found)
+    words = content_stems(field, language)
+    named = [n for n in found if content_stems(records[n].category, language) & words]
+    return tuple(named) if len(named) == 1 else ()
+
+
+def _leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
+    """Words of a memory that are no record's: what it says its items belong to."""
+    own = frozenset(word for record in unit.records for word in content_stems(record_text(record), language))
+    return content_stems(unit.text, language) - own
+
+
+def _by_words(
+    part: str, records: Mapping[int, Record], leading: frozenset[str], language: Language
+) -> tuple[int, ...]:
+    """The records most of whose words the part has; or the only one that has all of the part's."""
+    named = content_stems(named_item(part, language).text, language)
+    spoken = named - _field_words(records, language) - leading
+    given = numbers(part, language)
+    values = {
+        n: stems
+        for n, record in records.items()
+        if (stems := content_stems(record_text(record), language))
+        and _numbers_agree(given, numbers(record_text(record), language))
+    }
+    if not spoken:
+        return ()
+    holding = [n for n, value in values.items() if spoken <= value]
+    if len(holding) == 1:
+        return (holding[0],)
+    shares = {n: len(value & named) / len(value) for n, value in values.items()}
+    fitting = [n for n, share in shares.items() if share >= NAMED]
+    best = [n for n in fitting if not any(_names_better(n, m, values, shares, named) for m in fitting)]
+    if len({values[n] & named for n in best}) < len(best):
+        return ()
+    explained = frozenset(word for n in best for word in values[n])
+    return tuple(best) if best and len(spoken & explained) >= SPOKEN_OF * len(spoken) else ()
+
+
+def _numbers_agree(given: frozenset[str], own: frozenset[str]) -> bool:
+    return not given or not own or bool(given & own)
+
+
+def _names_better(
+    one: int,
+    other: int,
+    values: Mapping[int, frozenset[str]],
+    shares: Mapping[int, float],
+    named: frozenset[str],
+) -> bool:
+    """Whether the part names another record by the same words and more, or a larger share of its words."""
+    first, second = values[one] & named, values[other] & named
+    return one != other and first <= second and (first < second or shares[one] < shares[other])
+
+
+def _by_field(part: str, records: Mapping[int, Record], language: Language) -> tuple[int, ...]:
+    """The only record of a field the part names, or all of it where the part says so ("both agenda items")."""
+    small = language.parts.words.every
+    words = part.casefold().split()
+    named = content_stems(" ".join(word for word in words if word not in small), language)
+    if not named or not named <= _field_words(records, language):
+        return ()
+    found = [n for n, record in records.items() if content_stems(record.category, language) & named]
+    return tuple(found) if len(found) == 1 or small & set(words) else ()
