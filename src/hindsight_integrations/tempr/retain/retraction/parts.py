@@ -11,6 +11,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.item_places import Likeness, likeness
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import account, named_item
+from hindsight_integrations.text.side_by_side import Layout, side_by_side
 from hindsight_integrations.text.stems import content_stems, numbers
 
 NAMED = 0.6  # share of a record's words that must be named for it to be meant, as for a unit's only record
@@ -46,11 +47,24 @@ def leaves_nothing(unit: MemoryUnit, withdrawn: Collection[int], language: Langu
     """
     if any(record.closed_at is None for n, record in enumerate(unit.records) if n not in withdrawn):
         return False
-    gone = frozenset(word for record in unit.records for word in _all_words(record, language))
-    pieces = language.parts.clause_end.split(account(unit.text))
-    clauses = [stems for piece in pieces if (stems := content_stems(piece, language))]
-    return all(
-        len(clause - gone) < CLAUSE_WORDS or 2 * len(clause & gone) >= len(clause) for clause in clauses[1:]
+    text = account(unit.text)
+    return not any(
+        _tells_more(text[slice(*sentence)], unit.records, language)
+        for layer in side_by_side(text, language)
+        if layer.layout is Layout.SENTENCES
+        for sentence in layer.items
+    )
+
+
+def _tells_more(sentence: str, records: Collection[Record], language: Language) -> bool:
+    """Whether a sentence tells of anything but records and, in front of them, of what they are."""
+    whole = content_stems(sentence, language)
+    if not any(content_stems(record_text(record), language) <= whole for record in records):
+        return len(whole) >= CLAUSE_WORDS and not sentence.endswith(":")
+    gone = frozenset(word for record in records for word in _all_words(record, language))
+    clauses = [content_stems(clause, language) for clause in language.parts.clause_end.split(sentence)]
+    return any(
+        len(clause - gone) >= CLAUSE_WORDS and 2 * len(clause & gone) < len(clause) for clause in clauses[1:]
     )
 
 
@@ -129,7 +143,7 @@ def _by_words(
     fitting = [n for n, share in shares.items() if share >= NAMED]
     best = [n for n in fitting if not any(_names_better(n, m, values, shares, named) for m in fitting)]
     if len({values[n] & named for n in best}) < len(best):
-        return ()
+        return _of_field(best, part, records, language)
     explained = frozenset(word for n in best for word in values[n])
     return tuple(best) if best and len(spoken & explained) >= SPOKEN_OF * len(spoken) else ()
 
