@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
-from hindsight_integrations.model.record_kinds import canonical_record
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import MICROSECOND
@@ -22,6 +21,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
+from hindsight_integrations.text.vocabulary.records import canonical_record
 
 NAMESPACE = uuid.UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
 """Namespace of unit and entity ids; changing it would make every retained fact new."""

@@ -14,7 +14,7 @@ from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
-from hindsight_integrations.model.record_kinds import canonical_record
+from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
@@ -229,7 +229,8 @@ def records_from(text: str | None) -> tuple[Record, ...]:
     fields = json.loads(text)
     if fields and isinstance(fields[0], str):
         kind, value, number, category, unit = fields
-        return (canonical_record(kind, category, Decimal(value) if number else value, unit),)
+        known, finer = canonical_kind(kind, category)
+        return (Record(known, Decimal(value) if number else value, finer, unit, finer),)
     return tuple(
         Record(RecordKind(kind), Decimal(value) if number else value, category, unit, stated)
         for kind, value, number, category, unit, stated in fields

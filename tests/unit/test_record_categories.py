@@ -1,0 +1,91 @@
+"""Categories of records: which spellings are one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.text.vocabulary.categories import category_key, category_name
+
+
+@pytest.mark.parametrize(
+    ("kind", "spellings"),
+    [
+        (
+            "expense",
+            [
+                "coffee",
+                "Coffee",
+                "coffees",
+                "food (coffee)",
+                "food: coffee",
+                "food - coffee",
+                "food > coffee",
+                "coffee purchase",
+                "coffee (purchases)",
+                "coffee (USD)",
+                "my coffee",
+            ],
+        ),
+        ("expense", ["grocery", "groceries", "Groceries "]),
+        (
+            "quantity",
+            ["steps", "step", "step count", "step_count", "daily steps", "number of steps", "steps taken"],
+        ),
+        ("preference", ["movie", "movies", "Movie preferences", "favourite movies"]),
+        ("goal", ["coffee", "weekly coffee budget", "coffee spending limit"]),
+    ],
+)
+def test_spellings_of_one_category(kind: str, spellings: list[str]) -> None:
+    """Singular and plural, a qualified form, a word that only says how it is recorded: one category."""
+    assert len({category_key(spelling, RecordKind(kind)) for spelling in spellings}) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("expense", "coffee beans", "coffee"),
+        ("expense", "running shoes", "running"),
+        ("expense", "lunch meeting", "lunch"),
+        ("expense", "coffee/food", "coffee"),
+        ("expense", "coffee/food", "food"),
+        ("expense", "car payment", "car"),
+        ("expense", "coffee (with Anna and Tom)", "coffee"),
+        ("quantity", "weekly steps", "steps"),
+        ("quantity", "total steps", "steps"),
+        ("quantity", "average steps", "steps"),
+        ("quantity", "running", "run"),
+        ("quantity", "university", "universe"),
+        ("quantity", "business", "busy"),
+        ("task", "news", "new"),
+        ("expense", "film", "movie"),
+        ("expense", "phase 1", "phase 2"),
+    ],
+)
+def test_what_may_be_another_category_is_one(kind: str, one: str, other: str) -> None:
+    """A wrong merge makes a wrong sum, so what is left over keeps two categories apart."""
+    assert category_key(one, RecordKind(kind)) != category_key(other, RecordKind(kind))
+
+
+@pytest.mark.parametrize(
+    ("stated", "name"),
+    [
+        ("Food (Coffee)", "coffee"),
+        ("daily steps", "steps"),
+        ("cup of coffee", "cup of coffee"),
+        ("purchase", "purchase"),
+        ("books: non-fiction", "non-fiction"),
+    ],
+)
+def test_how_a_category_is_called(stated: str, name: str) -> None:
+    """A category is called as it was first stated, without what only says how it is recorded."""
+    assert category_name(stated, RecordKind.EXPENSE) == name
+
+
+@given(stated=st.text(max_size=30), kind=st.sampled_from(RecordKind))
+def test_a_name_is_a_spelling_of_its_own_category(stated: str, kind: RecordKind) -> None:
+    """Asking by the name that `categories` shows finds the category."""
+    name = category_name(stated, kind)
+    assert category_key(name, kind) == category_key(stated, kind)
