@@ -226,6 +226,32 @@ def test_neither_an_assistant_nor_a_document_ends_what_a_person_said(opener: Ope
     assert {PASSPORT, GARAGE} <= recalled(bank)
 
 
+def test_news_about_a_document_does_not_take_its_place(opener: Opener) -> None:
+    """A fact that replaces a document of four items by one of them is refused; its new version is not."""
+    items = ["Ana", "Leo", "budget", "watering plan"]
+
+    def version(*kept: str) -> Answer:
+        def answer(prompt: str) -> list[dict[str, Any]]:
+            (fact,) = naming(f"The invitation now has {', '.join(kept)}.", (AGENDA, "replaces"))(prompt)
+            return [{**fact, "records": [{"kind": "document_item", "value": item} for item in kept]}]
+
+        return answer
+
+    bank = engine_of(opener, version("budget"), version("Ana", "budget", "watering plan")).bank("alice")
+    fact = {
+        "what": AGENDA,
+        "sources": ["d1"],
+        "records": [{"kind": "document_item", "value": item} for item in items],
+    }
+    bank.retain([{"role": "user", "content": AGENDA, "id": "d1"}], timestamp="2024-05-01", facts=[fact])
+    refused = say(bank, "The invitation has a budget now.")
+    assert refused.closed == ()
+    assert "too few of the document's items" in refused.dropped[0].reason
+    assert [
+        item.statement for item in say(bank, "The invitation goes to Ana alone.", thread="t2").closed
+    ] == [AGENDA]
+
+
 def test_a_memory_about_something_else_is_not_ended(opener: Opener) -> None:
     """With real vectors: the model's slip of naming an unrelated memory is refused, and said."""
     tea = "The user's grandmother collects porcelain teapots from Meissen."

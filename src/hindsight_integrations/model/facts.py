@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -63,8 +63,15 @@ def _number_if_numeric(value: object) -> object:
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
+def _bare(schema: dict[str, Any]) -> None:
+    """Leave out what a model need not read in every request: titles that repeat a field's name, and docstrings for us."""
+    for part in (schema, *schema["properties"].values()):
+        part.pop("title", None)
+    schema.pop("description", None)
+
+
 class _Schema(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=_bare)
 
 
 class ExtractedEntity(_Schema):

@@ -12,6 +12,7 @@ import numpy as np
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.bank_view import BankView
@@ -27,6 +28,9 @@ from hindsight_integrations.text.part_whole import account
 
 LEAST_SIMILARITY = (
     0.45  # on the reference scale, of a fact and the memory it ends; unrelated ones lie at 0.4 and below
+)
+KEPT_ITEMS = (
+    0.5  # share of a document's items that a new version has; a fact with fewer is news about the document
 )
 
 
@@ -85,17 +89,18 @@ def named_memories(
             found.append(Named(None, change.change, change.part, 0.0, "the memory it names is no more"))
         elif unit.id not in closed and not ended_by(unit.closed_at, draft.unit.mentioned_at):
             similarity = passage_cosine(float(own @ vector), thresholds)
-            refused = refusal(draft.unit, unit, similarity)
+            refused = refusal(draft.unit, unit, change.change, similarity)
             found.append(Named(unit, change.change, change.part, similarity, refused))
     return found
 
 
-def refusal(by: MemoryUnit, unit: MemoryUnit, similarity: float) -> str:
-    """Why a fact cannot end a memory, for people; empty if it can. Pure.
+def refusal(by: MemoryUnit, unit: MemoryUnit, change: MemoryChange, similarity: float) -> str:
+    """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
 
     Args:
         by: the fact.
         unit: the memory.
+        change: what the fact does to it.
         similarity: of the two, on the reference scale.
     """
     if unit.fact_type not in RETRACTABLE:
@@ -106,4 +111,11 @@ def refusal(by: MemoryUnit, unit: MemoryUnit, similarity: float) -> str:
         return "the memory it names has other tags"
     if similarity < LEAST_SIMILARITY:
         return f"the memory it names is about something else (similarity {similarity:.2f})"
+    if change is MemoryChange.REPLACES and _items(by) < KEPT_ITEMS * _items(unit):
+        return "it has too few of the document's items to stand in its place"
     return ""
+
+
+def _items(unit: MemoryUnit) -> int:
+    """How many items of a document it still keeps."""
+    return sum(record.kind is RecordKind.DOCUMENT_ITEM and not record.closed_at for record in unit.records)
