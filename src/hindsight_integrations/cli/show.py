@@ -26,7 +26,7 @@ def show_recalled(found: RecallResult, console: Console, *, most: int = 4) -> No
     for title in ("score", "when", "found by (rank)", "memory"):
         table.add_column(title, overflow="fold", max_width=70 if title == "memory" else 30)
     for item in found.units[:most]:
-        table.add_row(f"{item.score:.4f}", when(item.unit), found_by(item), escape(shortened(item.unit.text)))
+        table.add_row(f"{item.score:.4f}", when(item.unit), found_by(item), escape(shortened(item.text)))
     console.print(table)
 
 

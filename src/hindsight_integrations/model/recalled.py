@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
-from hindsight_integrations.model.withdrawals import PartWithdrawn
+from hindsight_integrations.model.withdrawals import PartWithdrawn, Remainder
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,13 @@ class RecalledUnit:
     """A unit as recall returns it.
 
     Attributes:
-        unit: the memory.
+        unit: the memory as it was retained; read `text`.
         score: final score; higher is better, comparable within one result only.
         channels: which channels found it, and where.
         entities: canonical names of the entities it mentions; none for a turn.
         valid: False for history returned by include_invalidated.
         amendments: what later units took back of it, oldest first; it must not be read without them.
+        remainder: its text without those of them that could be cut out; None where none was.
     """
 
     unit: MemoryUnit
@@ -30,6 +31,7 @@ class RecalledUnit:
     entities: tuple[str, ...] = ()
     valid: bool = True
     amendments: tuple[PartWithdrawn, ...] = ()
+    remainder: Remainder | None = None
 
     @property
     def kind(self) -> UnitKind:
@@ -38,13 +40,15 @@ class RecalledUnit:
 
     @property
     def text(self) -> str:
-        """The memory's text, and what was taken back of it: what a reader must see."""
-        return " ".join([self.unit.text, *(part.text for part in self.amendments)])
+        """What a reader must see: the memory's text without what was taken back of it, else with a note of it."""
+        kept = self.remainder.text if self.remainder else self.unit.text
+        return " ".join([kept, *(part.text for part in self.amendments if not part.left_out)])
 
     @property
     def tokens(self) -> int:
         """What `text` costs in the budget."""
-        return self.unit.tokens + sum(part.tokens for part in self.amendments)
+        kept = self.remainder.tokens if self.remainder else self.unit.tokens
+        return kept + sum(part.tokens for part in self.amendments)
 
 
 @dataclass(frozen=True, slots=True)

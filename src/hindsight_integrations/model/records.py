@@ -50,3 +50,8 @@ class Record:
     unit: str = ""
     stated: str = ""
     closed_at: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        """The value in words, with its unit."""
+        return f"{self.value} {self.unit}".strip()

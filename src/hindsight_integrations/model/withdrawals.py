@@ -32,17 +32,32 @@ class PartWithdrawn:
         by_unit: id of the later unit; recall returns it by itself, if it ranks.
         effective_at: since when (conversation time, aware UTC).
         tokens: what `text` costs beneath the unit's own.
+        left_out: whether its words are cut out of the unit's text, which then says nothing of it.
     """
 
     statement: str
     by_unit: str
     effective_at: datetime
     tokens: int
+    left_out: bool = False
 
     @property
     def text(self) -> str:
-        """The words set beneath the unit's text."""
-        return withdrawal_note(self.statement)
+        """The words set beneath the unit's text; none where it is left out."""
+        return "" if self.left_out else withdrawal_note(self.statement)
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """What is left of a unit's text without the parts taken back that could be cut out of it (decision 116).
+
+    Attributes:
+        text: it.
+        tokens: what it costs.
+    """
+
+    text: str
+    tokens: int
 
 
 def withdrawal_note(statement: str) -> str:

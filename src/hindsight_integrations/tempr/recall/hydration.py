@@ -33,7 +33,8 @@ def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -
             channels={channel: hits[row] for channel, hits in found.items() if row in hits},
             entities=tuple(entity.name for entity in entities.get(row, ())),
             valid=row in valid,
-            amendments=packed.amendments.get(row, ()),
+            amendments=packed.amended[row].parts if row in packed.amended else (),
+            remainder=packed.amended[row].remainder if row in packed.amended else None,
         )
         for row, score in zip(ids.tolist(), packed.scores, strict=True)
         if row in stored

@@ -111,5 +111,5 @@ def _within_budget(
     if not len(rows):
         return {}
     near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
-    packed = pack_units(near.ids, near.scores.astype(np.float64), run.view, query, run.tools.tokens)
+    packed = pack_units(near.ids, near.scores.astype(np.float64), run.view, query, run.tools)
     return hydrate(packed, run, {})

@@ -61,7 +61,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
     with timed(run.trace, "pack"):
-        packed = pack_units(passed.ids, passed.scores, view, query, tools.tokens)
+        packed = pack_units(passed.ids, passed.scores, view, query, tools)
     with timed(run.trace, "hydrate"):
         units = hydrate(packed, run, channels.lists)
     if len(passed.ids) and not len(packed.ids):

@@ -59,7 +59,7 @@ def leaves_nothing(unit: MemoryUnit, withdrawn: Collection[int], language: Langu
 def _tells_more(sentence: str, records: Collection[Record], language: Language) -> bool:
     """Whether a sentence tells of anything but records and, in front of them, of what they are."""
     whole = content_stems(sentence, language)
-    if not any(content_stems(record_text(record), language) <= whole for record in records):
+    if not any(content_stems(record.words, language) <= whole for record in records):
         return len(whole) >= CLAUSE_WORDS and not sentence.endswith(":")
     gone = frozenset(word for record in records for word in _all_words(record, language))
     clauses = [content_stems(clause, language) for clause in language.parts.clause_end.split(sentence)]
@@ -77,13 +77,8 @@ def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetim
     return replace(unit, records=records)
 
 
-def record_text(record: Record) -> str:
-    """The words of a record's value."""
-    return f"{record.value} {record.unit}".strip()
-
-
 def _all_words(record: Record, language: Language) -> frozenset[str]:
-    return content_stems(f"{record.category} {record.stated} {record_text(record)}", language)
+    return content_stems(f"{record.category} {record.stated} {record.words}", language)
 
 
 def _field_words(records: Mapping[int, Record], language: Language) -> frozenset[str]:
@@ -96,7 +91,7 @@ def _word_for_word(part: str, records: Mapping[int, Record], language: Language)
     """The record whose words the part is; of two of the same words the one of the field the part speaks of."""
     named = named_item(part, language)
     for text, field in ((part, part), (named.text, named.field)):
-        alike = {n: likeness(text, record_text(record), language) for n, record in records.items()}
+        alike = {n: likeness(text, record.words, language) for n, record in records.items()}
         best = max(alike.values(), default=Likeness.OTHER)
         found = [n for n, how in alike.items() if how is best]
         if best is not Likeness.OTHER and (chosen := _of_field(found, field, records, language)):
@@ -108,7 +103,7 @@ def _of_field(
     found: list[int], field: str, records: Mapping[int, Record], language: Language
 ) -> tuple[int, ...]:
     """The only one, or the only one whose category is named; all, where they are the same item of the same field."""
-    if len({(records[n].category, record_text(records[n])) for n in found}) == 1:
+    if len({(records[n].category, records[n].words) for n in found}) == 1:
         return tuple(found)
     words = content_stems(field, language)
     named = [n for n in found if content_stems(records[n].category, language) & words]
@@ -117,7 +112,7 @@ def _of_field(
 
 def _leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
     """Words of a memory that are no record's: what it says its items belong to."""
-    own = frozenset(word for record in unit.records for word in content_stems(record_text(record), language))
+    own = frozenset(word for record in unit.records for word in content_stems(record.words, language))
     return content_stems(unit.text, language) - own
 
 
@@ -131,8 +126,8 @@ def _by_words(
     values = {
         n: stems
         for n, record in records.items()
-        if (stems := content_stems(record_text(record), language))
-        and _numbers_agree(given, numbers(record_text(record), language))
+        if (stems := content_stems(record.words, language))
+        and _numbers_agree(given, numbers(record.words, language))
     }
     if not spoken:
         return ()
