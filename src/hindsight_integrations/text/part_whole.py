@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hindsight_integrations.text.language import Language
@@ -38,24 +39,26 @@ def part_of(statement: str, language: Language) -> PartOf | None:
 
     Quoted titles are kept together: nothing inside one is read as grammar.
     """
-    texts = _part_and_whole(statement, language)
-    if texts is None:
-        return None
-    part, whole = texts
+    part, whole = next(_parts_and_wholes(statement, language), ("", ""))
     found = PartOf(content_stems(part, language), content_stems(whole, language))
     return found if found.part and found.whole else None
 
 
-def named_item(statement: str, language: Language) -> NamedItem:
-    """The item a statement speaks of: what it calls a part of something, or its one quoted title, else all of it."""
-    texts = _part_and_whole(statement, language)
-    part = texts[0].strip() if texts else statement.strip()
-    titles = [match.group(2) for match in _QUOTED.finditer(part)]
-    item = titles[0] if len(titles) == 1 else part
-    return NamedItem(item, statement.replace(item, " ", 1))
+def named_items(statement: str, language: Language) -> list[NamedItem]:
+    """The items a statement may speak of, the likeliest first: what it can be read to call a part, else all of it.
+
+    "Head of Sales is a recipient of the letter" can be read two ways; of a part with one quoted title that is the item.
+    """
+    found = []
+    for part in [part for part, _ in _parts_and_wholes(statement, language)] or [statement]:
+        titles = [match.group(2) for match in _QUOTED.finditer(part)]
+        item = titles[0] if len(titles) == 1 else part.strip()
+        found.append(NamedItem(item, statement.replace(item, " ", 1)))
+    return found
 
 
-def _part_and_whole(statement: str, language: Language) -> tuple[str, str] | None:
+def _parts_and_wholes(statement: str, language: Language) -> Iterator[tuple[str, str]]:
+    """What each relation that the statement can be read as calls a part, and of what."""
     titles: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
@@ -66,11 +69,11 @@ def _part_and_whole(statement: str, language: Language) -> tuple[str, str] | Non
         return re.sub(r"\x00(\d+)\x00", lambda match: titles[int(match.group(1))], text)
 
     hidden = _QUOTED.sub(hide, statement.strip().rstrip("."))
-    match = next(filter(None, (relation.match(hidden) for relation in language.parts.relations)), None)
-    if match is None:
-        return None
-    groups = match.groupdict()
-    return shown(f"{groups.get('noun') or ''} {groups['part']}"), shown(groups["whole"])
+    for relation in language.parts.relations:
+        match = relation.match(hidden)
+        if match is not None:
+            groups = match.groupdict()
+            yield shown(f"{groups.get('noun') or ''} {groups['part']}"), shown(groups["whole"])
 
 
 def names_one_of_a_list(statement: frozenset[str], text: str, language: Language) -> bool:

@@ -20,7 +20,7 @@ from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.item_places import Wanted
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import left_out, lists
-from hindsight_integrations.text.part_whole import named_item
+from hindsight_integrations.text.part_whole import named_items
 from hindsight_integrations.text.which_language import language_of
 
 LONGEST_TEXT = 20_000  # characters of a text that is looked through for items; a longer one has the note
@@ -110,12 +110,12 @@ def _cut(unit: MemoryUnit, taken: Sequence[_Taken], language: Language) -> tuple
 
 def _wanted(item: _Taken, unit: MemoryUnit, language: Language) -> list[Wanted]:
     """The words a statement may mean: the item it names, else all of it."""
-    named = named_item(item.statement, language)
     others = tuple(record.words for record in unit.records if record.closed_at is None)
-    return [
-        Wanted(named.text, language, field=named.field, others=others),
-        Wanted(item.statement, language, others=others),
+    named = [
+        Wanted(named.text, language, field=named.field, others=others)
+        for named in named_items(item.statement, language)
     ]
+    return [*named, Wanted(item.statement, language, others=others)]
 
 
 def _taken(log: Sequence[Amendment], view: BankView) -> dict[int, list[_Taken]]:

@@ -10,7 +10,7 @@ from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.item_places import Likeness, likeness
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.part_whole import account, named_item
+from hindsight_integrations.text.part_whole import NamedItem, account, named_items
 from hindsight_integrations.text.side_by_side import Layout, side_by_side
 from hindsight_integrations.text.stems import content_stems, numbers
 
@@ -28,11 +28,13 @@ def withdrawn_records(part: str, unit: MemoryUnit, language: Language) -> tuple[
         language: of both.
     """
     standing = {n: record for n, record in enumerate(unit.records) if record.closed_at is None}
-    return (
-        _word_for_word(part, standing, language)
-        or _by_words(part, standing, _leading_words(unit, language), language)
-        or _by_field(part, standing, language)
-    )
+    if found := _word_for_word(part, standing, language):
+        return found
+    leading = _leading_words(unit, language)
+    for item in named_items(part, language):
+        if found := _by_words(item, standing, leading, language):
+            return found
+    return _by_field(part, standing, language)
 
 
 def leaves_nothing(unit: MemoryUnit, withdrawn: Collection[int], language: Language) -> bool:
@@ -89,8 +91,8 @@ def _field_words(records: Mapping[int, Record], language: Language) -> frozenset
 
 def _word_for_word(part: str, records: Mapping[int, Record], language: Language) -> tuple[int, ...]:
     """The record whose words the part is; of two of the same words the one of the field the part speaks of."""
-    named = named_item(part, language)
-    for text, field in ((part, part), (named.text, named.field)):
+    named = [(item.text, item.field) for item in named_items(part, language)]
+    for text, field in ((part, part), *named):
         alike = {n: likeness(text, record.words, language) for n, record in records.items()}
         best = max(alike.values(), default=Likeness.OTHER)
         found = [n for n, how in alike.items() if how is best]
@@ -117,12 +119,12 @@ def _leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
 
 
 def _by_words(
-    part: str, records: Mapping[int, Record], leading: frozenset[str], language: Language
+    item: NamedItem, records: Mapping[int, Record], leading: frozenset[str], language: Language
 ) -> tuple[int, ...]:
-    """The records most of whose words the part has; or the only one that has all of the part's."""
-    named = content_stems(named_item(part, language).text, language)
+    """The records most of whose words an item has; or the only one that has all of the item's."""
+    named = content_stems(item.text, language)
     spoken = named - _field_words(records, language) - leading
-    given = numbers(part, language)
+    given = numbers(item.text, language)
     values = {
         n: stems
         for n, record in records.items()
@@ -138,7 +140,7 @@ def _by_words(
     fitting = [n for n, share in shares.items() if share >= NAMED]
     best = [n for n in fitting if not any(_names_better(n, m, values, shares, named) for m in fitting)]
     if len({values[n] & named for n in best}) < len(best):
-        return _of_field(best, part, records, language)
+        return _of_field(best, f"{item.text} {item.field}", records, language)
     explained = frozenset(word for n in best for word in values[n])
     return tuple(best) if best and len(spoken & explained) >= SPOKEN_OF * len(spoken) else ()
 
