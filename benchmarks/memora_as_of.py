@@ -20,13 +20,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memora.bank import fill
+from memora.bank import LIGHT, fill
 from memora.past import points, question, spaced, violations
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 
-LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 JUST_AFTER = timedelta(seconds=30)
 
 

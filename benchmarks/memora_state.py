@@ -14,39 +14,11 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from memora.bank import Held, all_units, fill, held
-from memora.truth import Value, contains, final_state
+from memora.bank import LIGHT, all_units, fill, held
+from memora.state import report_state, report_withdrawals
 
-from hindsight_integrations import FactType, Hindsight, HindsightConfig
-from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-
-LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
-
-
-def present(value: Value, units: Sequence[Held], *, keep_titles: bool) -> bool:
-    """Whether the bank holds a value as true."""
-    return any(
-        unit.sessions & value.sessions
-        and contains(unit.text, value)
-        and (
-            (keep_titles and value.names_document)
-            or not any(contains(statement, value) for statement in unit.withdrawn)
-        )
-        for unit in units
-    )
-
-
-def report(values: Sequence[Value], units: Sequence[Held], *, keep_titles: bool) -> None:
-    """Print presence, absence and every miss."""
-    for name, wanted in (("presence", True), ("absence", False)):
-        asked = [value for value in values if value.held is wanted]
-        misses = [value for value in asked if present(value, units, keep_titles=keep_titles) is not wanted]
-        right = len(asked) - len(misses)
-        sys.stdout.write(f"{name}: {right}/{len(asked)} = {100 * right / max(len(asked), 1):.1f} %\n")
-        for value in misses:
-            sys.stdout.write(f"  miss: {' / '.join(value.key)}  (sessions {sorted(value.sessions)})\n")
+from hindsight_integrations import Hindsight, HindsightConfig
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -67,30 +39,10 @@ def main(arguments: Sequence[str]) -> None:
     with Hindsight.open(":memory:", reranker=None, config=config) as engine:
         bank = engine.bank("memora")
         results = fill(bank, sessions, None if given.verbatim else given.facts / f"{given.name}.jsonl")
+        numbers = [session["session_id"] for session in sessions]
         texts = {unit.id: unit.text for unit in all_units(bank)}
-        for number, result in zip((session["session_id"] for session in sessions), results, strict=True):
-            for kind in ("closed", "amended"):
-                for done in getattr(result, kind):
-                    sys.stdout.write(
-                        f"S{number} {kind} {done.score:.2f} «{done.statement}»\n     {texts[done.unit_id][:150]}\n"
-                    )
-            for doubt in result.ambiguous:
-                sys.stdout.write(f"S{number} ambiguous {doubt.score:.2f} «{doubt.statement}»\n")
-                for unit in doubt.candidates:
-                    sys.stdout.write(f"     {texts[unit][:150]}\n")
-        _report_all(sessions, held(bank), verbatim=given.verbatim)
-
-
-def _report_all(sessions: list[dict[str, Any]], units: Sequence[Held], *, verbatim: bool) -> None:
-    """Every word of the ground truth counted, then without what no conversation said; in verbatim mode also the user alone."""
-    for name, said_only in (("all tokens of the details", False), ("tokens the conversations say", True)):
-        values = final_state(sessions, said_only=said_only)
-        sys.stdout.write(f"\n{name}\n")
-        report(values, units, keep_titles=said_only)
-        if verbatim:
-            sys.stdout.write(f"{name}, the user's own messages only (the assistant echoes the same words)\n")
-            own = [unit for unit in units if unit.fact_type is FactType.WORLD]
-            report(values, own, keep_titles=said_only)
+        report_withdrawals(zip(numbers, results, strict=True), texts)
+        report_state(sessions, held(bank), verbatim=given.verbatim)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hindsight_integrations import MemoryBank, RetainResult
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
 from hindsight_integrations.testing.archived import archived_rows
+
+LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +26,29 @@ class Held:
     withdrawn: tuple[str, ...]
 
 
+def extracted_facts(path: Path | None) -> dict[int, list[dict[str, Any]]] | None:
+    """Facts by session, from a file of one JSON line a session; None for no file."""
+    if path is None:
+        return None
+    lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return {line["session"]: line["facts"] for line in lines}
+
+
 def fill(bank: MemoryBank, sessions: list[dict[str, Any]], facts: Path | None) -> list[RetainResult]:
     """Retain every session in order, with extracted facts or (None) verbatim."""
-    extracted = {}
-    if facts is not None:
-        lines = (json.loads(line) for line in facts.read_text(encoding="utf-8").splitlines())
-        extracted = {line["session"]: line["facts"] for line in lines}
+    extracted = extracted_facts(facts)
     return [
-        bank.retain(
-            list(_messages(session)),
-            timestamp=session["date"],
-            thread=f"S{session['session_id']}",
-            facts=extracted.get(session["session_id"], []) if facts is not None else None,
-        )
+        retain_session(bank, session, None if extracted is None else extracted.get(session["session_id"], []))
         for session in sessions
     ]
+
+
+def retain_session(
+    bank: MemoryBank, session: dict[str, Any], facts: list[dict[str, Any]] | None
+) -> RetainResult:
+    """Retain one session, with extracted facts, or (None) as the engine extracts."""
+    number = session["session_id"]
+    return bank.retain(list(_messages(session)), timestamp=session["date"], thread=f"S{number}", facts=facts)
 
 
 def _messages(session: dict[str, Any]) -> Iterator[dict[str, str]]:
