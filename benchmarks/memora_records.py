@@ -1,4 +1,4 @@
-"""Sum, mean, count and goal questions over a week of Memora, answered by `records` and `aggregate`.
+"""Sum, mean, count and goal questions over a week of Memora, answered by `bank.records`.
 
     python benchmarks/memora_records.py --data DIR --facts DIR [--name weekly-software_engineer]
 

@@ -111,7 +111,7 @@ def _aggregate(
     bank: MemoryBank, how: str, kind: str, category: str | None = None, *, unit: str | None = None
 ) -> str:
     try:
-        return _number(bank.aggregate(how, kind=kind, category=category, unit=unit).value)
+        return _number(bank.records.aggregate(how, kind=kind, category=category, unit=unit).value)
     except InvalidRequest as error:
         return error.reason
 
@@ -119,7 +119,7 @@ def _aggregate(
 def _goal(bank: MemoryBank, name: str) -> str:
     """The values of the goals whose category or unit names what is to be reached; else whose memory does."""
     wanted = tokens(name.rsplit("_", maxsplit=1)[-1])[1]
-    goals = [(unit, record) for unit in bank.records(kind="goal") for record in unit.records]
+    goals = [(entry.memory, entry.record) for entry in bank.records.list(kind="goal")]
     named = [record for _, record in goals if wanted <= tokens(f"{record.category} {record.unit}")[1]]
     told = [record for unit, record in goals if wanted <= tokens(unit.text)[1]]
     return ", ".join(sorted({_number(record.value) for record in named or told})) or "none"

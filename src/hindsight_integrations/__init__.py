@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         SchemaMismatch,
         StorageError,
     )
-    from hindsight_integrations.model.aggregates import Aggregate, Aggregation
+    from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
@@ -94,7 +94,7 @@ _HOMES = {
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.profile": ("BankProfile", "Disposition"),
-    "model.aggregates": ("Aggregate", "Aggregation"),
+    "model.aggregates": ("Aggregate", "Aggregation", "RecordEntry"),
     "model.records": ("Record", "RecordKind"),
     "model.requests": (
         "Budget",
@@ -161,6 +161,7 @@ __all__ = [
     "RecallResult",
     "RecalledUnit",
     "Record",
+    "RecordEntry",
     "RecordKind",
     "Reflection",
     "RetainItem",

@@ -13,6 +13,7 @@ from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
+from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
@@ -73,6 +74,13 @@ class Entities(_SyncFace[AsyncEntities]):
     changes = _awaited(AsyncEntities.changes)
 
 
+class Records(_SyncFace[AsyncRecords]):
+    """The bank's records: what can be added up or listed."""
+
+    list = _awaited(AsyncRecords.list)
+    aggregate = _awaited(AsyncRecords.aggregate)
+
+
 class Tasks(_SyncFace[AsyncTasks]):
     """The bank's waiting work."""
 
@@ -109,8 +117,6 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     forget = _awaited(AsyncMemoryBank.forget)
     units = _awaited(AsyncMemoryBank.units)
     iterate_units = _iterated(AsyncMemoryBank.iterate_units)
-    records = _awaited(AsyncMemoryBank.records)
-    aggregate = _awaited(AsyncMemoryBank.aggregate)
     count = _awaited(AsyncMemoryBank.count)
     profile = _awaited(AsyncMemoryBank.profile)
     set_profile = _awaited(AsyncMemoryBank.set_profile)
@@ -134,6 +140,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def entities(self) -> Entities:
         """Who is who: list, merge, split, alias, undo, changes."""
         return Entities(self._target.entities, self._loop)
+
+    @property
+    def records(self) -> Records:
+        """What can be added up or listed: list, aggregate, categories, merge, undo."""
+        return Records(self._target.records, self._loop)
 
     @property
     def tasks(self) -> Tasks:

@@ -139,7 +139,10 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
     change_bytes(tmp_path, b'["expense", "4"', b'["expense", "6"')
     with opener(tmp_path) as engine:
         bank = engine.bank("alice")
-        for ask in (lambda: bank.records(kind="expense"), lambda: bank.aggregate("sum", kind="expense")):
+        for ask in (
+            lambda: bank.records.list(kind="expense"),
+            lambda: bank.records.aggregate("sum", kind="expense"),
+        ):
             with pytest.raises(MemoryDamaged):
                 ask()
 

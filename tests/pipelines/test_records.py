@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -18,9 +18,10 @@ from hindsight_integrations import (
     MemoryBank,
     MemoryUnit,
     Message,
+    RecordEntry,
 )
 from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.tempr.listing.records import Entry, aggregate
+from hindsight_integrations.tempr.listing.aggregation import aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
     (
@@ -62,13 +63,13 @@ def bank(light: Hindsight) -> MemoryBank:
 
 def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
     """Every record of a kind comes back, oldest first, whatever the case; undated ones where they were mentioned."""
-    assert [u.text for u in bank.records(kind="Expense")] == [
+    assert [e.memory.text for e in bank.records.list(kind="Expense")] == [
         what for what, _, r in ROWS if r["kind"] == "expense"
     ]
-    assert [u.text for u in bank.records()][-1] == "a film I like"
-    assert [u.text for u in bank.records(category="coffee", window=("2025-06-02", "2025-06-03"))] == [
-        "coffee on Monday"
-    ]
+    assert [e.memory.text for e in bank.records.list()][-1] == "a film I like"
+    assert [
+        e.memory.text for e in bank.records.list(category="coffee", window=("2025-06-02", "2025-06-03"))
+    ] == ["coffee on Monday"]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
 )
 def test_coffee_adds_up_exactly(bank: MemoryBank, how: str, value: Any) -> None:
     """0.1 + 0.2 + 3.41 is 3.71 and not 3.7100000000000004, and the memories that entered come along."""
-    found = bank.aggregate(how, kind="expense", category="coffee")
+    found = bank.records.aggregate(how, kind="expense", category="coffee")
     assert found.value == Decimal(value)
     assert len(found.units) == (1 if how == "last" else 3)
 
@@ -92,22 +93,22 @@ def test_coffee_adds_up_exactly(bank: MemoryBank, how: str, value: Any) -> None:
 def test_unlike_units_are_not_added(bank: MemoryBank) -> None:
     """Dollars and euros together are refused with both named; one of them alone adds up."""
     with pytest.raises(InvalidRequest, match="EUR, USD"):
-        bank.aggregate("sum", kind="expense")
-    found = bank.aggregate("sum", kind="expense", unit="USD")
+        bank.records.aggregate("sum", kind="expense")
+    found = bank.records.aggregate("sum", kind="expense", unit="USD")
     assert (found.value, found.unit) == (Decimal("13.55"), "USD")
 
 
 def test_text_is_counted_and_shown_but_not_added(bank: MemoryBank) -> None:
     """A preference counts and can be the last one; in a sum it is left out, visibly."""
-    assert bank.aggregate("count", kind="preference").value == 1
-    assert bank.aggregate("last", kind="preference").value == "Alien"
-    found = bank.aggregate("sum", kind="preference")
+    assert bank.records.aggregate("count", kind="preference").value == 1
+    assert bank.records.aggregate("last", kind="preference").value == "Alien"
+    found = bank.records.aggregate("sum", kind="preference")
     assert (found.value, [u.text for u in found.left_out]) == (Decimal(0), ["a film I like"])
 
 
 def test_nothing_found_is_an_answer(bank: MemoryBank) -> None:
     """Over no records the sum and count are 0, the others None; an unknown aggregation is named."""
-    assert [bank.aggregate(how, kind="steps").value for how in Aggregation] == [
+    assert [bank.records.aggregate(how, kind="steps").value for how in Aggregation] == [
         Decimal(0),
         Decimal(0),
         None,
@@ -116,21 +117,21 @@ def test_nothing_found_is_an_answer(bank: MemoryBank) -> None:
         None,
     ]
     with pytest.raises(InvalidRequest, match="Use one of: sum, count, mean"):
-        bank.aggregate("median", kind="expense")
+        bank.records.aggregate("median", kind="expense")
 
 
 def test_as_of_counts_what_was_known_then(bank: MemoryBank) -> None:
     """Before anything was said there is nothing to add."""
-    assert bank.aggregate("count", kind="expense", as_of="2025-06-07").value == 0
+    assert bank.records.aggregate("count", kind="expense", as_of="2025-06-07").value == 0
 
 
 @given(st.lists(st.decimals(-1000, 1000, places=2, allow_nan=False), min_size=1, max_size=20))
 def test_aggregates_agree_with_each_other(values: list[Decimal]) -> None:
     """min <= mean <= max, and mean times count is the sum, for any values."""
     entries = [
-        Entry(
-            MemoryUnit(f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC)),
+        RecordEntry(
             Record(RecordKind.QUANTITY, value),
+            MemoryUnit(f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC)),
         )
         for n, value in enumerate(values)
     ]
@@ -155,8 +156,11 @@ def test_a_record_erased_while_it_is_read_is_left_out(
         return {row: unit for row, unit in real(self, name, ids).items() if "Sunday" not in unit.text}
 
     monkeypatch.setattr(SqliteLedger, "units", without)
-    assert [u.text for u in bank.records(category="coffee")] == ["coffee on Monday", "coffee on Tuesday"]
-    assert bank.aggregate("sum", category="coffee").value == Decimal("0.3")
+    assert [e.memory.text for e in bank.records.list(category="coffee")] == [
+        "coffee on Monday",
+        "coffee on Tuesday",
+    ]
+    assert bank.records.aggregate("sum", category="coffee").value == Decimal("0.3")
 
 
 def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
@@ -170,12 +174,12 @@ def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
     ]
     said = "Bob bought tea twice and bread, and must call Ann."
     bank.retain([Message(said, "Bob", id="e")], facts=[{"what": said, "records": errands, "sources": ["e"]}])
-    tea = bank.aggregate("sum", kind="expense", category="tea", unit="EUR")
+    tea = bank.records.aggregate("sum", kind="expense", category="tea", unit="EUR")
     assert (tea.value, tea.unit) == (Decimal(4), "EUR")
     assert [unit.text for unit in tea.units] == [said]
-    assert bank.aggregate("count", kind="expense").value == 3
-    assert [unit.text for unit in bank.records(kind="todo")] == [said]
-    assert bank.records(kind="todo", category="tea") == []
+    assert bank.records.aggregate("count", kind="expense").value == 3
+    assert [e.memory.text for e in bank.records.list(kind="todo")] == [said]
+    assert bank.records.list(kind="todo", category="tea") == []
 
 
 def test_words_for_a_kind_find_what_they_stored(light: Hindsight) -> None:
@@ -185,4 +189,141 @@ def test_words_for_a_kind_find_what_they_stored(light: Hindsight) -> None:
     record = {"kind": "steps", "value": 9000, "unit": "steps"}
     bank.retain([Message(said, "Bob", id="w")], facts=[{"what": said, "record": record, "sources": ["w"]}])
     for kind, category in (("Steps", None), ("quantity", None), ("quantity", "steps"), (None, "steps")):
-        assert bank.aggregate("sum", kind=kind, category=category).value == 9000
+        assert bank.records.aggregate("sum", kind=kind, category=category).value == 9000
+
+
+Stated = tuple[str, str, Any, str]
+"""Kind, category, value and unit of a record as a model wrote them."""
+
+
+def told(bank: MemoryBank, *records: Stated, day: int = 1) -> None:
+    """Retain a message a record, a minute apart."""
+    for minute, (kind, category, value, unit) in enumerate(records):
+        said = f"On {day} June, {minute}: {kind} {category} {value} {unit}"
+        moment = datetime(2025, 6, day, 9, minute, tzinfo=UTC)
+        record = {"kind": kind, "category": category, "value": value, "unit": unit}
+        message = Message(said, "Bob", id=f"{day}-{minute}", timestamp=moment)
+        bank.retain([message], facts=[{"what": said, "records": [record], "sources": [message.id]}])
+
+
+def test_an_entry_says_what_when_and_where_it_stands(light: Hindsight) -> None:
+    """Each record comes with its memory and its moment, of a memory with several records each on its own."""
+    bank = light.bank("list")
+    said = "Bob bought tea and bread on 2 June."
+    records = [
+        {"kind": "purchase", "category": "tea", "value": "4,50 €"},
+        {"kind": "purchase", "category": "bread", "value": 3, "unit": "euros"},
+    ]
+    fact = {"what": said, "occurred_start": "2025-06-02", "records": records, "sources": ["a"]}
+    bank.retain([Message(said, "Bob", id="a", timestamp=datetime(2025, 6, 3, tzinfo=UTC))], facts=[fact])
+    found = bank.records.list(kind="expense")
+    assert [(e.record.category, e.record.value, e.record.unit) for e in found] == [
+        ("tea", Decimal("4.50"), "EUR"),
+        ("bread", Decimal(3), "EUR"),
+    ]
+    assert {(e.memory.text, e.at) for e in found} == {(said, datetime(2025, 6, 2, tzinfo=UTC))}
+
+
+def test_one_category_in_many_spellings_is_one_sum(light: Hindsight) -> None:
+    """Coffee is coffee however it was stated, the sum says which spellings entered, and beans are not in it."""
+    bank = light.bank("coffee")
+    told(
+        bank,
+        ("expense", "coffee", 3.41, "USD"),
+        ("expense", "food (coffee)", "$4.24", ""),
+        ("purchase", "Coffees", "2.35", "dollars"),
+        ("expense", "coffee beans", 12, "USD"),
+        ("expense", "lunch meeting", 20, "USD"),
+    )
+    for asked in ("coffee", "coffees", "food: coffee", "coffee purchases"):
+        found = bank.records.aggregate("sum", kind="expense", category=asked)
+        assert (found.value, found.unit) == (Decimal("10.00"), "USD")
+        assert found.spellings == ("Coffees", "coffee", "food (coffee)")
+        assert len(found.units) == 3
+    assert bank.records.aggregate("sum", kind="expense", category="lunch").value == 0
+
+
+def test_steps_are_one_sum_whatever_they_were_called(light: Hindsight) -> None:
+    """Step count, daily steps, and a walk counted in steps: a week's steps are complete."""
+    bank = light.bank("steps")
+    told(
+        bank,
+        ("step count", "", 4956, "step"),
+        ("quantity", "daily steps", 5000, "steps"),
+        ("steps", "walking", "8k", "steps"),
+        ("quantity", "walking", 3, "km"),
+    )
+    for kind, category in (("steps", None), ("quantity", "steps"), ("step count", None), (None, "step")):
+        assert bank.records.aggregate("sum", kind=kind, category=category).value == 4956 + 5000 + 8000
+    assert bank.records.aggregate("sum", kind="quantity", category="walking", unit="km").value == 3
+
+
+def test_compatible_units_are_converted_and_the_answer_says_so(light: Hindsight) -> None:
+    """Two runs in kilometres and one in miles are a sum in kilometres, exact, with the miles named."""
+    bank = light.bank("runs")
+    runs: list[Stated] = [
+        ("distance", "run", 5, "km"),
+        ("distance", "run", 1, "mile"),
+        ("distance", "run", "2.5 km", ""),
+    ]
+    told(bank, *runs)
+    found = bank.records.aggregate("sum", kind="quantity", category="run")
+    assert (found.value, found.unit, found.converted) == (Decimal("9.109344"), "km", ("mi",))
+    assert bank.records.aggregate("max", kind="quantity", category="run").value == 5
+    told(bank, ("distance", "run", 30, "minutes"), day=2)
+    with pytest.raises(InvalidRequest, match=r"their values are in km, mi, min.*Pass unit='km'"):
+        bank.records.aggregate("sum", kind="quantity", category="run")
+
+
+def test_two_currencies_in_one_value_enter_no_sum(light: Hindsight) -> None:
+    """Nobody can say what "3 USD or 2.80 EUR" adds: it stays text, is left out, and the answer shows it."""
+    bank = light.bank("both")
+    told(bank, ("expense", "tea", 4, "USD"), ("expense", "tea", "3 USD or 2.80 EUR", ""))
+    found = bank.records.aggregate("sum", kind="expense", category="tea")
+    assert (found.value, found.unit, len(found.left_out)) == (Decimal(4), "USD", 1)
+    assert bank.records.aggregate("count", kind="expense", category="tea").value == 2
+
+
+def test_what_is_of_no_kind_is_left_out_unless_it_is_named(light: Hindsight) -> None:
+    """A number nobody can class does not creep into a sum over everything; the answer lists its memory."""
+    bank = light.bank("other")
+    told(bank, ("quantity", "pages", 30, "pages"), ("zodiac number", "", 7, "pages"))
+    found = bank.records.aggregate("sum", unit="pages")
+    assert (found.value, len(found.left_out)) == (Decimal(30), 1)
+    assert bank.records.aggregate("sum", kind="other").value == 7
+    assert bank.records.aggregate("sum", kind="zodiac number").value == 7
+
+
+def test_what_no_longer_holds_is_listed_on_request_alone(light: Hindsight) -> None:
+    """A record in a closed memory enters no sum; what was believed before still can be asked for."""
+    bank = light.bank("closed")
+    told(bank, ("task", "", "call the plumber", ""))
+    later = datetime(2025, 6, 3, tzinfo=UTC)
+    undone = {
+        "what": "Bob called the plumber.",
+        "sources": ["z"],
+        "invalidates": [bank.units().units[0].text],
+    }
+    bank.retain([Message("I called the plumber", "Bob", id="z", timestamp=later)], facts=[undone])
+    assert bank.records.list(kind="todo") == []
+    assert [e.record.value for e in bank.records.list(kind="todo", include_invalidated=True)] == [
+        "call the plumber"
+    ]
+    assert bank.records.aggregate("count", kind="todo").value == 0
+    assert bank.records.aggregate("count", kind="todo", as_of=later - timedelta(days=1)).value == 1
+
+
+@given(st.lists(st.decimals(-(10**6), 10**6, places=2), max_size=30))
+def test_a_sum_is_the_sum(values: list[Decimal]) -> None:
+    """Whatever the values and their order, nothing is lost to arithmetic or to units of one measure."""
+    units = ("min", "h")
+    entries = [
+        RecordEntry(
+            Record(RecordKind.QUANTITY, value, unit=units[n % 2]),
+            MemoryUnit(f"u{n}", "b", "t", FactType.WORLD, datetime(2025, 1, 1, tzinfo=UTC)),
+        )
+        for n, value in enumerate(values)
+    ]
+    minutes = sum((value * (60 if n % 2 else 1) for n, value in enumerate(values)), Decimal(0))
+    assert aggregate(entries, Aggregation.SUM).value == minutes
+    assert aggregate(entries[::2], Aggregation.SUM).value == sum(values[::2], Decimal(0))

@@ -304,7 +304,7 @@ def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -
     bank = opened(opener, DOWN, {"facts": [sold]}).bank("alice")
     result = bank.retain(TALK, thread="t")
     assert (result.unit_ids, result.created, dict(result.counts)) == ((), 0, {})
-    assert (bank.count(), bank.units().total, bank.records(), bank.entities.list()) == (0, 0, [], [])
+    assert (bank.count(), bank.units().total, bank.records.list(), bank.entities.list()) == (0, 0, [], [])
     later = bank.retain([Message("I sold the red kayak.", "Alice", "2024-05-03T11:00", id="m5")], thread="t")
     assert (later.closed, later.amended, later.ambiguous) == ((), (), ())
     assert (bank.count(), [unit.text for unit in bank.units().units]) == (1, [sold["what"]])

@@ -248,7 +248,7 @@ def test_a_record_without_value_costs_its_fact_nothing_else() -> None:
     with engine:
         result = engine.bank("alice").retain(TALK)
         assert [item.reason for item in result.dropped] == ["records.1.value: Value error, there is none"]
-        assert engine.bank("alice").aggregate("sum", kind="expense").value == 7
+        assert engine.bank("alice").records.aggregate("sum", kind="expense").value == 7
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])

@@ -1,4 +1,4 @@
-"""The bank's verbs that list completely, where recall returns the best: units, iterate_units, records, aggregate."""
+"""The bank's verbs that list completely, where recall returns the best: units, iterate_units."""
 
 from __future__ import annotations
 
@@ -12,18 +12,10 @@ from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.model.aggregates import Aggregate, Aggregation
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
-from hindsight_integrations.tempr.listing.records import (
-    Entry,
-    aggregate,
-    find_records,
-    record_filter,
-    units_of,
-)
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
@@ -123,84 +115,6 @@ class ListingVerbs(BankVerbs):
                 break
         if damaged:
             raise MemoryDamaged(self._context.name, damaged)
-
-    async def records(
-        self,
-        *,
-        kind: str | None = None,
-        category: str | None = None,
-        unit: str | None = None,
-        window: Window = None,
-        as_of: datetime | str | None = None,
-    ) -> list[MemoryUnit]:
-        """Every memory with a record of this kind, in order of time. Nothing is ranked or cut.
-
-        Args:
-            kind: a `RecordKind` ("expense", "quantity", "task", ...), or any word that facts may have for one ("steps",
-                "todo"); None means any.
-            category: the finer sort, "coffee"; None means any.
-            unit: of the values, "USD"; None means any.
-            window: (start, end) of when it happened, or was mentioned if it has no time of its own.
-            as_of: a moment of conversation time; what was valid then. None means what is valid now.
-
-        Raises:
-            InvalidRequest: a time cannot be read.
-            MemoryDamaged: some are not what was written, and are not served.
-        """
-        return list(units_of(await self._entries(kind, category, unit, window=window, as_of=as_of)))
-
-    async def aggregate(
-        self,
-        how: Aggregation | str,
-        *,
-        kind: str | None = None,
-        category: str | None = None,
-        unit: str | None = None,
-        window: Window = None,
-        as_of: datetime | str | None = None,
-    ) -> Aggregate:
-        """One exact value over records, with the memories that entered it.
-
-        Args:
-            how: sum, count, mean, min, max or last.
-            kind: as in `records`.
-            category: as in `records`.
-            unit: as in `records`.
-            window: as in `records`.
-            as_of: as in `records`.
-
-        Raises:
-            InvalidRequest: `how` is not known, or values in different units would be added or compared.
-            MemoryDamaged: some of the records are not what was written; a sum without them would be wrong.
-        """
-        chosen = choice(Aggregation, how, "how")
-        return aggregate(await self._entries(kind, category, unit, window=window, as_of=as_of), chosen)
-
-    async def _entries(
-        self,
-        kind: str | None,
-        category: str | None,
-        unit: str | None,
-        *,
-        window: Window,
-        as_of: datetime | str | None,
-    ) -> list[Entry]:
-        tools = self._context.tools
-        words = {"kind": kind, "category": category, "unit": unit}
-        wanted = record_filter(
-            **{
-                name: None if word is None else checked_text(word, name, MAX_NAME)
-                for name, word in words.items()
-            }
-        )
-        async with self._context.viewing() as view:
-            return await tools.workers.read(
-                find_records,
-                view,
-                wanted,
-                window=checked_window(window, tools.dates),
-                as_of=checked_instant(as_of, "as_of", tools.dates),
-            )
 
     def _mentioning(self, name: str) -> tuple[str, IntArray]:
         """An entity's id and the row ids of the units that mention it, of one state of the bank."""

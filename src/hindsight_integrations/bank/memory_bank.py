@@ -9,6 +9,7 @@ from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.reading import ReadingVerbs
+from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.writing import WritingVerbs
 
@@ -24,6 +25,7 @@ MOVED = {
     "import_archive": "archive.load",
     "reindex": "maintenance.reindex",
     "edits": "maintenance.edits",
+    "aggregate": "records.aggregate",
 }
 
 
@@ -45,6 +47,11 @@ class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
     def entities(self) -> AsyncEntities:
         """Who is who: list, merge, split, alias, undo, changes."""
         return AsyncEntities(self._context)
+
+    @property
+    def records(self) -> AsyncRecords:
+        """What can be added up or listed: list, aggregate, categories, merge, undo."""
+        return AsyncRecords(self._context)
 
     @property
     def tasks(self) -> AsyncTasks:

@@ -31,3 +31,8 @@ def canonical_record(kind: str, category: str, value: Decimal | str, unit: str) 
     else:
         unit = canonical_unit(unit)
     return Record(known, value, finer, unit, stated=finer)
+
+
+def unit_of(record: Record) -> str:
+    """The unit of a record's value in the one spelling, also of records stored before there was one."""
+    return canonical_unit(record.unit, money=record.kind in MONEY)
