@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.side_by_side import Layout, SideBySide, Span, side_by_side, without_marker
+from hindsight_integrations.text.side_by_side import Layout, SideBySide, Span, without_marker
 from hindsight_integrations.text.stems import content_stems, numbers
 
 NEARLY = 0.8  # share of the words of both that an item and what it is called must have in common; set by hand
@@ -75,14 +75,16 @@ class ItemPlace:
         return self.start > self.listed.items[self.first][0]
 
 
-def item_places(text: str, wanted: Wanted) -> list[ItemPlace]:
-    """Where the text lists the item, each place once; of one inside another only the more alike, else the inner."""
-    found = [
-        place
-        for listed in side_by_side(text, wanted.language)
-        for place in _places_among(text, listed, wanted)
-        if place.likeness
-    ]
+def item_places(text: str, layers: Sequence[SideBySide], wanted: Wanted) -> list[ItemPlace]:
+    """Where the text lists the item, each place once; of one inside another only the more alike, else the inner.
+
+    Args:
+        text: any.
+        layers: what stands side by side in it.
+        wanted: the item.
+    """
+    stems = content_stems(wanted.text, wanted.language)
+    found = [place for listed in layers for place in _places_among(text, listed, wanted, stems)]
     return [
         place
         for number, place in enumerate(found)
@@ -135,24 +137,41 @@ def in_parentheses(listed: SideBySide) -> bool:
     return above is not None and above.layout is Layout.PARENTHESES
 
 
-def _places_among(text: str, listed: SideBySide, wanted: Wanted) -> Iterator[ItemPlace]:
-    """Places of the item among things that stand side by side."""
+def _places_among(
+    text: str, listed: SideBySide, wanted: Wanted, stems: frozenset[str]
+) -> Iterator[ItemPlace]:
+    """Places of the item, of these stems, among things that stand side by side."""
     count = len(listed.items)
     if listed.layout is Layout.DIMENSIONS or (
         count == 1 and listed.label is None and not in_parentheses(listed)
     ):
         return
-    widest = LONGEST_ITEM if listed.layout is Layout.COMMAS else 1
+    held = [content_stems(without_marker(text[slice(*item)]), wanted.language) for item in listed.items]
     for first in range(count):
-        for last in range(first, min(first + widest, count)):
-            span = listed.items[first][0], listed.items[last][1]
-            alike = _likeness_of_item(text[slice(*span)], listed.layout, wanted)
+        alike = Likeness.OTHER
+        for last in _widths(held, first, stems, listed.layout):
+            start, end = listed.items[first][0], listed.items[last][1]
+            alike = _likeness_of_item(text[start:end], listed.layout, wanted)
             if alike:
-                yield ItemPlace(listed, first, last, span[0], alike)
-            elif first == 0 and listed.layout is Layout.COMMAS and listed.label is None and count > 1:
-                start = _introduced(text[slice(*span)], wanted)
-                if start is not None:
-                    yield ItemPlace(listed, first, last, span[0] + start, Likeness.VERBATIM)
+                yield ItemPlace(listed, first, last, start, alike)
+                break
+        if first == 0 and not alike and listed.layout is Layout.COMMAS and listed.label is None and count > 1:
+            yield from _introduced_places(text, listed, wanted)
+
+
+def _widths(
+    held: Sequence[frozenset[str]], first: int, stems: frozenset[str], layout: Layout
+) -> Iterator[int]:
+    """The last pieces an item that begins with the first one may end with, by the stems the pieces hold."""
+    together: frozenset[str] = frozenset()
+    for last in range(first, min(first + (LONGEST_ITEM if layout is Layout.COMMAS else 1), len(held))):
+        together |= held[last]
+        both = len(together & stems)
+        if layout is not Layout.COMMAS:
+            if both >= NEARLY * len(stems):
+                yield last
+        elif both >= NEARLY * len(together | stems):
+            yield last
 
 
 def _likeness_of_item(text: str, layout: Layout, wanted: Wanted) -> Likeness:
@@ -175,6 +194,16 @@ def _likeness_of_item(text: str, layout: Layout, wanted: Wanted) -> Likeness:
             else Likeness.OTHER
         )
     return Likeness.OTHER
+
+
+def _introduced_places(text: str, listed: SideBySide, wanted: Wanted) -> Iterator[ItemPlace]:
+    """The place of the item at the end of the first piece, or pieces, behind a word that introduces lists."""
+    begin = listed.items[0][0]
+    for last in range(min(LONGEST_ITEM, len(listed.items))):
+        start = _introduced(text[begin : listed.items[last][1]], wanted)
+        if start is not None:
+            yield ItemPlace(listed, 0, last, begin + start, Likeness.VERBATIM)
+            return
 
 
 def _introduced(text: str, wanted: Wanted) -> int | None:

@@ -16,7 +16,7 @@ from hindsight_integrations.text.item_places import (
     overlap,
 )
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.side_by_side import Layout, SideBySide, without_marker
+from hindsight_integrations.text.side_by_side import Layout, SideBySide, side_by_side, without_marker
 from hindsight_integrations.text.stems import content_stems
 
 LONGEST_LABEL = 4  # words of a label that goes with its only item ("Recipients: ..."); longer ones tell more
@@ -30,24 +30,31 @@ def left_out(text: str, wanted: Wanted) -> str | None:
     An item told again beyond the first bar (when, why) is cut out there, too. Whatever else the text says stays as it
     is, but for the separators around the item and a capital at the beginning of a sentence.
     """
-    places = item_places(text, wanted)
-    accounts = [place for place in places if _dimension(place.listed) == 0]
-    chosen = _the_one(accounts, text, wanted)
-    if chosen is None or _is_disputed(chosen, text, wanted):
+    layers = side_by_side(text, wanted.language)
+    places = item_places(text, layers, wanted)
+    chosen = _the_one([place for place in places if _dimension(place.listed) == 0], text, wanted)
+    if chosen is None or _is_disputed(chosen, text, layers, wanted):
         return None
     shorter = _without(text, chosen, wanted.language)
-    if shorter is None or not _kept(text, shorter, wanted):
+    if shorter is None:
         return None
-    again = [place for place in item_places(shorter, wanted) if _dimension(place.listed) > 0]
+    left = _places(shorter, wanted)
+    if len(left) >= len(places):
+        return None
+    again = [place for place in left if _dimension(place.listed) > 0]
     if not again:
         return shorter
     once_more = _without(shorter, again[0], wanted.language)
-    return once_more if once_more is not None and len(item_places(once_more, wanted)) < len(again) else None
+    return once_more if once_more is not None and len(_places(once_more, wanted)) < len(left) else None
 
 
 def lists(text: str, wanted: Wanted) -> bool:
     """Whether the text lists the item at all."""
-    return bool(item_places(text, wanted))
+    return bool(_places(text, wanted))
+
+
+def _places(text: str, wanted: Wanted) -> list[ItemPlace]:
+    return item_places(text, side_by_side(text, wanted.language), wanted)
 
 
 def _the_one(places: Sequence[ItemPlace], text: str, wanted: Wanted) -> ItemPlace | None:
@@ -71,24 +78,19 @@ def _label(place: ItemPlace, text: str) -> str:
     return ""
 
 
-def _is_disputed(place: ItemPlace, text: str, wanted: Wanted) -> bool:
+def _is_disputed(place: ItemPlace, text: str, layers: Sequence[SideBySide], wanted: Wanted) -> bool:
     """Whether an item that stays is called so as well, or is in part or wholly what would be cut out."""
     item = text[slice(*place.span)]
+    stems = content_stems(item, wanted.language)
     for other in wanted.others:
+        if not stems & content_stems(other, wanted.language):
+            continue
         if likeness(item, other, wanted.language) >= place.likeness:
             return True
-        stays = item_places(text, replace(wanted, text=other, others=()))
+        stays = item_places(text, layers, replace(wanted, text=other, others=()))
         if any(overlap(place.span, there.span) and there.span != place.span for there in stays):
             return True
     return False
-
-
-def _kept(before: str, after: str, wanted: Wanted) -> bool:
-    """Whether what stays is listed as it was, and the item one time less."""
-    if len(item_places(after, wanted)) >= len(item_places(before, wanted)):
-        return False
-    stay = [replace(wanted, text=other, others=()) for other in wanted.others]
-    return all(len(item_places(after, other)) >= len(item_places(before, other)) for other in stay)
 
 
 def _dimension(listed: SideBySide) -> int:

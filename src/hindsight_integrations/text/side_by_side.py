@@ -22,7 +22,6 @@ _SEMICOLON = re.compile(r";\s*")
 _LABEL = re.compile(r"(?P<label>[^:;\n]{1,160}?):\s+")
 _NUMBERED = re.compile(r"(?<!\S)\(?(?P<number>\d{1,2})[.)]\s+")
 _MARKER = re.compile(r"(?:[-*\u2022\u2013+]\s+|\(?\d{1,2}[.)]\s+|\(?[a-z]\)\s+)?(?:\[[ xX]?\]\s+)?")
-_LAST_WORD = re.compile(r"([\w.]+)\.$")
 
 
 class Layout(StrEnum):
@@ -129,10 +128,8 @@ def _sentences(reading: _Reading, span: Span) -> list[Span]:
     numbers = {match.end("number") for match in _numbers(reading, span)}
     found = []
     for match in _SENTENCE_END.finditer(reading.shown, *span):
-        word = _LAST_WORD.search(reading.shown, start, match.end())
-        short = word is not None and (
-            len(word[1]) == 1 or f"{word[1]}.".casefold() in reading.language.names.abbreviations
-        )
+        word = reading.shown[reading.shown.rfind(" ", start, match.start()) + 1 : match.start()]
+        short = word in reading.language.names.abbreviations or (len(word) == 1 and word.isalpha())
         if match.start() not in numbers and not (short and match.end() < end):
             found.append(_trimmed(reading.text, (start, match.end())))
             start = match.end()
@@ -154,6 +151,8 @@ def _clauses(reading: _Reading, span: Span, within: SideBySide, place: int) -> I
     pieces = reading.split(
         span, re.compile(rf"{_SEMICOLON.pattern}(?:(?:{conjunctions})\s+)?", re.IGNORECASE)
     )
+    if not pieces:
+        return
     labels = [_LABEL.match(reading.shown, *piece) for piece in pieces]
     begins = [n for n, label in enumerate(labels) if label or n == 0]
     ends = [*begins[1:], len(pieces)]

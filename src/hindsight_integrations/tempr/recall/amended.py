@@ -23,7 +23,7 @@ from hindsight_integrations.text.left_out import left_out, lists
 from hindsight_integrations.text.part_whole import named_items
 from hindsight_integrations.text.which_language import language_of
 
-LONGEST_TEXT = 20_000  # characters of a text that is looked through for items; a longer one has the note
+LONGEST_TEXT = 5_000  # characters of a text that is looked through for items; a longer one has the note
 
 
 @dataclass(frozen=True, slots=True)
