@@ -33,6 +33,7 @@ from hindsight_integrations.testing.language_model_contract import (
     Verdict,
     verdict_prompt,
 )
+from hindsight_integrations.testing.recordings import write_request
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 T = TypeVar("T", bound=BaseModel)
@@ -310,10 +311,20 @@ def test_an_answer_to_nothing_is_refused(tmp_path: Path) -> None:
         write_answer(tmp_path / "verdict-0.json", VERDICT)
 
 
+def test_a_request_never_replaces_an_answer(tmp_path: Path) -> None:
+    """Whoever looked before another process answered, and writes the request down after it, spoils nothing."""
+    answered(RecordingModel(ScriptedModel([VERDICT]), tmp_path).complete(verdict_prompt()))
+    (path,) = files(tmp_path)
+    write_request(path, verdict_prompt())
+    assert answered(RecordedModel(tmp_path).complete(verdict_prompt())).answer == "yes"
+    assert [each for each in tmp_path.iterdir() if each.is_file()] == [path]
+
+
 RECORD = """
 import asyncio, sys
 from hindsight_integrations.testing import RecordingModel
 from hindsight_integrations.testing.language_model_contract import verdict_prompt
+from hindsight_integrations.testing.recordings import write_request
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 model = RecordingModel(ScriptedModel(lambda messages: {"answer": messages[-1].content * 2000, "confidence": 1}), sys.argv[1])
 async def ask():

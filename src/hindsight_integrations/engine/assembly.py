@@ -77,8 +77,8 @@ class AsyncHindsight(Engine):
 
         Args:
             path: the data directory; one process owns it for writing.
-            model: a LangChain chat model, or "openai:<name>"; None takes the one the settings name (HINDSIGHT_MODEL). Without
-                any, messages are stored verbatim and answers are extracts.
+            model: a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or "openai:<name>"; None takes the one the
+                settings name (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
             embeddings: a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
             reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
             config: settings; None reads them from the environment.

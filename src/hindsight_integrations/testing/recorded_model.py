@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelError, shown
@@ -80,8 +79,6 @@ class RecordedModel:
         """
         path = recording_path(self._folder, prompt)
         found = _found_or_requested(path, prompt)
-        # Others that ask at the same time write their requests down as well, before an error here cancels them.
-        await checkpoint()
         if isinstance(found, Recording):
             return self._replayed(prompt, path, found)
         if (recording := await self._awaited(path)) is None:
