@@ -273,6 +273,18 @@ def test_if_the_embedder_fails_too_words_and_date_find_it(opener: Opener, tmp_pa
     assert waiting(bank, "red kayak") == []
 
 
+def test_without_the_embedder_no_memories_can_be_shown_and_the_turn_waits(opener: Opener) -> None:
+    """In a bank that holds something the model is not even asked; the turn is kept, and settled when all is well."""
+    embedder = Moody()
+    bank = opened(opener, FACTS, FACTS, embeddings=embedder).bank("alice")
+    bank.retain([Message("Hello.", "Alice", "2024-05-01", id="m1")], thread="earlier")
+    embedder.down = True
+    assert len(bank.retain(TALK).queued) == 1
+    embedder.down = False
+    assert bank.tasks.settle().created == 2
+    assert waiting(bank, "red kayak") == []
+
+
 def test_with_the_embedder_down_recall_can_answer_by_words_and_date(opener: Opener) -> None:
     """Where channels may fail, a question that cannot be embedded is answered by the others, and the trace says so."""
     embedder = Moody()

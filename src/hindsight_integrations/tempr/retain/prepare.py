@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import MessageKey
@@ -172,7 +173,11 @@ async def _extract_messages(
         return Extraction((request.facts,))
     if tools.llm is not None:
         cut = tools.llm.passages(fresh, before=before, context=request.context)
-        return await tools.llm.extract(await shown(cut, request.tags, tools))
+        try:
+            with_shown = await shown(cut, request.tags, tools)
+        except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
+            return tools.llm.waiting(cut, error)
+        return await tools.llm.extract(with_shown)
 
     def verbatim() -> Extraction:
         aliases = _known_names([message.text for message in fresh], tools)

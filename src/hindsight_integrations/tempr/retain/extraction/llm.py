@@ -110,14 +110,27 @@ class LLMExtractor:
             raise failures.exceptions[0] from None
         return joined([task.result() for task in tasks])
 
+    def waiting(self, passages: Sequence[Passage], error: ModelUnavailable | ModelRefused) -> Extraction:
+        """No facts of passages a model failed on: they are to be tried again, where the settings queue them.
+
+        Raises:
+            ModelError: the error given, where they do not.
+        """
+        if self._on_failure is OnModelFailure.RAISE:
+            raise error
+        reason = f"{type(error).__name__}: {error}"
+        return joined(
+            [
+                Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+                for passage in passages
+            ]
+        )
+
     async def _facts_or_queued(self, passage: Passage) -> Extraction:
         try:
             return await self._facts(passage)
         except (ModelUnavailable, ModelRefused) as error:
-            if self._on_failure is OnModelFailure.RAISE:
-                raise
-            reason = f"{type(error).__name__}: {error}"
-            return Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+            return self.waiting([passage], error)
 
     async def _facts(self, passage: Passage) -> Extraction:
         answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
