@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 
@@ -180,6 +181,38 @@ class ListWords:
     numerals: tuple[str, ...] = ()
 
 
+class Frame(StrEnum):
+    """What a text says of something, whatever words it takes: "needs to X" and "X as an open task" are one."""
+
+    TO_DO = "to-do"
+    """It is still to be done, or wanted."""
+    LIKED = "liked"
+    DISLIKED = "disliked"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameWords:
+    """Grammar that frames what a statement is about and carries no content of its own (decision 115).
+
+    Attributes:
+        frames: patterns in the order in which they are looked for; what one matches, the next does not see.
+        fillers: words without content in a statement: whose it is, that it was so before.
+        negation: what makes a clause say that something is not, or no longer, so.
+        kin: words for people around the user.
+        about_kin: the beginning of a clause whose subject is one of those people.
+        pair: two joined things, `first` (a word) and `second`.
+        owner: a statement that begins with whose something is; its group `owner` is the name.
+    """
+
+    frames: tuple[tuple[Frame, re.Pattern[str]], ...] = ()
+    fillers: re.Pattern[str] = NEVER
+    negation: re.Pattern[str] = NEVER
+    kin: re.Pattern[str] = NEVER
+    about_kin: re.Pattern[str] = NEVER
+    pair: re.Pattern[str] = NEVER
+    owner: re.Pattern[str] = NEVER
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PartWords:
     """How a statement says that something belongs to something, and how a text lists things.
@@ -211,6 +244,7 @@ class Language:
         questions: kinds of questions.
         withdrawals: how something is taken back.
         parts: part and whole, clauses and lists.
+        frames: grammar around what a statement is about.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
         decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
@@ -222,6 +256,7 @@ class Language:
     questions: QuestionWords = field(default_factory=QuestionWords)
     withdrawals: WithdrawalWords = field(default_factory=WithdrawalWords)
     parts: PartWords = field(default_factory=PartWords)
+    frames: FrameWords = field(default_factory=FrameWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False

@@ -43,6 +43,8 @@ class Retraction:
         kind = ValidityKind.CLOSED if found.outcome == Outcome.CLOSES else ValidityKind.AMENDED
         for unit, score in zip(found.units, found.scores, strict=True):
             self._end(unit, kind, by, text, score)
+        for unit, score in found.amended:
+            self._end(unit, ValidityKind.AMENDED, by, text, score)
 
     def note_named(self, by: MemoryUnit, named: Named) -> None:
         """Add what becomes of one memory that a unit names."""

@@ -1,6 +1,7 @@
 """German, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.de.frames import FRAMES
 from hindsight_integrations.text.languages.de.names import NAMES
 from hindsight_integrations.text.languages.de.parts import PARTS
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
@@ -16,6 +17,7 @@ GERMAN = Language(
     questions=QUESTIONS,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
+    frames=FRAMES,
     stop_words=STOP_WORDS,
     stem=snowball("german"),
     decimal_comma=True,

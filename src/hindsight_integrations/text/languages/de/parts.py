@@ -22,6 +22,15 @@ _WHOLE_FIRST = re.compile(
     r"^(?P<whole>.+?)\s(?:(?:auch|noch|jetzt)\s)?(?:enthält|enthalten|umfasst|umfassen|erwähnt|hat|haben)\s(?P<part>.+)$",
     re.IGNORECASE,
 )
+# "Bo Chen als Empfänger der Mail", "der Punkt 'Reisekosten' in den Notizen": as models name what was taken back.
+_AS = re.compile(
+    r"^(?P<part>.+?)\sals\s(?:(?:ein|eine|der|die|das|einer|eines)\s)?(?P<noun>[\w-]+)\s(?:der|des|von|vom|in|im|auf|für|aus)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(
+    r"^(?:der\s|die\s|das\s)?(?P<noun>[\w-]+)\s(?P<part>\x00\d+\x00)\s(?:der|des|von|vom|in|im|auf|für|aus)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
 # "Die Laufzeit des Projekts ist 14 Monate": a property of the whole.
 _PROPERTY = re.compile(
     r"^(?:der\s|die\s|das\s)?(?P<noun>[\w-]+)\s(?:von|des|der)\s(?P<whole>.+?)\s(?:ist|sind|war|waren|beträgt|lautet)\s"
@@ -65,7 +74,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_REMOVED, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_REMOVED, _TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\bund\b|\boder\b|\bsowie\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!und\b|oder\b)[\w'\u2019 -]+?)+,? (?:und|oder|sowie) [\w'\u2019 -]+"

@@ -1,6 +1,7 @@
 """English, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en.frames import FRAMES
 from hindsight_integrations.text.languages.en.names import NAMES
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
@@ -16,6 +17,7 @@ ENGLISH = Language(
     questions=QUESTIONS,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
+    frames=FRAMES,
     stop_words=STOP_WORDS,
     stem=snowball("english"),
 )

@@ -19,6 +19,15 @@ _WHOLE_FIRST = re.compile(
     r"(?P<part>.+)$",
     re.IGNORECASE,
 )
+# "Bo Chen as a recipient of the e-mail", "the key point 'travel costs' in the notes": as models name what was taken back.
+_AS = re.compile(
+    r"^(?P<part>.+?)\sas\s(?:an?|the|one of the)\s(?:[\w-]+\s){0,2}?(?P<noun>[\w-]+)\s(?:of|in|on|for|from)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(
+    r"^(?:the\s)?(?P<noun>[\w-]+(?:\s[\w-]+){0,2})\s(?P<part>\x00\d+\x00)\s(?:of|in|on|for|from)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
 # "The timeline of the proposal is 14 months": a property of the whole.
 _PROPERTY = re.compile(
     r"^(?:the\s)?(?P<noun>[\w -]+?)\sof\s(?P<whole>.+?)\s(?:is|are|was|were)\s(?P<part>.+)$", re.IGNORECASE
@@ -54,7 +63,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\band\b|\bor\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!and\b|or\b)[\w'\u2019 -]+?)+,? (?:and|or) [\w'\u2019 -]+"

@@ -1,6 +1,7 @@
 """Spanish, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.names import NAMES
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
@@ -16,6 +17,7 @@ SPANISH = Language(
     questions=QUESTIONS,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
+    frames=FRAMES,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
     decimal_comma=True,

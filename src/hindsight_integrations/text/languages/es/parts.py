@@ -19,6 +19,15 @@ _WHOLE_FIRST = re.compile(
     r"^(?P<whole>.+?)\s(?:(?:también|todavía|ahora)\s)?(?:incluyen?|contienen?|mencionan?|tienen?)\s(?P<part>.+)$",
     re.IGNORECASE,
 )
+# "Ana como destinataria del correo", "el punto 'viajes' de las notas": as models name what was taken back.
+_AS = re.compile(
+    r"^(?P<part>.+?)\scomo\s(?:(?:un|una|el|la)\s)?(?P<noun>[\w-]+)\s(?:de|del|en|para)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(
+    r"^(?:el\s|la\s)?(?P<noun>[\w-]+)\s(?P<part>\x00\d+\x00)\s(?:de|del|en|para)\s(?P<whole>.+)$",
+    re.IGNORECASE,
+)
 # "El plazo de la propuesta es de 14 meses": a property of the whole.
 _PROPERTY = re.compile(
     r"^(?:el\s|la\s|los\s|las\s)?(?P<noun>[\w-]+(?:\s[\w-]+)?)\s(?:de|del)\s(?P<whole>.+?)\s(?:es|son|era|eran|fue|fueron)\s(?:de\s)?"
@@ -68,7 +77,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
     clause_end=re.compile(r"[;:,.!?()¿¡]\s|[;:,.!?()]$|\by\b|\be\b|\bo\b|\bu\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!y\b|e\b|o\b|u\b)[\w'\u2019 -]+?)+,? (?:y|e|o|u) [\w'\u2019 -]+"

@@ -1,0 +1,84 @@
+"""How well each unit that can be meant fits a statement of withdrawal (decisions 010 and 115). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.search.reference_scale import passage_cosine
+from hindsight_integrations.tempr.retain.retraction.agreement import Agreement, agreement
+from hindsight_integrations.tempr.retain.retraction.similarity import (
+    Candidate,
+    Statement,
+    coverage,
+    match_score,
+    unit_words,
+    word_weights,
+)
+from hindsight_integrations.text.designations import designations
+from hindsight_integrations.text.statement_frames import Reading
+from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.titles import untitled
+
+FRAMED = 0.5  # share of the content of a framed statement that a unit must have, whatever it says of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """A unit with its score.
+
+    Attributes:
+        candidate: the unit and what is known of it.
+        agreement: how it agrees with the statement.
+        similarity: cosine with the statement, on the reference scale.
+        coverage: share of the statement's words it has, in [0, 1].
+        score: both together.
+    """
+
+    candidate: Candidate
+    agreement: Agreement
+    similarity: float
+    coverage: float
+    score: float
+
+    @property
+    def unit(self) -> MemoryUnit:
+        """The candidate's."""
+        return self.candidate.unit
+
+
+def scored_candidates(
+    statement: Statement, reading: Reading, candidates: Sequence[Candidate], thresholds: Thresholds
+) -> list[Scored]:
+    """The candidates that can be meant, with their scores, best first; ties by the later mention, then id.
+
+    What the statement says of its content counts as one word, which a unit has that says the same in its own words.
+    """
+    language = statement.language
+    agreeing = [(c, found) for c in candidates if (found := agreement(statement, reading, c)) is not None]
+    words = reading.content | reading.frames
+    named = frozenset(
+        stem
+        for name in designations(untitled(statement.text), language)
+        for stem in content_stems(" ".join(name), language)
+    )
+    texts = [content_stems(unit_words(c.unit), language) | found.frames for c, found in agreeing]
+    weights = word_weights(words, texts, named)
+    kinds = {record.kind for record in statement.by.records}
+    scored = []
+    for (candidate, found), text in zip(agreeing, texts, strict=True):
+        similarity = passage_cosine(candidate.cosine, thresholds)
+        covered = coverage(words, text, weights)
+        if reading.frames and coverage(reading.content, text, weights) < FRAMED:
+            continue
+        same_kind = any(record.kind in kinds for record in candidate.unit.records)
+        score = match_score(similarity, covered, same_kind)
+        scored.append(Scored(candidate, found, similarity, covered, score))
+    return sorted(scored, key=_order)
+
+
+def _order(item: Scored) -> tuple[float, float, str]:
+    unit = item.unit
+    return -item.score, -unit.mentioned_at.timestamp(), unit.id

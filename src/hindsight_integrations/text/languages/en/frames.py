@@ -1,0 +1,97 @@
+"""English grammar around what a statement is about: "as an open task", "the user's liking for", "no longer"."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import Frame, FrameWords
+
+_OPEN = r"(?:open|outstanding|pending|remaining|unfinished|unresolved|uncompleted|active|tracked|listed|due)"
+_SORT = r"(?:personal|private|work|household|home|family)"
+_VERY = r"(?:(?:really|very|so|quite|totally|absolutely|always|currently|also|most|pretty|such|particularly|especially|just) )*"
+_BE = r"(?:is|are|was|were|be|been|being|am|'m|'s)"
+_LIST = r"(?:to-?do|task|work task)s?"
+
+_TO_DO = (
+    rf"\b(?:(?:one of|among|an?|the|{_OPEN}|{_SORT}) )*(?:to-?dos?|tasks?|chores?|errands?|reminders?)\b(?:[ -](?:lists?|items?|entr(?:y|ies)))*",
+    rf"\b{_OPEN} (?:items?|points?|entr(?:y|ies)|things?|matters?|issues?)\b",
+    r"\b(?:items?|entr(?:y|ies)|points?|something) (?:on|in|from) (?=.*\blist\b)",
+    rf"\b(?:on|in|from) (?:the |my |our |their |his |her )?(?:users?'s? )?(?:{_LIST} )?list\b(?! (?:for|of))",
+    r"\b(?:still )?(?:needs?|has|have|had|having|ought) (?:still )?to\b(?: remember to\b)?(?: be (?:done|completed|finished|made)\b)?",
+    r"\bmust(?: still)?\b(?! not)",
+    r"\b(?:needs?|needing|requires?|requirement|obligation|duty|commitment)\b(?: (?:to|for|of)\b)?",
+    r"\b(?:still )?(?:yet )?to be (?:done|completed|finished|made)\b",
+    r"\bstill to be\b",
+    r"\bstill (?:(?:open|pending|outstanding|due|undone|ahead|waiting)\b|to come\b)",
+    r"\b(?:still )?not (?:yet )?(?:having )?(?:yet )?(?:been|being) (?:done|completed|finished|made)\b(?: yet)?",
+    r"\b(?:still )?not (?:yet )?(?:having )?(?:yet )?(?:been|being)\b",
+    r"\bnot yet (?:done|completed|finished|made)\b|\bnot yet\b",
+    r"\b(?:plans?|planning|intends?|intending|wants?|wanting|wishes|aims?|means|hopes?|hoping) (?:still )?to\b",
+    r"\b(?:plan|intention|intent|wish|aim|idea|promise) (?:to|of|for)\b",
+)
+_DISLIKED = (
+    r"\bdislik(?:es?|ed|ing)\b(?: (?:of|for)\b)?",
+    r"\bhat(?:es?|ed|ing|red)\b(?: (?:of|for)\b)?",
+    r"\b(?:detest|loathe|despise|avoid)(?:s|ed|ing)?\b",
+    r"\b(?:aversion|objections?|opposition|resistance) to\b|\bdistaste for\b",
+    r"\brefus(?:es?|ed|ing|al)\b(?: to\b)?",
+    r"\b(?:can't|cannot|can not|couldn't|could not) (?:stand|bear)\b",
+    (
+        r"\b(?:(?:does|do|did|is|are|was|has|have)(?:n't| not)|no longer|never|not) (?:(?:really|very|so|quite|a|any|much|particularly|that|all) )*"
+        r"(?:likes?|loves?|enjoys?|prefers?|wants?(?: to)?|into|fond of|(?:big )?fan of|interested in|keen on|cares? for)\b"
+    ),
+    r"\b(?:has|have|had|of) no (?:interest in|liking for|taste for|love for)\b",
+    r"\b(?:disinterest|lack of interest) in\b",
+)
+_LIKED = (
+    r"(?:(?<=^)|(?<=: )|\b(?:i|you|we|they|users?|to|really|always|not|also) )like\b",
+    rf"\b{_VERY}(?:likes|liked|liking|loves?|loved|enjoys?|enjoyed|enjoying|adores?|adored|prefers?|preferred|favou?rs?)\b(?: most\b)?",
+    (
+        r"\b(?:liking|fondness|preferences?|taste|enthusiasm|passion|affection|appreciation|enjoyment|interest|weakness|penchant|admiration)"
+        r"\b(?: (?:for|of|in|as)\b)?"
+    ),
+    r"\blove (?:for|of)\b",
+    r"\b(?:as (?:an? )?(?:\w+ )?|the )(?:artist|author|band|musician|writer|director|genre|topic|theme|sport|hobby|activity|food|drink)s?\b",
+    rf"\b(?:{_BE} )?(?:fond|(?:(?:a |an |big |huge|great|longtime) ?)*(?:fan|lover|admirer)s?) of\b",
+    rf"\b{_BE} {_VERY}(?:into|keen on|interested in|drawn (?:more )?to)\b",
+    r"\b(?:one of )?(?:the )?(?:user's |users' )?(?:favou?rites?|interests|hobbies|likes|pastimes?)\b",
+)
+
+
+def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_KIN = (
+    r"(?:mother|father|mom|mum|dad|parents?|grand(?:mother|father|ma|pa|parents?)|brother|sister|siblings?|son|daughter|kids?|children|child"
+    r"|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|uncle|aunt|cousin|niece|nephew|(?:mother|father|sister|brother)-in-law"
+    r"|in-laws|friend|colleague|co-?worker|boss|neighbou?r|flatmate|roommate|housemate)s?"
+)
+
+FRAMES = FrameWords(
+    frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
+    fillers=re.compile(
+        r"\b(?:the )?users?(?:'s?)?(?![\w:])|\b(?:by|of) (?:the )?user\b|\b(?:still|as|being|part of|currently|previous(?:ly)?|earlier|former(?:ly)?"
+        r"|prior|original(?:ly)?|that held before|the fact|something|someone|(?:the )?role)\b",
+        re.IGNORECASE,
+    ),
+    negation=re.compile(
+        r"\b(?:not|never|no longer|nobody|stopped|cancell?ed|quit|gave up|given up|ended)\b(?! forget)|n't\b(?! forget)",
+        re.IGNORECASE,
+    ),
+    kin=re.compile(rf"\b{_KIN}\b", re.IGNORECASE),
+    about_kin=re.compile(
+        rf"^\W*(?:the |a |an )?(?:user's|my|our|his|her|their) (?:\w+ )?{_KIN}\b(?!'s?\b| and\b)",
+        re.IGNORECASE,
+    ),
+    pair=re.compile(
+        r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:and|or) "
+        r"(?P<second>(?:(?!\b(?:it|its|them|they|he|she|her|his|their|this|that|which|who|is|are|was|were|has|had|have)\b)[^;:,.!?()])+?)"
+        r"(?=[;:,.!?()]|$)",
+        re.IGNORECASE,
+    ),
+    owner=re.compile(
+        r"^\W*(?:(?i:that) )?(?P<owner>(?!(?i:the|this|that|an?|users?|i|my|assistant)\b)[A-Z][\w-]+)"
+        r"(?:'s?\b| (?:being|having|still|not|no longer|needs?|wants?|likes?|loves?)\b)"
+    ),
+)
