@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,12 +14,14 @@ from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.builders import (
     BANK,
+    at,
     make_entity,
     make_event,
     make_unit,
@@ -33,14 +36,36 @@ NAMES = ["alice", "alice chen", "malice", "bob"]
 
 UNIT_IDS, ENTITY_IDS = st.sampled_from(UNITS), st.sampled_from(ENTITIES)
 HOURS = st.integers(0, 5)
-UNIT_WRITES = st.builds(lambda key, hours: with_vector(make_unit(key, hours=hours)), UNIT_IDS, HOURS)
+RECORDS = st.lists(
+    st.builds(
+        lambda kind, value, category, stated: Record(kind, value, category, stated=stated),
+        st.sampled_from([RecordKind.EXPENSE, RecordKind.TASK]),
+        st.sampled_from([Decimal("3.10"), "buy milk"]),
+        st.sampled_from(["", "tea", "Tea", "food"]),
+        st.sampled_from(["", "tea", "food (tea)"]),
+    ),
+    max_size=2,
+)
+UNIT_WRITES = st.builds(
+    lambda key, hours, records: with_vector(replace(make_unit(key, hours=hours), records=tuple(records))),
+    UNIT_IDS,
+    HOURS,
+    RECORDS,
+)
 ENTITY_WRITES = st.builds(
     lambda key, names, role: make_entity(key, *names, role=role),
     ENTITY_IDS,
     st.lists(st.sampled_from(NAMES), min_size=1, max_size=2),
     st.sampled_from(EntityRole),
 )
-EVENTS = st.builds(make_event, UNIT_IDS, st.sampled_from(ValidityKind), HOURS, by_unit=st.none() | UNIT_IDS)
+EVENTS = st.builds(
+    make_event,
+    UNIT_IDS,
+    st.sampled_from(ValidityKind),
+    HOURS,
+    by_unit=st.none() | UNIT_IDS,
+    record=st.sampled_from([None, None, 0, 1]),
+)
 LINKS = st.builds(
     Link,
     UNIT_IDS,
@@ -95,6 +120,12 @@ def contents(ledger: Ledger, since: int) -> object:
         (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
         {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
         {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
+        (
+            ledger.categories(BANK),
+            named(ledger.record_rows(BANK, category="tea"), units),
+            ledger.damaged(BANK),
+        ),
+        {units[row]: held for row, held in ledger.closed_records(BANK, columns.ids, at(2)).items()},
     )
 
 

@@ -2,9 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Callable
 
-UNDONE = {
+from hindsight_integrations.backends.ledger.sqlite.checksums import seal_units
+from hindsight_integrations.backends.ledger.sqlite.one_record import SEALED_WITH_ONE_RECORD
+
+
+def _one_record_each(ledger: sqlite3.Connection) -> None:
+    """The first record of each unit in the unit's own row, as it was before there were several, and sealed so."""
+    ledger.execute("ALTER TABLE units ADD COLUMN record TEXT")
+    rows = ledger.execute(
+        "SELECT records.kind, value, is_number, coalesce(name, ''), measure, unit FROM records "
+        "LEFT JOIN record_categories ON record_categories.id = category WHERE ordinal = 0"
+    ).fetchall()
+    for kind, value, number, category, measure, unit in rows:
+        text = json.dumps([kind, value, bool(number), category, measure])
+        ledger.execute("UPDATE units SET record = ? WHERE id = ?", (text, unit))
+    for (bank,) in ledger.execute("SELECT id FROM banks").fetchall():
+        seal_units(ledger, bank, columns=SEALED_WITH_ONE_RECORD)
+
+
+UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    7: (
+        _one_record_each,
+        "DROP TABLE records",
+        "DROP TABLE record_category_names",
+        "DROP TABLE record_categories",
+        "ALTER TABLE units DROP COLUMN records",
+        "DROP INDEX validity_once",
+        "ALTER TABLE validity_events DROP COLUMN record",
+        (
+            "CREATE UNIQUE INDEX validity_once ON validity_events "
+            "(unit, kind, effective_at, coalesce(by_unit, 0), reason)"
+        ),
+        "CREATE INDEX units_record ON units (bank, id) WHERE record IS NOT NULL",
+    ),
     6: (
         "DROP TABLE turns",
         "DROP TABLE erasures",
@@ -27,5 +61,8 @@ def bring_back(ledger: sqlite3.Connection, version: int) -> None:
     """Take an open ledger file of the newest version back to an earlier one; the mark beside it, of version 3 on, stays."""
     for newer, statements in UNDONE.items():
         for statement in statements if newer > version else ():
-            ledger.execute(statement)
+            if isinstance(statement, str):
+                ledger.execute(statement)
+            else:
+                statement(ledger)
     ledger.execute(f"PRAGMA user_version = {version}")

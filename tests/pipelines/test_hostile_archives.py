@@ -39,7 +39,10 @@ FACTS: list[dict[str, Any]] = [
         "sources": ["m1"],
         "occurred_start": "2024-05-03",
         "entities": [{"text": "Alice Chen", "type": "PERSON"}],
-        "record": {"kind": "expense", "value": "3.41", "unit": "EUR"},
+        "records": [
+            {"kind": "expense", "category": "plums", "value": "3.41", "unit": "EUR"},
+            {"kind": "task", "value": "buy more"},
+        ],
     },
     {
         "what": "The plums made Alice Chen happy",
@@ -59,7 +62,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 1} if header is None else header
+    head = {"format": "hindsight-archive", "version": 2} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),
@@ -201,7 +204,14 @@ BAD = [
     ("unit", "sources", ["\udfff"]), ("unit", "metadata", []), ("unit", "metadata", {"a": ["b"]}), ("unit", "tags", {}),
     ("unit", "record", {}), ("unit", "record", ["expense"]), ("unit", "record", ["e", "x", True, "", ""]),
     ("unit", "record", ["e", "NaN", True, "", ""]), ("unit", "record", ["e", "1", 1, "", ""]),
-    ("unit", "record", [["e"], "1", True, "", ""]),
+    ("unit", "record", [["e"], "1", True, "", ""]), ("category", "kind", "pay"), ("category", "name", ""),
+    ("category", "name", "figs"), ("category", "spellings", []), ("category", "spellings", "plums"),
+    ("category", "spellings", ["plums", "plums"]), ("category", "spellings", ["plums", "Figs"]),
+    ("category", "spellings", ["plums", ""]), ("record", "unit", "nobody"), ("record", "unit", "w"), ("record", "ordinal", 1),
+    ("record", "ordinal", -1), ("record", "kind", "pay"), ("record", "category", "figs"), ("record", "kind", "income"),
+    ("record", "value", "NaN"), ("record", "value", 3.41), ("record", "value", "much"), ("record", "is_number", 2),
+    ("record", "is_number", True), ("record", "measure", None), ("record", "stated", 5), ("record", "closed_at", FAR),
+    ("event", "record", 0), ("event", "record", -1), ("event", "record", "0"),
     ("unit", "vector", ""), ("unit", "vector", None), ("unit", "vector", "%%%"), ("unit", "vector", "ä"),
     ("unit", "vector", "AAA="), ("unit", "vector", vector(1.0, 0.0)), ("unit", "vector", vector(*[NAN] * DIMENSION)),
     ("unit", "vector", vector(INF, *[0.0] * (DIMENSION - 1))), ("unit", "vector", vector(*[0.0] * DIMENSION)),
@@ -305,7 +315,7 @@ def broken(good: list[Line]) -> dict[str, str]:
         "three in a line": sealed([*good, ["task", {}, {}]]),
         "a kind that is none": sealed([*good, [["task"], {}]]),
         "fields that are none": sealed([*good, ["task", []]]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 2}),
+        "another version": sealed(good, {"format": "hindsight-archive", "version": 3}),
         "no version": sealed(good, {"format": "hindsight-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
         "another format": sealed(good, {"format": "zip", "version": 1}),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
 from older_ledgers import bring_back
 
+from hindsight_integrations.backends.ledger.sqlite.checksums import seal_units
 from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION
+from hindsight_integrations.backends.ledger.sqlite.one_record import SEALED_WITH_ONE_RECORD
 from hindsight_integrations.errors import (
     InvalidRequest,
     LedgerBusy,
@@ -23,7 +27,9 @@ from hindsight_integrations.errors import (
     SchemaMismatch,
 )
 from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import CategoryWrite
 from hindsight_integrations.ports.ledger import Scrub, UnitEdit
 from hindsight_integrations.testing.builders import (
     BANK,
@@ -156,6 +162,126 @@ def test_a_version_5_file_gets_its_turns(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize("version", [1, 3, 4, 6])
+def test_a_file_of_one_record_each_gets_its_records(tmp_path: Path, version: int) -> None:
+    """Values, order and words of the only records are kept, a kind that was any word is one of the set; all is vouched for."""
+    ledger = opened_with(tmp_path, "u0")
+    texts = {
+        "u1": ["steps", "9000.50", True, "", "steps"],
+        "u2": ["Expense", "3.10", True, "Tea ", "USD"],
+        "u3": ["todo", "call Ann", False, "", ""],
+        "u4": ["expense", "4", True, "tea", "USD"],
+    }
+    placeholder = (Record(RecordKind.OTHER, "x"),)
+    units = [with_vector(replace(make_unit(key), records=placeholder)) for key in texts]
+    commit(ledger, make_write_set(1, units=units, events=[make_event("u4", ValidityKind.CLOSED, 5)]))
+    ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        bring_back(raw, version)
+        for key, fields in texts.items():
+            raw.execute("UPDATE units SET record = ? WHERE unit_id = ?", (json.dumps(fields), key))
+        if version > 3:
+            for (bank,) in raw.execute("SELECT id FROM banks").fetchall():
+                seal_units(raw, bank, columns=SEALED_WITH_ONE_RECORD)
+    raw.close()
+    if version < 3:
+        (tmp_path / "ledger.mark").unlink()
+    again = SqliteLedger.open(tmp_path)
+    rows = again.row_ids(BANK, ["u0", *texts])
+    found = again.units(BANK, np.array(list(rows.values())))
+    held = {key: found[row].records for key, row in rows.items()}
+    assert held == {
+        "u0": (),
+        "u1": (Record(RecordKind.QUANTITY, Decimal("9000.50"), "steps", "steps", "steps"),),
+        "u2": (Record(RecordKind.EXPENSE, Decimal("3.10"), "Tea", "USD", "Tea"),),
+        "u3": (Record(RecordKind.TASK, "call Ann"),),
+        "u4": (Record(RecordKind.EXPENSE, Decimal(4), "Tea", "USD", "tea"),),
+    }
+    assert again.record_rows(BANK, kind=RecordKind.EXPENSE, category="TEA").tolist() == [
+        rows["u2"],
+        rows["u4"],
+    ]
+    assert (again.damaged(BANK), again.problems(), found[rows["u4"]].closed_at) == ((), (), at(5))
+    again.close()
+
+
+def test_a_migration_does_not_vouch_for_what_was_damaged(tmp_path: Path) -> None:
+    """Text, record and validity that were changed on the disk before the migration are damaged after it, the others are not."""
+    ledger = opened_with(tmp_path)
+    record = (Record(RecordKind.EXPENSE, Decimal("3.10"), "tea", "USD", "tea"),)
+    units = [with_vector(replace(make_unit(f"u{n}"), records=record)) for n in range(5)]
+    commit(ledger, make_write_set(ledger.revision(BANK), units=units))
+    ledger.close()
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        bring_back(raw, 6)
+        raw.execute("UPDATE units SET text = 'other' WHERE unit_id = 'u1'")
+        raw.execute("UPDATE units SET record = replace(record, '3.10', '9.10') WHERE unit_id = 'u2'")
+        raw.execute("UPDATE units SET record = '{' WHERE unit_id = 'u3'")
+        raw.execute("UPDATE units SET mentioned_at = 'then' WHERE unit_id = 'u4'")
+    raw.close()
+    again = SqliteLedger.open(tmp_path)
+    assert again.damaged(BANK) == ("u1", "u2", "u3", "u4")
+    assert again.units(BANK, np.array(list(again.row_ids(BANK, ["u0"]).values())))
+    again.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE records SET value = '9.10'",
+        "UPDATE records SET category = NULL",
+        "UPDATE records SET kind = 'income'",
+        "UPDATE records SET closed_at = 5",
+        "DELETE FROM records WHERE ordinal = 1",
+        "UPDATE records SET ordinal = 2 WHERE ordinal = 1",
+        (
+            "INSERT INTO records SELECT unit, 2, bank, kind, category, value, is_number, measure, stated, closed_at, "
+            "checksum FROM records WHERE ordinal = 0"
+        ),
+    ],
+)
+def test_a_damaged_record_is_not_served(tmp_path: Path, damage: str) -> None:
+    """A record that is not what was written, one lost and one that nobody wrote: their unit is damaged, and stays so."""
+    ledger = opened_with(tmp_path, "u1")
+    paid = Record(RecordKind.EXPENSE, Decimal("3.10"), "tea", "USD", "tea")
+    commit(ledger, make_write_set(1, units=[with_vector(replace(make_unit("u2"), records=(paid, paid)))]))
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        raw.execute(damage)
+    raw.close()
+    assert ledger.damaged(BANK) == ("u2",)
+    assert len(ledger.units(BANK, changes(ledger, BANK).columns.ids)) == 1
+    if "ordinal" not in damage:
+        for kind in (ValidityKind.AMENDED, ValidityKind.RESTORED):
+            event = make_event("u2", kind, 9, record=0)
+            commit(ledger, make_write_set(ledger.revision(BANK), events=[event]))
+        assert ledger.damaged(BANK) == ("u2",)
+        commit(
+            ledger,
+            replace(make_write_set(ledger.revision(BANK)), categories=(CategoryWrite(paid.kind, "food"),)),
+        )
+        ledger.merge_categories(BANK, paid.kind, "food", "tea")
+        assert ledger.damaged(BANK) == ("u2",)
+    ledger.close()
+
+
+def test_records_are_found_by_index(tmp_path: Path) -> None:
+    """By kind and category, by category alone, and by nothing: no table of records is read as a whole."""
+    ledger = opened_with(tmp_path, "u1")
+    statements: list[str] = []
+    with ledger._connections.reading() as connection:
+        connection.set_trace_callback(statements.append)
+    asks = [(RecordKind.EXPENSE, "tea"), (RecordKind.EXPENSE, None), (None, "tea"), (None, None), (None, "")]
+    for kind, category in asks:
+        ledger.record_rows(BANK, kind=kind, category=category)
+    asked = [statement for statement in statements if "FROM records" in statement]
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        plans = [str(raw.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()) for statement in asked]
+    raw.close()
+    assert len(asked) == 5
+    assert all("INDEX records_" in plan and "SCAN records" not in plan for plan in plans), plans
+    ledger.close()
+
+
 def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
     """What is in a directory of the last release is vouched for from then on, and damage after that shows."""
     opened_with(tmp_path, *(f"u{number}" for number in range(5000))).close()
@@ -229,7 +355,7 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-RELEASED = (6, 52, "d9841c77680f36496165c002c0aa68e2c1447dbd2468850856d870b986e4aee3")
+RELEASED = (7, 58, "007c419f7db6d3f45624c4b185c0235ea909365e25c345def6a964cfdb6c8a51")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 

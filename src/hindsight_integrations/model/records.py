@@ -55,3 +55,24 @@ class Record:
     def words(self) -> str:
         """The value in words, with its unit."""
         return f"{self.value} {self.unit}".strip()
+
+@dataclass(frozen=True, slots=True)
+class RecordCategory:
+    """A category of records of one kind, as the bank has it.
+
+    Attributes:
+        kind: of its records.
+        name: what it is called.
+        spellings: all it was given as, as `spelling_key` compares them, sorted; its name is one of them.
+        records: how many records are of it, closed ones included.
+    """
+
+    kind: RecordKind
+    name: str
+    spellings: tuple[str, ...] = ()
+    records: int = 0
+
+
+def spelling_key(category: str) -> str:
+    """A category's spelling as it is compared: without regard to case and white space."""
+    return " ".join(category.split()).casefold()

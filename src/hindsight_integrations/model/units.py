@@ -100,6 +100,8 @@ class ValidityEvent:
         effective_at: conversation time from which it holds: mentioned_at of the stating message.
         by_unit: the unit that stated it, if any.
         reason: the statement, for people.
+        record: ordinal of the record it speaks of alone: AMENDED closes that record, RESTORED makes it valid again, and the
+            unit stays as it is. None for the unit itself.
     """
 
     unit_id: str
@@ -107,3 +109,4 @@ class ValidityEvent:
     effective_at: datetime
     by_unit: str | None = None
     reason: str = ""
+    record: int | None = None

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskWrite
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
@@ -120,6 +121,21 @@ class MentionWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class CategoryWrite:
+    """A new category of records, or further spellings of a known one (by kind and any of its spellings).
+
+    Attributes:
+        kind: of its records.
+        name: what it is called if it is new.
+        spellings: what else it may be given as; those that are another category's stay that one's.
+    """
+
+    kind: RecordKind
+    name: str
+    spellings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSet:
     """All that one retain (or reflect) wants to change in one bank.
 
@@ -129,6 +145,7 @@ class WriteSet:
             that waited.
         turns: texts of messages, each in place of an earlier one.
         extracted: ids of units of turns that waited and wait no more.
+        categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
         tasks: work to be done later.
         completed_tasks: tasks whose outcome this is; one that is done already raises TaskClosed.
     """
@@ -141,6 +158,7 @@ class WriteSet:
     turns: tuple[TurnWrite, ...] = ()
     extracted: tuple[str, ...] = ()
     units: tuple[UnitWrite, ...] = ()
+    categories: tuple[CategoryWrite, ...] = ()
     entities: tuple[EntityWrite, ...] = ()
     mentions: tuple[MentionWrite, ...] = ()
     links: tuple[Link, ...] = ()
@@ -158,6 +176,7 @@ class WriteSet:
             or self.turns
             or self.extracted
             or self.units
+            or self.categories
             or self.entities
             or self.events
             or self.tasks

@@ -82,10 +82,16 @@ def make_entity(
 
 
 def make_event(
-    unit_id: str, kind: ValidityKind, hours: float = 0, *, by_unit: str | None = None, reason: str = ""
+    unit_id: str,
+    kind: ValidityKind,
+    hours: float = 0,
+    *,
+    by_unit: str | None = None,
+    reason: str = "",
+    record: int | None = None,
 ) -> ValidityEvent:
     """A validity event effective `hours` after START."""
-    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason)
+    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason, record)
 
 
 def make_write_set(

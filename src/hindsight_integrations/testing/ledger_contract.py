@@ -25,6 +25,7 @@ from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContra
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
+from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
 from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
 from hindsight_integrations.testing.ledger_turns_contract import LedgerTurnsContract
@@ -37,6 +38,7 @@ class LedgerContract(
     LedgerHistoryContract,
     LedgerWriterContract,
     LedgerMaintenanceContract,
+    LedgerRecordsContract,
     LedgerTasksContract,
     LedgerTurnsContract,
 ):

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from hindsight_integrations.errors import ArchiveInvalid
+from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.validation.archive_lines import (
     LINES,
     ArchiveLine,
     BankLine,
+    CategoryLine,
     EventLine,
     MessageLine,
+    RecordLine,
     TurnLine,
     UnitLine,
     WaitingTurnLine,
-    vector_length,
 )
+from hindsight_integrations.validation.archive_values import vector_length
 
 LONGEST_SHOWN = 40  # characters of a field's name that an error repeats: the archive may say anything there
 
@@ -35,6 +38,8 @@ class ArchiveCheck:
         self.units = 0
         # Pairs are kept as numbers, not as ids: a bank has many times more links than memories.
         self._numbers: dict[str, dict[object, int]] = {kind: {} for kind in LINES}
+        self._records: dict[str, int] = {}
+        self._spellings: set[tuple[str, str]] = set()
         self._pairs: dict[str, set[tuple[object, ...]]] = {kind: set() for kind in LINES}
 
     def take(self, number: int, kind: str, fields: Mapping[str, object]) -> None:
@@ -48,12 +53,7 @@ class ArchiveCheck:
         Raises:
             ArchiveInvalid: it cannot be a line of this archive.
         """
-        if kind not in LINES:
-            raise ArchiveInvalid(number, "kind", f"it is unknown; there are {', '.join(LINES)}")
-        try:
-            line = LINES[kind].model_validate(fields)
-        except ValidationError as error:
-            raise _refusal(number, kind, error) from None
+        line = _line(number, kind, fields)
         if (self.bank is None) != isinstance(line, BankLine):
             raise ArchiveInvalid(number, kind, "the first line after the header, and no other, is the bank's")
         self._remember(number, kind, line)
@@ -61,10 +61,12 @@ class ArchiveCheck:
             self.bank = line
         elif isinstance(line, UnitLine):
             self._check_unit(number, kind, line)
+        elif isinstance(line, CategoryLine | RecordLine):
+            self._check_record(number, line)
         elif isinstance(line, TurnLine):
             self._check_turn(number, line)
         elif isinstance(line, EventLine | MessageLine):
-            self._check_revision(number, kind, line.revision)
+            self._check_revision(number, kind, line)
 
     def _remember(self, number: int, kind: str, line: ArchiveLine) -> None:
         """Find what it refers to, and refuse a second line of the same key."""
@@ -104,6 +106,22 @@ class ArchiveCheck:
         ):
             raise ArchiveInvalid(number, "turn.unit", "no unit of that id stands before it")
 
+    def _check_record(self, number: int, line: CategoryLine | RecordLine) -> None:
+        """A category shares no spelling with another of its kind; a record has such a category, and a place of its own."""
+        if isinstance(line, CategoryLine):
+            spellings = {(line.kind, spelling) for spelling in line.spellings}
+            if spellings & self._spellings:
+                raise ArchiveInvalid(number, "category.spellings", "an earlier line has one of them")
+            self._spellings |= spellings
+            return
+        if line.category is not None and (line.kind, line.category) not in self._pairs["category"]:
+            raise ArchiveInvalid(
+                number, "record.category", "no category of that kind and name stands before it"
+            )
+        if line.ordinal != self._records.get(line.unit, 0):
+            raise ArchiveInvalid(number, "record.ordinal", "it does not follow the one before it")
+        self._records[line.unit] = line.ordinal + 1
+
     def _check_vector(self, number: int, kind: str, vector: str) -> None:
         embedder = self.bank.embedder if self.bank else None
         if embedder is None:
@@ -114,11 +132,27 @@ class ArchiveCheck:
                 number, f"{kind}.vector", f"it has {length} numbers, the embedder makes {embedder.dimension}"
             )
 
-    def _check_revision(self, number: int, kind: str, revision: int) -> None:
-        if self.bank and revision > self.bank.revision:
+    def _check_revision(self, number: int, kind: str, line: EventLine | MessageLine) -> None:
+        if self.bank and line.revision > self.bank.revision:
             raise ArchiveInvalid(
-                number, f"{kind}.revision", f"{revision} is after the bank's own, {self.bank.revision}"
+                number, f"{kind}.revision", f"{line.revision} is after the bank's own, {self.bank.revision}"
             )
+        if isinstance(line, EventLine) and line.record is not None:
+            known = line.record < self._records.get(line.unit, 0)
+            if not known or line.kind == ValidityKind.CLOSED:
+                raise ArchiveInvalid(
+                    number, "event.record", "the memory has no such record to amend or restore"
+                )
+
+
+def _line(number: int, kind: str, fields: Mapping[str, object]) -> ArchiveLine:
+    """The line by itself."""
+    if kind not in LINES:
+        raise ArchiveInvalid(number, "kind", f"it is unknown; there are {', '.join(LINES)}")
+    try:
+        return LINES[kind].model_validate(fields)
+    except ValidationError as error:
+        raise _refusal(number, kind, error) from None
 
 
 def _refusal(number: int, kind: str, error: ValidationError) -> ArchiveInvalid:

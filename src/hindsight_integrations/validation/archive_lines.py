@@ -5,121 +5,38 @@ A new kind of line is one more class here; the ledger must know how to write it 
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Annotated, ClassVar, Literal, Self, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import RecordKind, spelling_key
 from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.model.text import is_storable
-from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
-from hindsight_integrations.ports.arrays import fault_of_vectors
 from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.validation.limits import MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TOKENS
-
-MAX_STORED = 4 * MAX_TEXT  # characters of one text; a task holds a passage and what stood before it, as JSON
-MAX_ID = 512  # characters of the id of a unit or an entity
-MAX_REVISION = 2**53  # what JSON numbers hold exactly; a bank of a commit a microsecond is there in 285 years
-MAX_DIMENSION = 65_536  # numbers of a vector; the longest in use have 12,288
-MAX_ORDINAL = 2**31
-_FLOAT_BYTES = 4
-
-_FIRST = to_micros(EPOCH.replace(year=1))
-_LAST = to_micros(LAST_INSTANT)
-
-Item = TypeVar("Item")
-
-
-def _distinct(values: list[Item]) -> list[Item]:
-    if len(set(values)) < len(values):
-        raise ValueError("it holds a value twice")
-    return values
-
-
-def _storable(text: str) -> str:
-    if not is_storable(text):
-        raise ValueError("it has control characters, and could not be asked for")
-    return text
-
-
-def _one_of(values: Iterable[Item]) -> AfterValidator:
-    known = dict.fromkeys(values)
-
-    def member(value: Item) -> Item:
-        if value not in known:
-            raise ValueError(f"it is none of {', '.join(repr(str(each)) for each in known)}")
-        return value
-
-    return AfterValidator(member)
-
-
-def _records(lines: list[list[str | bool]]) -> list[list[str | bool]]:
-    for fields in lines:
-        _record(fields, [str, str, bool, str, str, str])
-        _one_of_kinds(fields[0])
-    return lines
-
-
-def _one_of_kinds(kind: str | bool) -> None:
-    if kind not in set(RecordKind):
-        raise ValueError(f"its kind is none of {', '.join(RecordKind)}")
-
-
-def _record(
-    fields: list[str | bool], expected: Sequence[type] = (str, str, bool, str, str)
-) -> list[str | bool]:
-    """[kind, value, whether the value is a number, category, unit]."""
-    if [type(field) for field in fields] != list(expected):
-        raise ValueError("it is not [kind, value, is a number, category, unit]")
-    if fields[2]:
-        try:
-            finite = Decimal(str(fields[1])).is_finite()
-        except InvalidOperation:
-            finite = False
-        if not finite:
-            raise ValueError("its value is not a finite number")
-    return fields
-
-
-def _vector(text: str) -> str:
-    """Base64 of float32, little endian; the length is compared with the bank's elsewhere."""
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("it is not base64") from None
-    if not raw or len(raw) % _FLOAT_BYTES:
-        raise ValueError(f"its {len(raw)} bytes are no float32 numbers")
-    if fault := fault_of_vectors(np.frombuffer(raw, "<f4")[np.newaxis]):
-        raise ValueError(fault)
-    return text
-
-
-def vector_length(text: str) -> int:
-    """How many numbers a checked vector has."""
-    return (len(text) // 4 * 3 - text.count("=", -2)) // _FLOAT_BYTES
-
-
-Text = Annotated[str, Field(max_length=MAX_STORED)]  # a limit also makes pydantic look for lone surrogates
-Id = Annotated[str, Field(min_length=1, max_length=MAX_ID), AfterValidator(_storable)]
-Micros = Annotated[int, Field(ge=_FIRST, le=_LAST)]
-Revision = Annotated[int, Field(ge=0, le=MAX_REVISION)]
-Ordinal = Annotated[int, Field(ge=0, le=MAX_ORDINAL)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Texts = list[Text]
-Metadata = dict[Text, Text]
-Tags = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=MAX_TAG)]],
-    Field(max_length=MAX_TAGS),
-    AfterValidator(_distinct),
-]
+from hindsight_integrations.validation.archive_values import (
+    MAX_DIMENSION,
+    MAX_ID,
+    MAX_ORDINAL,
+    MAX_STORED,
+    Id,
+    Metadata,
+    Micros,
+    Ordinal,
+    Revision,
+    Share,
+    Tags,
+    Text,
+    Texts,
+    base64_vector,
+    distinct,
+    is_finite,
+    one_of,
+    only_record,
+)
+from hindsight_integrations.validation.limits import MAX_TOKENS
 
 
 class _Strict(BaseModel):
@@ -215,7 +132,7 @@ class UnitLine(ArchiveLine):
     key: ClassVar = ("unit_id",)
     unit_id: Id
     text: Annotated[str, Field(min_length=1, max_length=MAX_STORED)]
-    fact_type: Annotated[str, _one_of(FactType)]
+    fact_type: Annotated[str, one_of(FactType)]
     mentioned_at: Micros
     occurred_start: Micros | None
     occurred_end: Micros | None
@@ -230,13 +147,10 @@ class UnitLine(ArchiveLine):
     sources: Texts
     speaker: Text = ""  # the first archives do not have it
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-    record: (
-        Annotated[list[list[Text | bool]], AfterValidator(_records)]
-        | Annotated[list[Text | bool], AfterValidator(_record)]
-        | None
-    )
+    # Archives of before there were several have the only one here.
+    record: Annotated[list[Text | bool], AfterValidator(only_record)] | None = None
     kind: str = Field("memory", pattern="^memory$")  # the first archives know memories alone
-    vector: Annotated[Text, AfterValidator(_vector)]
+    vector: Annotated[Text, AfterValidator(base64_vector)]
 
     @model_validator(mode="after")
     def _whole_interval(self) -> Self:
@@ -246,11 +160,50 @@ class UnitLine(ArchiveLine):
         return self
 
 
+class CategoryLine(ArchiveLine):
+    """A category of records."""
+
+    key: ClassVar = ("kind", "name")
+    kind: Annotated[str, one_of(RecordKind)]
+    name: Annotated[str, Field(min_length=1, max_length=MAX_STORED)]
+    spellings: Annotated[Texts, AfterValidator(distinct)]
+
+    @model_validator(mode="after")
+    def _spelt_as_compared(self) -> Self:
+        if any(not text or text != spelling_key(text) for text in self.spellings):
+            raise ValueError("its spellings are not in the form in which they are compared")
+        if spelling_key(self.name) not in self.spellings:
+            raise ValueError("its name is none of its spellings")
+        return self
+
+
+class RecordLine(ArchiveLine):
+    """A record of a memory; those of one memory follow each other in their order."""
+
+    key: ClassVar = ("unit", "ordinal")
+    refers: ClassVar = {"unit": "unit"}
+    unit: Id
+    ordinal: Ordinal
+    kind: Annotated[str, one_of(RecordKind)]
+    category: Text | None
+    value: Text
+    is_number: Annotated[int, Field(ge=0, le=1)]
+    measure: Text
+    stated: Text
+    closed_at: Micros | None
+
+    @model_validator(mode="after")
+    def _finite(self) -> Self:
+        if self.is_number and not is_finite(self.value):
+            raise ValueError("value is not a finite number")
+        return self
+
+
 class WaitingTurnLine(UnitLine):
     """A turn that waits for extraction: as a memory, and without a vector where the embedder had failed."""
 
     kind: str = Field(pattern="^turn$")
-    vector: Annotated[Text, AfterValidator(_vector)] | None  # type: ignore[assignment] # a memory always has one
+    vector: Annotated[Text, AfterValidator(base64_vector)] | None  # type: ignore[assignment] # a memory always has one
 
 
 class TurnLine(ArchiveLine):
@@ -262,7 +215,7 @@ class TurnLine(ArchiveLine):
     unit: Id | None
     text: Text
     speaker: Text
-    role: Annotated[str, _one_of(Role)]
+    role: Annotated[str, one_of(Role)]
     said_at: Micros
     tags: Tags
 
@@ -270,14 +223,15 @@ class TurnLine(ArchiveLine):
 class EventLine(ArchiveLine):
     """An entry of a memory's validity log."""
 
-    key: ClassVar = ("unit", "kind", "effective_at", "by_unit", "reason")
+    key: ClassVar = ("unit", "kind", "effective_at", "by_unit", "reason", "record")
     refers: ClassVar = {"unit": "unit", "by_unit": "unit"}
     unit: Id
-    kind: Annotated[str, _one_of(ValidityKind)]
+    kind: Annotated[str, one_of(ValidityKind)]
     effective_at: Micros
     revision: Revision
     by_unit: Id | None
     reason: Text
+    record: Ordinal | None = None  # archives of before there were several do not have it
 
 
 class EntityLine(ArchiveLine):
@@ -286,9 +240,9 @@ class EntityLine(ArchiveLine):
     key: ClassVar = ("entity_id",)
     entity_id: Id
     name: Annotated[str, Field(min_length=1, max_length=MAX_STORED)]
-    type: Annotated[str, _one_of(EntityType)]
-    role: Annotated[str, _one_of(EntityRole)]
-    names: Annotated[Texts, AfterValidator(_distinct)]
+    type: Annotated[str, one_of(EntityType)]
+    role: Annotated[str, one_of(EntityRole)]
+    names: Annotated[Texts, AfterValidator(distinct)]
 
 
 class MentionLine(ArchiveLine):
@@ -308,7 +262,7 @@ class LinkLine(ArchiveLine):
     refers: ClassVar = {"source": "unit", "target": "unit"}
     source: Id
     target: Id
-    code: Annotated[int, _one_of(LINK_CODES.values())]
+    code: Annotated[int, one_of(LINK_CODES.values())]
     weight: Share
 
 
@@ -328,15 +282,15 @@ class _Moved(_Strict):
     units: Texts
     shared: list[Annotated[Texts, Field(min_length=2, max_length=2)]]
     name: Text
-    type: Annotated[str, _one_of(["", *EntityType])]
-    role: Annotated[str, _one_of(EntityRole)]
+    type: Annotated[str, one_of(["", *EntityType])]
+    role: Annotated[str, one_of(EntityRole)]
     other_names: Texts
 
 
 class EntityChangeLine(ArchiveLine):
     """A change of entities by hand, with what undoing it needs."""
 
-    kind: Annotated[str, _one_of(EntityChangeKind)]
+    kind: Annotated[str, one_of(EntityChangeKind)]
     detail: _Moved
     made_at: Micros
     undone: Literal[0, 1]
@@ -356,9 +310,9 @@ class EvidenceLine(ArchiveLine):
 class TaskLine(ArchiveLine):
     """Work that waits."""
 
-    kind: Annotated[str, _one_of(TaskKind)]
+    kind: Annotated[str, one_of(TaskKind)]
     payload: Text
-    state: Annotated[str, _one_of(TaskState)]
+    state: Annotated[str, one_of(TaskState)]
     attempts: Ordinal
     lease_until: Micros | None
     not_before: Micros
@@ -376,7 +330,9 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "document": DocumentLine,
     "chunk": ChunkLine,
     "message": MessageLine,
+    "category": CategoryLine,
     "unit": UnitLine,
+    "record": RecordLine,
     "waiting_turn": WaitingTurnLine,
     "turn": TurnLine,
     "event": EventLine,

@@ -10,6 +10,7 @@ from typing import Protocol
 from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.entities import EntityChange
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger.values import ArchiveRow, EntitySplit, UnitEdit
 
@@ -37,10 +38,11 @@ class LedgerMaintenance(Protocol):
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them.
 
-        With a unit go its vector, links, mentions, validity log, evidence and edits, the units that amend it, the
-        chunk it came from, waiting tasks that carry its text, entities nothing else mentions, and names of
-        surviving entities that only it used. Events it caused on other units stay without reason and author;
-        amendments it made are undone. The feed's `removed` reports its row id.
+        With a unit go its vector, records, links, mentions, validity log, evidence and edits, the units that amend it,
+        the chunk it came from, waiting tasks that carry its text, entities nothing else mentions, names of surviving
+        entities that only it used, and categories and spellings of them in which no other record is given. Events it
+        caused on other units and their records stay without reason and author; its amendments of texts are undone.
+        The feed's `removed` reports its row id.
 
         Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
         memory back; `everything` drops them too.
@@ -95,6 +97,29 @@ class LedgerMaintenance(Protocol):
 
         Raises:
             InvalidRequest: there is no such change, it was undone, or a later change stands on it.
+        """
+        ...
+
+    def merge_categories(self, bank: str, kind: RecordKind, keep: str, merged: str) -> RecordCategory:
+        """Move all records and spellings of one category to another, which is returned; the merged one is removed.
+
+        Both are named by any of their spellings. `split_category` with the spellings of the merged one undoes it: each
+        record keeps the spelling it was given in.
+
+        Raises:
+            InvalidRequest: one of them is not known, or they are one.
+        """
+        ...
+
+    def split_category(
+        self, bank: str, kind: RecordKind, name: str, spellings: Sequence[str]
+    ) -> RecordCategory:
+        """Make a new category of some spellings of another, with the records that were given in them.
+
+        It is called by the first of them. Whoever merges the two again has what was before.
+
+        Raises:
+            InvalidRequest: the category is not known, has not these spellings, or one of them is its name.
         """
         ...
 

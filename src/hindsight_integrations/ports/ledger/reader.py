@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hindsight_integrations.model.entities import Entity, EntityChange
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
@@ -27,7 +27,7 @@ class LedgerReader(TurnReader, Protocol):
         ...
 
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
-        """The units of these row ids; unknown ids and damaged units are left out. One query."""
+        """The units of these row ids; unknown ids and damaged units are left out. Two queries."""
         ...
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
@@ -59,8 +59,20 @@ class LedgerReader(TurnReader, Protocol):
     ) -> IntArray:
         """Row ids of every unit with a record of this kind and category (None means any), ascending; closed ones too.
 
-        Categories are compared without regard to case. It is complete, so that sums are exact.
+        A category is found by any of its spellings, without regard to case and white space; "" means none. It is complete,
+        so that sums are exact. One indexed query.
         """
+        ...
+
+    def closed_records(self, bank: str, ids: IntArray, moment: datetime) -> dict[int, frozenset[int]]:
+        """Ordinals of the records of these units (by row id) that were closed alone at a moment; others are left out.
+
+        What takes effect at the moment has taken effect. Of now, a record's own `closed_at` tells.
+        """
+        ...
+
+    def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
+        """Categories of records (of one kind, if given): by kind, the most used first, then by name."""
         ...
 
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
@@ -68,9 +80,10 @@ class LedgerReader(TurnReader, Protocol):
         ...
 
     def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
-        """Amendments of these units (by row id), ordered by unit, effective time, amending unit, statement.
+        """Amendments of these units (by row id), ordered by unit, effective time, amending unit, statement, record.
 
-        What one unit says of another in the same words counts once, from its first effective time on.
+        What one unit says of another in the same words counts once, from its first effective time on; of several records,
+        once each.
         """
         ...
 

@@ -117,12 +117,14 @@ class Amendment:
         by: row id of the unit that took the part back.
         effective_at: since when (conversation time, aware UTC).
         statement: what was taken back, in words: the event's reason; may be empty.
+        record: ordinal of the record that was closed with it; None if it is not said which part of the text it is.
     """
 
     row: int
     by: int
     effective_at: datetime
     statement: str
+    record: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from hindsight_integrations.ports.ledger import ArchiveRow
 BATCH = 500  # rows written at once: bounds memory, and is past the point where larger ones are quicker
 
 BANK, DOCUMENT, CHUNK, MESSAGE, UNIT = "bank", "document", "chunk", "message", "unit"
+CATEGORY, RECORD = "category", "record"
 TURN, WAITING = "turn", "waiting_turn"
 EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
 EDIT, CHANGE, EVIDENCE, TASK = "edit", "entity_change", "evidence", "task"

@@ -10,7 +10,7 @@ import numpy as np
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link
-from hindsight_integrations.model.units import UnitKind, ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.memory_graph import LINK_CODES
@@ -46,11 +46,6 @@ def blocks(name: str) -> frozenset[str]:
     """
     shortened = {name[:at] + name[at + 1 :] for at in range(len(name))} if len(name) in _EDITABLE else set()
     return frozenset(name.split()) | {f"\x01{key}" for key in (name, *shortened)}
-
-
-def record_key(text: str) -> str:
-    """A record's kind or category as it is compared."""
-    return text.strip().casefold()
 
 
 def link_code(link: Link) -> int:
@@ -163,6 +158,51 @@ def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
         elif kind is ValidityKind.RESTORED and (began := closed.pop(row, moment)) < moment:
             gaps.append((row, began, moment))
     return np.array(sorted(gaps), np.int64).reshape(-1, 3)
+
+
+def check_record(event: ValidityEvent, records: int) -> int:
+    """The ordinal of the record that an event is of, if the unit has it and what happens to it can happen to a record.
+
+    Args:
+        event: of a record.
+        records: how many records the unit has.
+
+    Raises:
+        InvalidRequest: it cannot be stored.
+    """
+    if event.record is None or not 0 <= event.record < records or event.kind is ValidityKind.CLOSED:
+        raise InvalidRequest(
+            "events",
+            f"{event.kind} of record {event.record} of unit {event.unit_id!r}, which has {records}",
+            "Amend or restore one of its records, by its ordinal from 0.",
+        )
+    return event.record
+
+
+def closed_ordinals(
+    log: Iterable[tuple[int, int, ValidityKind, int]], moment: int
+) -> dict[int, frozenset[int]]:
+    """Which records were closed at a moment though their units may have been valid; units without any are left out.
+
+    Replayed as a record's `closed_at` follows the log: the earliest amendment since the last restoring counts.
+
+    Args:
+        log: (row id, ordinal, kind, effective_at in microseconds) of all events of records of these units, as recorded.
+        moment: microseconds; what takes effect at it has taken effect.
+    """
+    spans: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
+    for row, ordinal, kind, at in log:
+        known = spans.setdefault((row, ordinal), [])
+        began = known.pop()[0] if known and known[-1][1] is None else None
+        if kind is ValidityKind.AMENDED:
+            known.append((at if began is None else min(began, at), None))
+        elif began is not None and began < at:
+            known.append((began, at))
+    found: dict[int, set[int]] = {}
+    for (row, ordinal), known in spans.items():
+        if any(began <= moment and (ended is None or moment < ended) for began, ended in known):
+            found.setdefault(row, set()).add(ordinal)
+    return {row: frozenset(ordinals) for row, ordinals in found.items()}
 
 
 def unit_references(writes: WriteSet) -> dict[str, set[str]]:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
@@ -20,14 +20,16 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 )
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
+from hindsight_integrations.backends.ledger.sqlite.one_record import only_record, write_only_records
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
-from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank
+from hindsight_integrations.backends.ledger.sqlite.records import seal_records
+from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 JSON_FIELDS = frozenset(
-    {"metadata", "tags", "sources", "record", "names", "embedder", "profile", "fields", "detail"}
+    {"metadata", "tags", "sources", "spellings", "names", "embedder", "profile", "fields", "detail"}
 )
 UNFIT = (
     sqlite3.IntegrityError,
@@ -41,6 +43,10 @@ UNFIT = (
 
 ROWS_IN_ORDER = frozenset({"chunks", "entity_changes", "tasks"})
 """Tables whose rows have an order of their own; the others lie by their keys."""
+
+
+ARCHIVED_COLUMNS = UNIT_COLUMNS.replace(", records", "")
+"""Of a unit; how many records it has, its lines of records say."""
 
 
 class _Kind:
@@ -57,6 +63,10 @@ def _unit(field: str) -> str:
 
 def _entity(field: str) -> str:
     return f"(SELECT id FROM entities WHERE bank = :bank AND entity_id = :{field})"
+
+
+_CATEGORY = "(SELECT id FROM record_categories WHERE bank = :bank AND kind = :kind AND name = :{})"
+"""The row id of the category named by a field of the archived row."""
 
 
 def _into(table: str, columns: str, **expressions: str) -> str:
@@ -81,11 +91,11 @@ def _plain(table: str, columns: str) -> _Kind:
 def _units(kind: UnitKind) -> _Kind:
     """Units of a kind, with their vectors: a turn that could not be embedded has none."""
     return _Kind(
-        f"SELECT {UNIT_COLUMNS}, vector FROM units LEFT JOIN vectors ON unit = units.id "
+        f"SELECT {ARCHIVED_COLUMNS}, vector FROM units LEFT JOIN vectors ON unit = units.id "
         f"WHERE units.bank = :bank AND kind = '{kind.value}' ORDER BY id",
         _into(
             "units",
-            f"{UNIT_COLUMNS}, bank, created, changed",
+            f"{ARCHIVED_COLUMNS}, bank, created, changed",
             created=":now",
             changed=":now",
             kind=f"'{kind.value}'",
@@ -99,7 +109,28 @@ _KINDS = {
     kinds.DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
     kinds.CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
     kinds.MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
+    kinds.CATEGORY: _Kind(
+        "SELECT kind, name, (SELECT json_group_array(name) FROM (SELECT name FROM record_category_names "
+        "WHERE category = record_categories.id ORDER BY name)) AS spellings "
+        "FROM record_categories WHERE bank = :bank ORDER BY id",
+        _into("record_categories", "bank, kind, name"),
+        f"INSERT INTO record_category_names SELECT :bank, :kind, value, {_CATEGORY.format('name')} "
+        "FROM json_each(:spellings)",
+    ),
     kinds.UNIT: _units(UnitKind.MEMORY),
+    kinds.RECORD: _Kind(
+        "SELECT unit_id AS unit, ordinal, records.kind AS kind, name AS category, value, is_number, measure, stated, "
+        "records.closed_at AS closed_at FROM records JOIN units ON units.id = unit "
+        "LEFT JOIN record_categories ON record_categories.id = category WHERE records.bank = :bank "
+        "ORDER BY unit, ordinal",
+        _into(
+            "records",
+            "unit, ordinal, bank, kind, category, value, is_number, measure, stated, closed_at, checksum",
+            unit=_unit("unit"),
+            category=_CATEGORY.format("category"),
+            checksum="0",
+        ),
+    ),
     kinds.WAITING: _units(UnitKind.TURN),
     kinds.TURN: _Kind(
         "SELECT turns.thread, message, unit_id AS unit, turns.text, turns.speaker, role, said_at, turns.tags FROM turns "
@@ -107,12 +138,12 @@ _KINDS = {
         _into("turns", "bank, thread, message, unit, text, speaker, role, said_at, tags", unit=_unit("unit")),
     ),
     kinds.EVENT: _Kind(
-        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason "
+        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason, record "
         "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
         "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
         _into(
             "validity_events",
-            "unit, kind, effective_at, revision, by_unit, reason",
+            "unit, kind, effective_at, revision, by_unit, reason, record",
             unit=_unit("unit"),
             by_unit=_unit("by_unit"),
         ),
@@ -196,6 +227,8 @@ class SqliteArchive:
                         continue
                     values = [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch]
                     _insert(connection, kind, values)
+                    if kind == kinds.UNIT:
+                        _insert_only_records(connection, found.id, batch)
                     units += len(batch) if kind == kinds.UNIT else 0
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
@@ -212,6 +245,19 @@ def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) 
             value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))
     for statement in _KINDS[kind].inserts:
         connection.executemany(statement, values)
+
+
+def _insert_only_records(connection: Connection, bank: int, units: Sequence[ArchiveRow]) -> None:
+    """The records of units in an archive of before there were several: a field of the unit's line."""
+    given = {str(row.fields["unit_id"]): row.fields.get("record") for row in units}
+    rows = unit_rows(connection, bank, [unit for unit, fields in given.items() if fields])
+    records = []
+    for unit, fields in given.items():
+        if isinstance(fields, list):
+            records.append(
+                (rows[unit], only_record([str(v) if isinstance(v, str) else bool(v) for v in fields]))
+            )
+    write_only_records(connection, bank, records)
 
 
 def _count_others(connection: Connection, bank: int) -> int:
@@ -247,6 +293,7 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
         "FROM units, json_each(sources) WHERE bank = ?",
         (bank,),
     )
+    seal_records(connection, bank)
     seal_units(connection, bank)
     seal_vectors(connection, bank)
     connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))

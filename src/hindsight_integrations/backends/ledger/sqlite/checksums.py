@@ -9,14 +9,14 @@ import json
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger.sqlite.rows import SEALED_COLUMNS, Row
+from hindsight_integrations.backends.ledger.sqlite.records import digest, records_of
+from hindsight_integrations.backends.ledger.sqlite.rows import SEALED_COLUMNS, fetched
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.arrays import IntArray
 
@@ -25,9 +25,7 @@ logger = logging.getLogger("hindsight_integrations")
 T = TypeVar("T")
 
 CHECKSUM = "units.checksum"
-_CLOSED_AT = SEALED_COLUMNS.split(", ").index("closed_at")
-_SEPARATOR = "\x1f"
-_SPARE_BITS = 4  # of 64: room for `closed_at`, which is added to what is left
+_CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.split(", ").index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
 """What stands for no `closed_at`; the trigger of version 4 has it too."""
@@ -39,13 +37,9 @@ def unit_checksum(row: Sequence[Any]) -> int:
     `closed_at` is added to the digest of the others, so that closing a unit changes the sum by the difference, without
     reading the rest: a checksum made anew from a row that was damaged meanwhile would vouch for the damage.
     """
-    body = (*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :])
-    text = _SEPARATOR.join([value if isinstance(value, str) else str(value) for value in body])
-    digest = blake2b(text.encode(errors="replace"), digest_size=8).digest()
     closed_at = row[_CLOSED_AT]
-    return (int.from_bytes(digest, "big") >> _SPARE_BITS) + (
-        NEVER_CLOSED if closed_at is None else int(closed_at)
-    )
+    body = digest((*row[:_CLOSED_AT], *row[_CLOSED_AT + 1 :]))
+    return body + (NEVER_CLOSED if closed_at is None else int(closed_at))
 
 
 def vector_checksum(vector: bytes) -> int:
@@ -60,33 +54,19 @@ def is_sound(row: Sequence[Any], checksum: object) -> bool:
     return False
 
 
-def fetched(
-    connection: sqlite3.Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
-) -> list[Row]:
-    """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
-    try:
-        return connection.execute(query, parameters).fetchall()
-    except sqlite3.OperationalError as error:
-        if not str(error).startswith("Could not decode"):
-            raise
-    connection.text_factory = _lenient
-    try:
-        return connection.execute(query, parameters).fetchall()
-    finally:
-        connection.text_factory = str
-
-
 def damaged_units(connection: sqlite3.Connection, bank: int, ids: IntArray | None = None) -> dict[int, str]:
     """Unit ids by row id of the units (of all the bank's, if None) that are not what was written."""
     found: dict[int, str] = {}
-    for page in _pages(connection, bank) if ids is None else [ids.tolist()]:
+    for page in pages(connection, bank) if ids is None else [ids.tolist()]:
         rows = fetched(
             connection,
             f"SELECT units.id, {SEALED_COLUMNS}, {CHECKSUM} FROM json_each(?) AS given "
             "CROSS JOIN units ON units.id = given.value WHERE +bank = ? ORDER BY units.id",
             (json.dumps(page), bank),
         )
-        found.update({row[0]: str(row[1]) for row in rows if not is_sound(row[1:-1], row[-1])})
+        sound = {row[0]: row[_RECORDS + 1] for row in rows if is_sound(row[1:-1], row[-1])}
+        held = records_of(connection, sound)
+        found.update({row[0]: str(row[1]) for row in rows if row[0] not in held})
     return found
 
 
@@ -104,12 +84,17 @@ def damaged_vectors(connection: sqlite3.Connection, bank: int) -> dict[int, str]
     }
 
 
-def seal_units(connection: sqlite3.Connection, bank: int, ids: Sequence[int] | None = None) -> None:
-    """Give units (of all the bank's, if None) the checksum of what is stored now, damaged or not."""
-    for page in _pages(connection, bank) if ids is None else [ids]:
+def seal_units(
+    connection: sqlite3.Connection,
+    bank: int,
+    ids: Sequence[int] | None = None,
+    columns: str = SEALED_COLUMNS,
+) -> None:
+    """Give units (of all the bank's, if None) the checksum of what is stored now, damaged or not, in these columns."""
+    for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(
             connection,
-            f"SELECT {SEALED_COLUMNS}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
+            f"SELECT {columns}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
             (json.dumps(list(page)),),
         )
         connection.executemany(
@@ -119,7 +104,7 @@ def seal_units(connection: sqlite3.Connection, bank: int, ids: Sequence[int] | N
 
 def seal_vectors(connection: sqlite3.Connection, bank: int) -> None:
     """Give the bank's vectors the checksum of what is stored now."""
-    for page in _pages(connection, bank):
+    for page in pages(connection, bank):
         rows = connection.execute(
             "SELECT vector, unit FROM json_each(?) AS given CROSS JOIN vectors ON unit = given.value",
             (json.dumps(page),),
@@ -128,13 +113,6 @@ def seal_vectors(connection: sqlite3.Connection, bank: int) -> None:
             "UPDATE vectors SET checksum = ? WHERE unit = ?",
             [(vector_checksum(blob), row) for blob, row in rows],
         )
-
-
-def seal_everything(connection: sqlite3.Connection) -> None:
-    """Of a ledger older than checksums: from here on it is known what was there."""
-    for (bank,) in connection.execute("SELECT id FROM banks").fetchall():
-        seal_units(connection, bank)
-        seal_vectors(connection, bank)
 
 
 def well_formed(read: Callable[[Collection[int]], T], connection: sqlite3.Connection, bank: int) -> T:
@@ -153,7 +131,7 @@ def _is_vector(vector: object, checksum: object) -> bool:
     return isinstance(vector, bytes) and vector_checksum(vector) == checksum
 
 
-def _pages(connection: sqlite3.Connection, bank: int) -> Iterator[list[int]]:
+def pages(connection: sqlite3.Connection, bank: int) -> Iterator[list[int]]:
     """Row ids of the bank's units, a few at a time."""
     ids = np.array(
         [row[0] for row in connection.execute("SELECT id FROM units WHERE bank = ?", (bank,))], np.int64
@@ -161,7 +139,3 @@ def _pages(connection: sqlite3.Connection, bank: int) -> Iterator[list[int]]:
     ids.sort()
     for start in range(0, len(ids), _PAGE):
         yield ids[start : start + _PAGE].tolist()
-
-
-def _lenient(text: bytes) -> str:
-    return text.decode(errors="replace")

@@ -21,6 +21,8 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_entities,
     write_mentions,
 )
+from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
+from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     UNIT_COLUMNS,
     find_bank,
@@ -100,8 +102,9 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
 
 
 def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
-    """Insert the units that are not there yet, with their vectors and the messages they stand on; their ids, in row order."""
+    """Insert the units that are not there yet, with all that hangs on them; their ids, in row order."""
     if not writes.units:
+        write_categories(target.connection, target.bank, writes.categories)
         return ()
     target.connection.executemany(
         f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed, checksum) "
@@ -126,6 +129,10 @@ def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
             if write.vector
         ],
     )
+    named = (*writes.categories, *categories_of(record for _, write in new for record in write.unit.records))
+    categories = write_categories(target.connection, target.bank, named)
+    held = ((row, write.unit.records) for row, write in new)
+    write_records(target.connection, target.bank, held, categories)
     sources = [
         (target.bank, write.unit.thread, message, row) for row, write in new for message in write.unit.sources
     ]
@@ -196,15 +203,17 @@ def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int])
 
 
 def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> None:
-    """Append an event unless it is in the log already, and bring the unit's `closed_at` in line with it."""
+    """Append an event unless it is in the log already, and bring `closed_at` of the unit, or the record, in line with it."""
     unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
     by_unit = None if event.by_unit is None else units[event.by_unit]
     appended = target.connection.execute(
-        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason),
+        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason, record) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason, event.record),
     )
-    if appended.rowcount == 0 or event.kind is ValidityKind.AMENDED:
+    if appended.rowcount and event.record is not None:
+        close_record(target.connection, unit, event)
+    if appended.rowcount == 0 or event.record is not None or event.kind is ValidityKind.AMENDED:
         return
     closed = None if event.kind is ValidityKind.RESTORED else effective_at
     target.connection.execute(

@@ -18,6 +18,7 @@ from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
     traces_of,
 )
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
+from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.names import normalise_name
@@ -28,6 +29,7 @@ from hindsight_integrations.ports.ledger import Scrub
 BANK_CONTENT = (
     "units",
     "turns",
+    "record_categories",
     "entities",
     "documents",
     "chunks",
@@ -187,9 +189,11 @@ def _erase_some(
     """Traces and names first, while the units still tell what they were; then the units."""
     counts = erase_traces(connection, bank, rows, erasure, traces)
     gone = erase_names(connection, bank, rows, erasure)
-    for table in ("vectors", "links", "mentions", "validity_events", "evidence"):
+    touched = touched_categories(connection, json.dumps(rows))
+    for table in ("vectors", "records", "links", "mentions", "validity_events", "evidence"):
         counts[table] = _count(connection, table, rows)
     connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in rows])
+    counts["categories"] = erase_unused(connection, touched)
     return gone, {**counts, "entities": len(gone.entities), "names": gone.lost}
 
 

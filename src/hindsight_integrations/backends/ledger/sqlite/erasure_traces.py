@@ -24,7 +24,7 @@ def erase_traces(
     counts["documents"] = _erase_documents(connection, bank, given, document)
     counts["tasks"] = _erase_tasks(connection, bank, traces)
     counts["amendments"] = connection.execute(
-        "DELETE FROM validity_events WHERE kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
+        "DELETE FROM validity_events WHERE kind = ? AND record IS NULL AND by_unit IN (SELECT value FROM json_each(?))",
         (ValidityKind.AMENDED.value, given),
     ).rowcount
     # OR REPLACE: two statements that differ by author and reason alone become one event.

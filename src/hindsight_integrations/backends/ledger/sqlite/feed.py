@@ -10,12 +10,12 @@ from sqlite3 import Connection
 import numpy as np
 
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, past_gaps
-from hindsight_integrations.backends.ledger.sqlite.checksums import fetched, well_formed
+from hindsight_integrations.backends.ledger.sqlite.checksums import well_formed
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, token_of
 from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, links_since
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
-from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
+from hindsight_integrations.backends.ledger.sqlite.rows import fetched, find_bank
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, IntArray, Matrix
 from hindsight_integrations.ports.ledger import UnitColumns
@@ -204,9 +204,9 @@ class SqliteFeed:
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
         log = self._connection.execute(
-            "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
+            "SELECT unit, kind, effective_at FROM validity_events WHERE record IS NULL AND unit IN "
             "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ? "
-            "WHERE units.bank = ? AND units.changed > ?) ORDER BY id",
+            "WHERE units.bank = ? AND units.changed > ? AND back.record IS NULL) ORDER BY id",
             (ValidityKind.RESTORED.value, self._bank, since),
         )
         return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)

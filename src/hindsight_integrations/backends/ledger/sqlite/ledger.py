@@ -13,6 +13,7 @@ import numpy as np
 
 from hindsight_integrations.backends.ledger.rules.commits import bank_key, check_vectors
 from hindsight_integrations.backends.ledger.sqlite.archive import SqliteArchive
+from hindsight_integrations.backends.ledger.sqlite.category_changes import SqliteCategoryChanges
 from hindsight_integrations.backends.ledger.sqlite.checksums import vector_checksum
 from hindsight_integrations.backends.ledger.sqlite.commit import commit
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
@@ -28,6 +29,7 @@ from hindsight_integrations.backends.ledger.sqlite.opening import (
     open_for_writing,
 )
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
+from hindsight_integrations.backends.ledger.sqlite.record_reader import RecordReader
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     BANK_COLUMNS,
     fields_text,
@@ -47,7 +49,7 @@ from hindsight_integrations.ports.ledger import BankHeader, Receipt
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(UnitReader, EntityReader, SqliteTurns):
+class SqliteSnapshot(UnitReader, RecordReader, EntityReader, SqliteTurns):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection) -> None:
@@ -89,11 +91,13 @@ class SqliteTransaction(SqliteSnapshot):
 
 class SqliteLedger(
     UnitReader,
+    RecordReader,
     EntityReader,
     SqliteTurns,
     SqliteErasure,
     SqliteEdits,
     SqliteEntityChanges,
+    SqliteCategoryChanges,
     SqliteArchive,
     SqliteTasks,
 ):

@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from hindsight_integrations.backends.ledger.sqlite.checksums import seal_everything
+from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
+from hindsight_integrations.backends.ledger.sqlite.record_tables import ONE_RECORD_ENDS, RECORDS
 from hindsight_integrations.backends.ledger.sqlite.schema import (
     APPLICATION_ID,
     CHECKSUMS,
@@ -30,6 +31,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (*CHECKSUMS, seal_everything),
     HUBS,
     TURNS,
+    (*RECORDS, take_records, *ONE_RECORD_ENDS),
 )
 """Steps that take a file from version i to version i + 1."""
 

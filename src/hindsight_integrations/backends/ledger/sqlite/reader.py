@@ -10,31 +10,30 @@ from sqlite3 import Connection
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger.rules.commits import record_key
 from hindsight_integrations.backends.ledger.sqlite.checksums import (
     CHECKSUM,
     damaged_units,
     damaged_vectors,
-    fetched,
     is_sound,
 )
+from hindsight_integrations.backends.ledger.sqlite.records import records_of
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     PARAMETERS,
     UNIT_COLUMNS,
     Row,
     batches,
     event_from,
-    records_from,
+    fetched,
     unit_from,
     unit_rows,
 )
-from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import Amendment, StoredDocument
 
+RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
 # Written out, so that SQLite sees that the partial index of schema.py serves.
 AMENDED_BY_UNIT = f"event.kind = '{ValidityKind.AMENDED.value}' AND event.by_unit IS NOT NULL"
 
@@ -59,7 +58,11 @@ class UnitReader(BankReads):
         """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
         with self._at(bank) as (connection, row):
             found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
-            return {each[0]: unit_from(each[2:], bank) for each in found if is_sound(each[2:-1], each[1])}
+            sound = [each for each in found if is_sound(each[2:-1], each[1])]
+            records = records_of(connection, {each[0]: each[RECORDS] for each in sound})
+            return {
+                each[0]: unit_from(each[2:], bank, records[each[0]]) for each in sound if each[0] in records
+            }
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
         """Unit ids of those that are not what was written."""
@@ -103,24 +106,11 @@ class UnitReader(BankReads):
             )
             return dict(found.fetchall())
 
-    def record_rows(
-        self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
-    ) -> IntArray:
-        """Row ids of every unit with a record of this kind and category, ascending."""
-        with self._at(bank) as (connection, row):
-            found = fetched(
-                connection,
-                "SELECT id, record FROM units WHERE bank = ? AND record IS NOT NULL ORDER BY id",
-                (row,),
-            )
-            wanted = [unit for unit, text in found if _has_record(text, kind, category)]
-        return np.array(wanted, np.int64)
-
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """A unit's validity log, by effective time, then in the order recorded."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT event.kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
+                "SELECT event.kind, effective_at, stating.unit_id, reason, record FROM validity_events AS event "
                 "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
                 "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
                 (row, unit_id),
@@ -131,15 +121,16 @@ class UnitReader(BankReads):
         """Amendments of these units, each statement of a unit once, at its first effective time."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT event.unit, event.by_unit, min(event.effective_at) AS since, event.reason "
+                "SELECT event.unit, event.by_unit, min(event.effective_at) AS since, event.reason, event.record "
                 "FROM json_each(?) AS given CROSS JOIN validity_events AS event ON event.unit = given.value "
                 f"JOIN units ON units.id = event.unit WHERE {AMENDED_BY_UNIT} AND units.bank = ? "
-                "GROUP BY event.unit, event.by_unit, event.reason "
-                "ORDER BY event.unit, since, event.by_unit, event.reason",
+                "GROUP BY event.unit, event.by_unit, event.reason, event.record "
+                "ORDER BY event.unit, since, event.by_unit, event.reason, event.record",
                 (json.dumps(ids.tolist()), row),
             )
             return [
-                Amendment(unit, by, from_micros(since), statement) for unit, by, since, statement in found
+                Amendment(unit, by, from_micros(since), statement, record)
+                for unit, by, since, statement, record in found
             ]
 
     def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
@@ -214,22 +205,6 @@ class UnitReader(BankReads):
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
-
-
-def _has_record(text: str, kind: RecordKind | None, category: str | None) -> bool:
-    """Whether one of the records is of this kind and category.
-
-    A damaged one fits everything: `units` will leave it out, and whoever sums must hear of it.
-    """
-    try:
-        records = records_from(text)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        return True
-    return any(
-        kind in {None, record.kind}
-        and (category is None or record_key(record.category) == record_key(category))
-        for record in records
-    )
 
 
 def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> list[Row]:

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
-from sqlite3 import Connection
+from sqlite3 import Connection, OperationalError
 from typing import Any, TypeAlias, TypeVar
 
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
 from hindsight_integrations.model.profile import BankProfile, Disposition
-from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
@@ -35,8 +34,13 @@ Row: TypeAlias = tuple[Any, ...]
 # What a unit's checksum is of, in this order: a change makes every checksum wrong, and needs a migration.
 SEALED_COLUMNS = (
     "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
-    "metadata, tags, document, chunk, thread, sources, speaker, tokens, record"
+    "metadata, tags, document, chunk, thread, sources, speaker, tokens, records"
 )
+RECORD_COLUMNS = (
+    "records.unit, records.ordinal, records.kind, records.category, records.value, records.is_number, "
+    "records.measure, records.stated, records.closed_at"
+)
+"""The same of a record; what it is called by its unit's `unit` is `measure` here."""
 UNIT_COLUMNS = f"{SEALED_COLUMNS}, kind"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
@@ -86,6 +90,26 @@ def batches(values: Sequence[T], size: int = PARAMETERS) -> Iterator[Sequence[T]
         yield distinct[start : start + size]
 
 
+def fetched(
+    connection: Connection, query: str, parameters: Sequence[object] | Mapping[str, object] = ()
+) -> list[Row]:
+    """All rows of a select. Text that damage made invalid has replacement characters, and so another checksum."""
+    try:
+        return connection.execute(query, parameters).fetchall()
+    except OperationalError as error:
+        if not str(error).startswith("Could not decode"):
+            raise
+    connection.text_factory = _lenient
+    try:
+        return connection.execute(query, parameters).fetchall()
+    finally:
+        connection.text_factory = str
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
 def marks(count: int) -> str:
     """`count` question marks for an IN list."""
     return ",".join("?" * count)
@@ -130,7 +154,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         json.dumps(unit.sources),
         unit.speaker,
         unit.tokens,
-        _records_text(unit.records),
+        len(unit.records),
         unit.kind.value,
         bank,
         revision,
@@ -138,10 +162,10 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
     )
 
 
-def unit_from(row: Row, bank: str) -> MemoryUnit:
-    """The unit of a row of UNIT_COLUMNS."""
+def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
+    """The unit of a row of UNIT_COLUMNS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, record, kind = rest
+    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind = rest
     return MemoryUnit(
         id=unit_id,
         bank=bank,
@@ -159,7 +183,7 @@ def unit_from(row: Row, bank: str) -> MemoryUnit:
         sources=tuple(json.loads(sources)),
         speaker=speaker,
         tokens=tokens,
-        records=records_from(record),
+        records=records,
         closed_at=_moment(closed),
         kind=UnitKind(kind),
     )
@@ -180,9 +204,9 @@ def entity_from(row: Row) -> Entity:
 
 
 def event_from(row: Row, unit_id: str) -> ValidityEvent:
-    """The event of a row (kind, effective_at, by_unit as unit id, reason)."""
-    kind, effective_at, by_unit, reason = row
-    return ValidityEvent(unit_id, ValidityKind(kind), from_micros(effective_at), by_unit, reason)
+    """The event of a row (kind, effective_at, by_unit as unit id, reason, record)."""
+    kind, effective_at, by_unit, reason, record = row
+    return ValidityEvent(unit_id, ValidityKind(kind), from_micros(effective_at), by_unit, reason, record)
 
 
 def header_from(row: Row) -> BankHeader:
@@ -215,25 +239,21 @@ def profile_from(text: str) -> BankProfile:
     return BankProfile(**{**fields, "disposition": Disposition(**fields["disposition"])})
 
 
-def _records_text(records: Sequence[Record]) -> str | None:
-    fields = [
-        [r.kind, str(r.value), isinstance(r.value, Decimal), r.category, r.unit, r.stated] for r in records
-    ]
-    return json.dumps(fields) if fields else None
+def record_fields(record: Record) -> Row:
+    """(value, is_number, measure, stated) of a record."""
+    return str(record.value), int(isinstance(record.value, Decimal)), record.unit, record.stated
 
 
-def records_from(text: str | None) -> tuple[Record, ...]:
-    """The records of their JSON; earlier versions kept one, and any word as its kind."""
-    if text is None:
-        return ()
-    fields = json.loads(text)
-    if fields and isinstance(fields[0], str):
-        kind, value, number, category, unit = fields
-        known, finer = canonical_kind(kind, category)
-        return (Record(known, Decimal(value) if number else value, finer, unit, finer),)
-    return tuple(
-        Record(RecordKind(kind), Decimal(value) if number else value, category, unit, stated)
-        for kind, value, number, category, unit, stated in fields
+def record_from(row: Row, category: str | None) -> Record:
+    """The record of a row of RECORD_COLUMNS, with the name of its category."""
+    _, _, kind, _, value, number, measure, stated, closed_at = row
+    return Record(
+        kind=RecordKind(kind),
+        value=Decimal(value) if number else value,
+        category=category or "",
+        unit=measure,
+        stated=stated,
+        closed_at=_moment(closed_at),
     )
 
 

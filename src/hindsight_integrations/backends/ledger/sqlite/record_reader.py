@@ -1,0 +1,59 @@
+"""Reads of records and their categories: the part of `LedgerReader` about what is added up (decision 112)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.backends.ledger.rules.commits import closed_ordinals
+from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
+from hindsight_integrations.backends.ledger.sqlite.record_categories import listed_categories
+from hindsight_integrations.model.records import RecordCategory, RecordKind, spelling_key
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.ports.arrays import IntArray
+
+
+class RecordReader(BankReads):
+    """The part of `LedgerReader` about records."""
+
+    def record_rows(
+        self, bank: str, *, kind: RecordKind | None = None, category: str | None = None
+    ) -> IntArray:
+        """Row ids of every unit with a record of this kind and category, ascending."""
+        with self._at(bank) as (connection, row):
+            values = {
+                "bank": row,
+                "kind": kind.value if kind else None,
+                "name": None if category is None else spelling_key(category),
+            }
+            of_kind = " AND kind = :kind" if kind else ""
+            named = f"SELECT category FROM record_category_names WHERE bank = :bank{of_kind} AND name = :name"
+            if values["name"] == "":
+                of_category = " AND category IS NULL"
+            else:
+                of_category = f" AND category IN ({named})" if category is not None else ""
+            found = connection.execute(
+                f"SELECT DISTINCT unit FROM records WHERE bank = :bank{of_kind}{of_category} ORDER BY unit",
+                values,
+            )
+            return np.fromiter((each[0] for each in found), np.int64)
+
+    def closed_records(self, bank: str, ids: IntArray, moment: datetime) -> dict[int, frozenset[int]]:
+        """Ordinals of the records of these units that were closed alone at a moment; units without any are left out."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT unit, record, event.kind, effective_at FROM json_each(?) AS given CROSS JOIN validity_events "
+                "AS event ON unit = given.value JOIN units ON units.id = unit "
+                "WHERE record IS NOT NULL AND units.bank = ? ORDER BY event.id",
+                (json.dumps(ids.tolist()), row),
+            )
+            log = [(unit, record, ValidityKind(kind), at) for unit, record, kind, at in found]
+        return closed_ordinals(log, to_micros(moment))
+
+    def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
+        """Categories of records: by kind, the most used first, then by name."""
+        with self._at(bank) as (connection, row):
+            return list(listed_categories(connection, row, kind).values())

@@ -1,0 +1,276 @@
+"""What every ledger promises of records and their categories (decision 112); a part of `LedgerContract`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.records import Record, RecordCategory, RecordKind
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
+from hindsight_integrations.model.writes import CategoryWrite, UnitWrite
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import at, make_event, make_unit, make_write_set, with_vector
+from hindsight_integrations.testing.ledger_support import (
+    AMENDED,
+    CLOSED,
+    RESTORED,
+    LedgerFixtures,
+    changes,
+    commit,
+)
+
+EXPENSE, TASK = RecordKind.EXPENSE, RecordKind.TASK
+
+
+def paid(value: str, category: str, stated: str = "") -> Record:
+    """An expense."""
+    return Record(EXPENSE, Decimal(value), category, "USD", stated or category)
+
+
+def with_records(unit_id: str, *records: Record) -> UnitWrite:
+    """A unit with these records, and its vector."""
+    return with_vector(replace(make_unit(unit_id), records=records))
+
+
+def read(ledger: Ledger, bank: str, unit_id: str) -> MemoryUnit:
+    """The unit as the ledger gives it."""
+    rows = ledger.row_ids(bank, [unit_id])
+    return ledger.units(bank, np.array([rows[unit_id]]))[rows[unit_id]]
+
+
+def found(
+    ledger: Ledger, bank: str, kind: RecordKind | None = None, category: str | None = None
+) -> list[str]:
+    """Ids of the units with such a record, in row order."""
+    rows = ledger.record_rows(bank, kind=kind, category=category)
+    names = ledger.unit_ids(bank, rows)
+    return [names[row] for row in rows.tolist()]
+
+
+def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ...], int]]:
+    """Name, spellings and number of records of each."""
+    return [(category.name, category.spellings, category.records) for category in categories]
+
+
+class LedgerRecordValidityContract(LedgerFixtures):
+    """A record can be closed alone, and made valid again."""
+
+    def test_a_record_closes_alone_and_its_unit_stays(self, ledger: Ledger, bank: str) -> None:
+        """One item of an agenda is taken back: the unit and the others are valid, and the log says by whom."""
+        agenda = with_records("u1", Record(TASK, "order chairs"), Record(TASK, "book a room"))
+        events = [make_event("u1", AMENDED, 5, by_unit="u2", reason="the room is booked", record=1)]
+        commit(ledger, make_write_set(units=[agenda, with_vector(make_unit("u2"))], events=events))
+        unit = read(ledger, bank, "u1")
+        assert unit.closed_at is None
+        assert [record.closed_at for record in unit.records] == [None, at(5)]
+        assert ledger.validity(bank, "u1") == events
+        rows = ledger.row_ids(bank, ["u1", "u2"])
+        (amendment,) = ledger.amendments(bank, np.array([rows["u1"]]))
+        assert (amendment.by, amendment.statement, amendment.record) == (
+            rows["u2"],
+            "the room is booked",
+            1,
+        )
+        assert found(ledger, bank, TASK) == ["u1"]
+        assert ledger.damaged(bank) == ()
+
+    def test_closed_at_of_a_record_follows_its_log(self, ledger: Ledger, bank: str) -> None:
+        """The earliest closing since the last restoring counts; of any moment the log says what was closed then."""
+        writes = [
+            with_records("u1", Record(TASK, "a"), Record(TASK, "b")),
+            with_records("u2", Record(TASK, "c")),
+        ]
+        commit(ledger, make_write_set(units=writes))
+        steps = [(AMENDED, 6, at(6)), (AMENDED, 4, at(4)), (RESTORED, 8, None), (AMENDED, 9, at(9))]
+        for revision, (kind, hours, expected) in enumerate(steps, start=1):
+            commit(ledger, make_write_set(revision, events=[make_event("u1", kind, hours, record=0)]))
+            assert [record.closed_at for record in read(ledger, bank, "u1").records] == [expected, None]
+        ids = changes(ledger, bank).columns.ids
+        row = ledger.row_ids(bank, ["u1"])["u1"]
+        for hours, closed in ((3, False), (4, True), (7, True), (8, False), (9, True)):
+            assert ledger.closed_records(bank, ids, at(hours)) == ({row: frozenset({0})} if closed else {})
+        assert ledger.damaged(bank) == ()
+
+    def test_what_happens_to_a_record_does_not_happen_to_its_unit(self, ledger: Ledger, bank: str) -> None:
+        """A record restored does not make a closed unit valid, and no gap in the unit's validity comes of it."""
+        commit(ledger, make_write_set(units=[with_records("u1", Record(TASK, "a"))]))
+        events = [
+            make_event("u1", AMENDED, 2, record=0),
+            make_event("u1", CLOSED, 3),
+            make_event("u1", RESTORED, 4, record=0),
+        ]
+        commit(ledger, make_write_set(1, events=events))
+        assert read(ledger, bank, "u1").closed_at == at(3)
+        assert changes(ledger, bank).columns.gaps.tolist() == []
+
+    def test_the_same_statement_can_close_two_records_and_each_once(self, ledger: Ledger, bank: str) -> None:
+        """Two items taken back in one sentence are two events; retained again, nothing changes."""
+        events = [make_event("u1", AMENDED, 5, reason="both are done", record=n) for n in (0, 1)]
+        commit(
+            ledger,
+            make_write_set(units=[with_records("u1", Record(TASK, "a"), Record(TASK, "b"))], events=events),
+        )
+        assert len(ledger.validity(bank, "u1")) == 2
+        assert commit(ledger, make_write_set(1, events=events)).revision == 1
+
+    @pytest.mark.parametrize(("kind", "ordinal"), [(AMENDED, 1), (AMENDED, -1), (CLOSED, 0)])
+    def test_a_record_that_is_not_there_is_refused(
+        self, ledger: Ledger, bank: str, kind: ValidityKind, ordinal: int
+    ) -> None:
+        """Nor is a record closed as a unit is; nothing of the write set stays."""
+        writes = make_write_set(
+            units=[with_records("u1", Record(TASK, "a"))], events=[make_event("u1", kind, record=ordinal)]
+        )
+        with pytest.raises(InvalidRequest, match="which has 1"):
+            commit(ledger, writes)
+        assert ledger.count(bank) == 0
+
+
+class LedgerCategoryContract(LedgerFixtures):
+    """Spellings of one category are one, for good or until somebody says otherwise."""
+
+    def test_records_are_found_by_every_spelling_of_their_category(self, ledger: Ledger, bank: str) -> None:
+        """Stored under the bank's name for it, found as it was given, and told from other kinds."""
+        units = [
+            with_records("u1", paid("3", "coffee")),
+            with_records(
+                "u2", paid("4", "Coffee", "food (coffee)"), Record(TASK, "buy", "coffee", stated="coffee")
+            ),
+            with_records("u3", Record(EXPENSE, Decimal(5))),
+        ]
+        commit(ledger, make_write_set(units=units))
+        assert read(ledger, bank, "u2").records[0] == paid("4", "coffee", "food (coffee)")
+        for name in ("coffee", "COFFEE ", "food  (Coffee)"):
+            assert found(ledger, bank, EXPENSE, name) == ["u1", "u2"]
+        assert found(ledger, bank, TASK, "coffee") == ["u2"]
+        assert found(ledger, bank, TASK, "food (coffee)") == []
+        assert found(ledger, bank, EXPENSE, "") == ["u3"]
+        assert found(ledger, bank, None, "food (coffee)") == ["u1", "u2"]
+        assert named(ledger.categories(bank, EXPENSE)) == [("coffee", ("coffee", "food (coffee)"), 2)]
+        assert [category.kind for category in ledger.categories(bank)] == [EXPENSE, TASK]
+
+    def test_a_write_set_brings_spellings_and_takes_none_from_others(self, ledger: Ledger, bank: str) -> None:
+        """A spelling leads to the category it was first given to; the same write set again changes nothing."""
+        categories = (
+            CategoryWrite(EXPENSE, "Tea", ("chai",)),
+            CategoryWrite(EXPENSE, "bread", ("Chai", "rolls")),
+        )
+        commit(ledger, replace(make_write_set(), categories=categories))
+        expected = [("Tea", ("chai", "tea"), 0), ("bread", ("bread", "rolls"), 0)]
+        assert named(ledger.categories(bank)) == expected
+        assert commit(ledger, replace(make_write_set(1), categories=categories)).revision == 1
+        commit(ledger, make_write_set(1, units=[with_records("u1", paid("1", "chai"))]))
+        assert read(ledger, bank, "u1").records[0].category == "Tea"
+
+    def test_categories_merged_and_split_again_are_as_before(self, ledger: Ledger, bank: str) -> None:
+        """Merged, all records have one name and every spelling finds them; split, each is where it was."""
+        units = [
+            with_records("u1", paid("3", "coffee")),
+            with_records("u2", paid("4", "espresso"), paid("1", "coffee")),
+            with_records("u3", paid("2", "tea")),
+        ]
+        commit(ledger, make_write_set(units=units))
+        before = ledger.categories(bank), [read(ledger, bank, key) for key in ("u1", "u2", "u3")]
+        merged = ledger.merge_categories(bank, EXPENSE, "coffee", "Espresso")
+        assert named([merged]) == [("coffee", ("coffee", "espresso"), 3)]
+        assert [r.category for r in read(ledger, bank, "u2").records] == ["coffee", "coffee"]
+        assert found(ledger, bank, EXPENSE, "espresso") == ["u1", "u2"]
+        split = ledger.split_category(bank, EXPENSE, "coffee", ["espresso"])
+        assert named([split]) == [("espresso", ("espresso",), 1)]
+        assert (ledger.categories(bank), [read(ledger, bank, key) for key in ("u1", "u2", "u3")]) == before
+        assert (ledger.revision(bank), ledger.damaged(bank)) == (3, ())
+
+    def test_a_change_of_categories_that_makes_no_sense_is_refused(self, ledger: Ledger, bank: str) -> None:
+        """An unknown category, one merged with itself, a spelling it has not, and its own name."""
+        categories = (CategoryWrite(EXPENSE, "coffee", ("espresso",)), CategoryWrite(EXPENSE, "tea"))
+        commit(ledger, replace(make_write_set(), categories=categories))
+        for keep, merged in (("coffee", "cake"), ("cake", "coffee"), ("coffee", "espresso")):
+            with pytest.raises(InvalidRequest):
+                ledger.merge_categories(bank, EXPENSE, keep, merged)
+        for spellings in ([], ["tea"], ["coffee"], ["espresso", "coffee"]):
+            with pytest.raises(InvalidRequest):
+                ledger.split_category(bank, EXPENSE, "coffee", spellings)
+        with pytest.raises(InvalidRequest):
+            ledger.merge_categories(bank, TASK, "coffee", "tea")
+        assert ledger.revision(bank) == 1
+
+
+class LedgerRecordErasureContract(LedgerFixtures):
+    """Erasure takes records, and what only they said."""
+
+    def test_categories_nobody_uses_go_with_the_unit(self, ledger: Ledger, bank: str) -> None:
+        """A category without records goes, a spelling nothing is given in, and a name no record says gives way."""
+        units = [
+            with_records("u1", paid("3", "therapy of Bo", "therapy of Bo"), paid("9", "gifts")),
+            with_records("u2", paid("4", "therapy of Bo", "therapy")),
+            with_records("u3", paid("5", "coffee", "food (coffee)"), paid("6", "coffee", "coffee for Bo")),
+        ]
+        commit(ledger, make_write_set(units=units))
+        receipt = ledger.erase(bank, Erasure(unit="u1"))
+        assert (receipt.counts["records"], receipt.counts["categories"]) == (2, 1)
+        coffee = ("coffee", ("coffee", "coffee for bo", "food (coffee)"), 2)
+        assert named(ledger.categories(bank)) == [coffee, ("therapy", ("therapy",), 1)]
+        assert read(ledger, bank, "u2").records == (paid("4", "therapy"),)
+        assert "Bo" not in repr(ledger.categories(bank)[1])
+        ledger.erase(bank, Erasure(everything=True))
+        assert (ledger.categories(bank), found(ledger, bank)) == ([], [])
+
+    def test_a_record_stays_closed_when_who_closed_it_is_forgotten(self, ledger: Ledger, bank: str) -> None:
+        """As a unit does: the event stays without author and words."""
+        units = [with_records("u1", Record(TASK, "a")), with_vector(make_unit("u2"))]
+        commit(
+            ledger,
+            make_write_set(
+                units=units, events=[make_event("u1", AMENDED, 5, by_unit="u2", reason="x", record=0)]
+            ),
+        )
+        ledger.erase(bank, Erasure(unit="u2"))
+        (event,) = ledger.validity(bank, "u1")
+        assert (event.by_unit, event.reason, event.record) == (None, "", 0)
+        assert read(ledger, bank, "u1").records[0].closed_at == at(5)
+
+    def test_records_go_round_an_archive(self, ledger: Ledger, bank: str) -> None:
+        """Their order, values, spellings and validity are the same in a copy, and so is what the next fact adds."""
+        units = [
+            with_records("u1", paid("3.410", "coffee", "food (coffee)"), Record(TASK, "call Ann")),
+            with_records("u2", paid("4", "tea")),
+        ]
+        commit(ledger, make_write_set(units=units, events=[make_event("u1", AMENDED, 5, record=1)]))
+        ledger.merge_categories(bank, EXPENSE, "coffee", "tea")
+        ledger.create_bank("copy")
+        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        for key in ("u1", "u2"):
+            assert read(ledger, "copy", key) == replace(read(ledger, bank, key), bank="copy")
+        assert str(read(ledger, "copy", "u1").records[0].value) == "3.410"
+        assert ledger.categories("copy") == ledger.categories(bank)
+        assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
+        assert ledger.damaged("copy") == ()
+
+    def test_an_archive_of_units_with_one_record_comes_in(self, ledger: Ledger, bank: str) -> None:
+        """Archives of earlier versions keep the only record on the unit's line, its kind any word."""
+        commit(ledger, make_write_set(units=[with_records("u1"), with_records("u2")]))
+        rows = [
+            replace(row, fields={**row.fields, "record": ["steps", "9000", True, "", "steps"]})
+            if row.fields.get("unit_id") == "u2"
+            else row
+            for row in ledger.archive_rows(bank)
+        ]
+        ledger.create_bank("copy")
+        ledger.restore_rows("copy", iter(rows))
+        assert read(ledger, "copy", "u2").records == (
+            Record(RecordKind.QUANTITY, Decimal(9000), "steps", "steps", "steps"),
+        )
+        assert found(ledger, "copy", RecordKind.QUANTITY, "steps") == ["u2"]
+        assert ledger.damaged("copy") == ()
+
+
+class LedgerRecordsContract(
+    LedgerRecordValidityContract, LedgerCategoryContract, LedgerRecordErasureContract
+):
+    """All of the records."""
