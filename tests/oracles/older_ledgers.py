@@ -66,3 +66,4 @@ def bring_back(ledger: sqlite3.Connection, version: int) -> None:
             else:
                 statement(ledger)
     ledger.execute(f"PRAGMA user_version = {version}")
+    ledger.commit()

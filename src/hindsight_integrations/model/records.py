@@ -56,6 +56,7 @@ class Record:
         """The value in words, with its unit."""
         return f"{self.value} {self.unit}".strip()
 
+
 @dataclass(frozen=True, slots=True)
 class RecordCategory:
     """A category of records of one kind, as the bank has it.
