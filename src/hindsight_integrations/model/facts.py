@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
@@ -113,8 +113,8 @@ class ExtractedChange(_Schema):
     part: Text = Field(default="", description="with `part`: what no longer holds, in the memory's own words")
 
 
-ExtractedType = Literal[FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION]
-"""The networks of which the prompt speaks; observations are made from facts, never extracted."""
+EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
+"""The networks of which the prompt speaks; observations are made from facts, and only given, never extracted."""
 
 
 class ExtractedRecord(_Schema):
@@ -135,7 +135,11 @@ class ExtractedFact(_Schema):
     where: Text = ""
     who: Text = ""
     why: Text = ""
-    fact_type: Annotated[ExtractedType, BeforeValidator(_fact_type)] = FactType.WORLD
+    fact_type: Annotated[
+        FactType,
+        BeforeValidator(_fact_type),
+        WithJsonSchema({"enum": [kind.value for kind in EXTRACTED_TYPES], "type": "string"}),
+    ] = FactType.WORLD
     occurred_start: str | None = Field(
         default=None, description="ISO date, as coarse as known: 2023, 2023-05 or 2023-05-07"
     )
