@@ -79,6 +79,9 @@ class Records(_SyncFace[AsyncRecords]):
 
     list = _awaited(AsyncRecords.list)
     aggregate = _awaited(AsyncRecords.aggregate)
+    categories = _awaited(AsyncRecords.categories)
+    merge = _awaited(AsyncRecords.merge)
+    split = _awaited(AsyncRecords.split)
 
 
 class Tasks(_SyncFace[AsyncTasks]):
@@ -143,7 +146,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
 
     @property
     def records(self) -> Records:
-        """What can be added up or listed: list, aggregate, categories, merge, undo."""
+        """What can be added up or listed: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
 
     @property

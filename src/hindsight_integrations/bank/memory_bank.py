@@ -50,7 +50,7 @@ class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
 
     @property
     def records(self) -> AsyncRecords:
-        """What can be added up or listed: list, aggregate, categories, merge, undo."""
+        """What can be added up or listed: list, aggregate, categories, merge, split."""
         return AsyncRecords(self._context)
 
     @property

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import MAX_NAME
 from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.record_kinds import canonical_kind
+from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.ports.ledger import Ledger, LedgerReader
+from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.listing.aggregation import aggregate
 from hindsight_integrations.tempr.listing.records import RecordFilter, find_records, record_filter
+from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_window
-from hindsight_integrations.validation.limits import checked_text
+from hindsight_integrations.validation.limits import checked_list, checked_text
 
 Entries: TypeAlias = list[RecordEntry]  # inside the class `list` is the verb
+Categories: TypeAlias = list[RecordCategory]
 
 
 class AsyncRecords(BankVerbs):
@@ -87,6 +95,75 @@ class AsyncRecords(BankVerbs):
         wanted = self._wanted(kind, category, unit, window=window, as_of=as_of)
         return aggregate(await self._find(wanted), chosen, other=wanted.kind is not None)
 
+    async def categories(self, kind: str | None = None) -> Categories:
+        """The bank's categories: name, spellings, how many records, units; by kind, the most used first.
+
+        Args:
+            kind: as in `list`; None means all.
+
+        Raises:
+            InvalidRequest: the kind is no text, or too long.
+        """
+        tools = self._context.tools
+        known = None if kind is None else _kind(kind)
+        return await tools.workers.read(tools.ledger.categories, self._context.name, known)
+
+    @writes
+    async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:
+        """Make two categories one: `keep` takes over all records and spellings of `merge`.
+
+        Later retains and questions resolve the spellings to it. `split` with the spellings of `merge` undoes it.
+
+        Args:
+            kind: of their records, as in `list`.
+            keep: the category that stays, by its name or a spelling.
+            merge: the one that goes.
+
+        Raises:
+            InvalidRequest: one is unknown, both are the same, or the engine is read-only.
+        """
+        known = _kind(kind)
+
+        def merged(ledger: Ledger, bank: str) -> RecordCategory:
+            names = [_category(ledger, bank, known, name) for name in (keep, merge)]
+            if names[0] == names[1]:
+                reason = f"{shown(keep)} and {shown(merge)} are one already"
+                raise InvalidRequest("merge", reason, "Name two categories.")
+            return ledger.merge_categories(bank, known, *names)
+
+        return await self._change(merged)
+
+    @writes
+    async def split(self, kind: str, name: str, *, spellings: Sequence[str]) -> RecordCategory:
+        """Make a category of its own of some of a category's spellings, with the records stated so.
+
+        Later retains and questions keep the spellings apart.
+
+        Args:
+            kind: of the records, as in `list`.
+            name: the category, by its name or a spelling.
+            spellings: what becomes the new one's; the first is its name.
+
+        Raises:
+            InvalidRequest: the category is unknown, a spelling is not its own, none would be left to it, or the engine is
+                read-only.
+        """
+        known = _kind(kind)
+        wanted = [checked_text(each, "spellings", MAX_NAME) for each in checked_list(spellings, "spellings")]
+
+        def parted(ledger: Ledger, bank: str) -> RecordCategory:
+            return ledger.split_category(bank, known, _category(ledger, bank, known, name), wanted)
+
+        return await self._change(parted)
+
+    async def _change(self, change: Callable[[Ledger, str], RecordCategory]) -> RecordCategory:
+        def changed() -> RecordCategory:
+            made = change(self._context.ledger, self._context.name)
+            self._context.projection.catch_up()
+            return made
+
+        return await self._context.tools.workers.write(changed)
+
     def _wanted(
         self,
         kind: str | None,
@@ -106,5 +183,31 @@ class AsyncRecords(BankVerbs):
         )
 
     async def _find(self, wanted: RecordFilter) -> Entries:
+        bank, tools = self._context.name, self._context.tools
+
+        def found(view: BankView) -> Entries:
+            with tools.ledger.snapshot(bank) as ledger:
+                return find_records(replace(view, ledger=ledger), wanted)
+
         async with self._context.viewing() as view:
-            return await self._context.tools.workers.read(find_records, view, wanted)
+            return await tools.workers.read(found, view)
+
+
+def _kind(kind: str) -> RecordKind:
+    return canonical_kind(checked_text(kind, "kind", MAX_NAME), "")[0]
+
+
+def _category(ledger: LedgerReader, bank: str, kind: RecordKind, stated: str) -> str:
+    """Name of the one category a spelling means.
+
+    Raises:
+        InvalidRequest: there is none, or several are like it.
+    """
+    checked_text(stated, "category", MAX_NAME)
+    found = KnownCategories(ledger.categories(bank, kind)).named(stated, kind)
+    if len(found) != 1:
+        reason = (
+            f"{shown(stated)} stands for {', '.join(found)}" if found else f"{shown(stated)} is not known"
+        )
+        raise InvalidRequest("category", reason, f"Name one of records.categories({kind.value!r}).")
+    return found[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,11 +16,15 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import SECOND, shown_at
+from hindsight_integrations.search.columns import shown_at
 from hindsight_integrations.search.temporal import event_moments
 from hindsight_integrations.text.vocabulary.categories import category_key
+from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
 from hindsight_integrations.text.vocabulary.records import MONEY, unit_of
 from hindsight_integrations.text.vocabulary.units import canonical_unit, is_counted
+
+Names: TypeAlias = Mapping[RecordKind, Sequence[str]]
+"""Categories by kind, by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +47,6 @@ class RecordFilter:
     as_of: datetime | None = None
     include_invalidated: bool = False
 
-    def holds(self, record: Record) -> bool:
-        """Whether the record of a memory that is shown is shown itself."""
-        if record.closed_at is None or self.include_invalidated:
-            return True
-        return (
-            self.as_of is not None and to_micros(self.as_of) // SECOND < to_micros(record.closed_at) // SECOND
-        )
-
 
 def record_filter(kind: str | None, category: str | None, unit: str | None) -> RecordFilter:
     """Which records the words of a caller mean, read as those of a fact are."""
@@ -60,17 +58,20 @@ def record_filter(kind: str | None, category: str | None, unit: str | None) -> R
 def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
     """Every record of this sort, in order of time, then of being retained. Complete: nothing is ranked or cut.
 
+    Args:
+        view: the bank; its ledger must be at one state (`Ledger.snapshot`).
+        wanted: which records.
+
     Raises:
         MemoryDamaged: some are not what was written; a sum without them would be wrong.
     """
-    rows = view.ledger.record_rows(view.bank, kind=wanted.kind)
-    columns = view.columns
-    at = columns.positions(rows)
+    columns, named = view.columns, _named(view, wanted)
+    at = columns.positions(_rows(view, wanted, named))
     at = at[at >= 0]
     mask = shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)
-    begins = event_moments(columns.starts, columns.mentioned)
     if (window := wanted.window) is not None:
         # By their beginning, so that a value counts in one of two adjoining windows, never in both.
+        begins = event_moments(columns.starts, columns.mentioned)
         mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
     order = np.lexsort((columns.ids[at], columns.points()[at]))
@@ -78,26 +79,47 @@ def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
     stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
     if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
+    past = None if wanted.as_of is None else view.ledger.closed_records(view.bank, ids, wanted.as_of)
     return [
         RecordEntry(record, stored[row])
         for row in ids.tolist()
         if row in stored
-        for record in stored[row].records
-        if wanted.holds(record) and fits(record, wanted)
+        for ordinal, record in enumerate(stored[row].records)
+        if wanted.include_invalidated
+        or not (record.closed_at if past is None else ordinal in past.get(row, ()))
+        if _fits(record, wanted, named)
     ]
 
 
-def fits(record: Record, wanted: RecordFilter) -> bool:
+def _named(view: BankView, wanted: RecordFilter) -> Names | None:
+    """The bank's categories that are asked for, of each kind; None where any is."""
+    if wanted.category is None:
+        return None
+    known = KnownCategories(view.ledger.categories(view.bank, wanted.kind))
+    kinds = RecordKind if wanted.kind is None else (wanted.kind,)
+    return {kind: known.named(wanted.category, kind) for kind in kinds}
+
+
+def _rows(view: BankView, wanted: RecordFilter, named: Names | None) -> IntArray:
+    """Row ids of the units that may have such records, ascending."""
+    rows, bank = view.ledger.record_rows, view.bank
+    if named is None:
+        return rows(bank, kind=wanted.kind)
+    found = [rows(bank, kind=kind, category=name) for kind, names in named.items() for name in names]
+    if RecordKind.QUANTITY in named:  # of whatever category, counted in what is asked for
+        found.append(rows(bank, kind=RecordKind.QUANTITY))
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _fits(record: Record, wanted: RecordFilter, named: Names | None) -> bool:
     """Whether a record is of the kind, unit and category that are meant.
 
     A quantity is of what it counts as well: 5,000 steps said to be of category "walking" are steps.
     """
     if wanted.kind not in {None, record.kind} or wanted.unit not in {None, unit_of(record)}:
         return False
-    if wanted.category is None:
-        return True
-    key = category_key(wanted.category, record.kind)
-    if key == category_key(record.category, record.kind):
+    if named is None or wanted.category is None or record.category in named[record.kind]:
         return True
     unit = unit_of(record)
-    return record.kind == RecordKind.QUANTITY and is_counted(unit) and category_key(unit, record.kind) == key
+    counted = record.kind == RecordKind.QUANTITY and is_counted(unit)
+    return counted and category_key(unit, record.kind) == category_key(wanted.category, record.kind)

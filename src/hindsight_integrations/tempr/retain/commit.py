@@ -14,6 +14,7 @@ from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, Un
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
+from hindsight_integrations.tempr.retain.category_resolution import resolve_categories
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.linking import links_of
@@ -69,7 +70,9 @@ def decide(
     closing, reread = _superseded(proposal, known, documents, view)
     fresh = _fresh(proposal, known, reread)
     waiting = _waiting(proposal, vectors, known, reread)
-    drafts = [proposal.drafts[i] for i in fresh]
+    drafts = resolve_categories(
+        [proposal.drafts[i] for i in fresh], lambda: view.ledger.categories(view.bank)
+    )
     vectors = replace(vectors, drafts=vectors.drafts[fresh])
     resolution = resolve(
         drafts,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 from hindsight_integrations.model.plurals import singular_key
 from hindsight_integrations.model.record_kinds import KIND_WORDS
@@ -53,6 +54,7 @@ def category_spelling(stated: str) -> str:
     return " ".join(folded.split()).strip(" .,;:\"'")
 
 
+@lru_cache(maxsize=16_384)
 def category_name(stated: str, kind: RecordKind) -> str:
     """What a new category stated so is called: the specific part, without words that only say how it is recorded.
 
@@ -69,6 +71,7 @@ def category_name(stated: str, kind: RecordKind) -> str:
     return " ".join(words[said[0] : said[-1] + 1]) if said else name
 
 
+@lru_cache(maxsize=16_384)
 def category_key(stated: str, kind: RecordKind) -> str:
     """What all spellings of one category share; empty for what has no letters or digits.
 
