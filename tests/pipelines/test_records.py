@@ -148,14 +148,14 @@ def test_a_record_erased_while_it_is_read_is_left_out(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory forgotten between finding its record and reading it is missing from list and sum, and nothing fails."""
-    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+    from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteSnapshot
 
-    real = SqliteLedger.units
+    real = SqliteSnapshot.units
 
-    def without(self: SqliteLedger, name: str, ids: Any) -> Any:
+    def without(self: SqliteSnapshot, name: str, ids: Any) -> Any:
         return {row: unit for row, unit in real(self, name, ids).items() if "Sunday" not in unit.text}
 
-    monkeypatch.setattr(SqliteLedger, "units", without)
+    monkeypatch.setattr(SqliteSnapshot, "units", without)
     assert [e.memory.text for e in bank.records.list(category="coffee")] == [
         "coffee on Monday",
         "coffee on Tuesday",
