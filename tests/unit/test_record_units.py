@@ -159,6 +159,14 @@ def test_words_that_hold_a_number_are_no_amount() -> None:
     assert canonical_record("preference", "film", "7 Samurai", "").value == "7 Samurai"
 
 
+@pytest.mark.parametrize("piece", ["/", "(", ")", " per ", " on ", "1,", "9", " ", "$", "km/h"])
+def test_endless_words_cost_no_time_and_no_error(piece: str) -> None:
+    """Whatever a model writes for a unit or an amount, it is read or it stays as it is."""
+    endless = piece * 5_000
+    assert canonical_record("quantity", "", endless, endless).value == endless
+    assert canonical_unit(canonical_unit(piece * 50)) == canonical_unit(piece * 50)
+
+
 def test_what_a_unit_is_for_is_the_category() -> None:
     """A goal of "USD/week on coffee" is one about coffee."""
     goal = canonical_record("goal", "", Decimal(30), "USD/week on coffee")

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hindsight_integrations.text.vocabulary.currencies import currency_of, may_be_written
 from hindsight_integrations.text.vocabulary.physical_units import physical_symbol
-from hindsight_integrations.text.vocabulary.units import canonical_unit, is_counted
+from hindsight_integrations.text.vocabulary.units import LONGEST, canonical_unit, is_counted
 
 _NUMBER = r"\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
 _AMOUNT = re.compile(
@@ -33,7 +33,7 @@ def canonical_amount(value: Decimal | str, unit: str, *, money: bool = False) ->
         money: it is known to be money.
     """
     given = canonical_unit(unit, money=money)
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) or len(value) > LONGEST:
         return value, given
     found = _AMOUNT.fullmatch(" ".join(value.split(" ")).strip())
     if found is None or (found["sign"] and found["inner"]):

@@ -68,7 +68,8 @@ def category_name(stated: str, kind: RecordKind) -> str:
             name = _part(name, found["general"].strip(), found["specific"].strip(), kind)
     words = name.split()
     said = [place for place, word in enumerate(words) if not _is_generic(word, kind)]
-    return " ".join(words[said[0] : said[-1] + 1]) if said else name
+    core = " ".join(words[said[0] : said[-1] + 1]) if said else name
+    return core if core == stated else category_name(core, kind)  # the specific part may be qualified itself
 
 
 @lru_cache(maxsize=16_384)

@@ -30,6 +30,7 @@ _ADVERB = re.compile(
     rf"^(?P<first>{'|'.join(_ADVERBS)})\s+|\s+(?P<last>{'|'.join(_ADVERBS)})$", re.IGNORECASE
 )
 _COUNTABLE = re.compile(r"[a-z]*[aeiou][a-z]*")
+LONGEST = 100  # characters of a unit or an amount that is read; what is longer is prose
 _LONGEST_COUNTED = 3  # words of something counted whose last is put in the plural
 
 
@@ -44,7 +45,9 @@ def canonical_unit(unit: str, *, money: bool = False) -> str:
         unit: as written.
         money: it is known to be money, so that "pound" is no weight.
     """
-    text = _PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit)))
+    if len(unit) > LONGEST:
+        return unit
+    text = _bare(unit)
     if adverb := _ADVERB.search(text):
         period = _ADVERBS[(adverb["first"] or adverb["last"]).lower()]
         return f"{canonical_unit(_ADVERB.sub('', text, count=1), money=money)}/{period}"
@@ -56,7 +59,7 @@ def canonical_unit(unit: str, *, money: bool = False) -> str:
 
 def purpose(unit: str) -> str:
     """What a unit says it is for: "coffee" of "USD/week on coffee"; empty where it says nothing."""
-    found = _PURPOSE.search(_blanks(_ASIDE.sub(" ", unit)))
+    found = _PURPOSE.search(_blanks(_ASIDE.sub(" ", unit))) if len(unit) <= LONGEST else None
     return found["purpose"] if found else ""
 
 
@@ -88,6 +91,12 @@ def factor(unit: str, wanted: str) -> Fraction:
     if one is None or other is None or one[0] != other[0]:
         raise ValueError(f"{unit!r} is no number of {wanted!r}")
     return one[1] / other[1]
+
+
+def _bare(unit: str) -> str:
+    """Without asides and what it is for; what then stands at an end may be one again."""
+    text = _blanks(_PURPOSE.sub("", _blanks(_ASIDE.sub(" ", unit))))
+    return text if text == unit else _bare(text)
 
 
 def _split(text: str) -> tuple[str, str, str]:
