@@ -35,11 +35,14 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 LIGHT = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
 QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
 PEOPLE = [{"text": name, "type": "PERSON"} for name in ("Ann Lee", "Bob Chen")]
+BOUGHT = [
+    {"kind": "expense", "category": category, "value": 2} for category in ("figs", "food (figs)", "plums")
+]
 
 
 def fact(text: str) -> dict[str, Any]:
     """Arguments of a retain of one message with one fact."""
-    fact = {"what": text, "sources": ["m"], "entities": PEOPLE}
+    fact = {"what": text, "sources": ["m"], "entities": PEOPLE, "records": BOUGHT}
     return {"content": [{"content": text, "id": "m"}], "thread": text, "facts": [fact]}
 
 
@@ -68,6 +71,9 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "iterate_units": lambda it: [*it.bank.iterate_units()],
     "records.list": lambda it: it.bank.records.list(),
     "records.aggregate": lambda it: it.bank.records.aggregate("count"),
+    "records.categories": lambda it: it.bank.records.categories("expense"),
+    "records.merge": lambda it: it.bank.records.merge("expense", "figs", "plums"),
+    "records.split": lambda it: it.bank.records.split("expense", "figs", spellings=["food (figs)"]),
     "count": lambda it: it.bank.count(),
     "profile": lambda it: it.bank.profile(),
     "entities.list": lambda it: it.bank.entities.list(),
@@ -87,6 +93,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
 WRITING = {
     *("retain", "retain_many", "edit", "restore", "forget", "set_profile"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
+    *("records.merge", "records.split"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 

@@ -86,7 +86,10 @@ def test_how_a_category_is_called(stated: str, name: str) -> None:
     assert category_name(stated, RecordKind.EXPENSE) == name
 
 
-@given(stated=st.text(max_size=30) | st.lists(st.sampled_from(PIECES)).map("".join), kind=st.sampled_from(RecordKind))
+@given(
+    stated=st.text(max_size=30) | st.lists(st.sampled_from(PIECES)).map("".join),
+    kind=st.sampled_from(RecordKind),
+)
 def test_a_name_is_a_spelling_of_its_own_category(stated: str, kind: RecordKind) -> None:
     """Asking by the name that `categories` shows finds the category."""
     name = category_name(stated, kind)
