@@ -94,6 +94,7 @@ VERBS: Calls = {
     **options("get", "unit_id"),
     **options("history", "unit_id"),
     **options("restore", "unit_id"),
+    **options("restore", "record", unit_id=UNIT),
     **options("edit", "unit_id", tags=["x"]),
     **options("edit", "text occurred tags metadata", unit_id=UNIT),
     **options("forget", SELECTORS, dry_run=True),

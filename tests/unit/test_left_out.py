@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations.text.item_places import Likeness, Wanted, likeness
+from hindsight_integrations.text.item_places import Likeness, Wanted, item_places, likeness
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.left_out import left_out, lists
+from hindsight_integrations.text.left_out import all_left_out, left_out
+from hindsight_integrations.text.side_by_side import side_by_side
 
 CUTS: list[tuple[str, str, str, str]] = [
     # Between commas, behind a colon.
@@ -275,12 +276,24 @@ def test_likeness_looks_at_words_numbers_and_negation() -> None:
     assert likeness("paint the bridge", "paint the door", english) is Likeness.OTHER
 
 
+def test_several_items_go_one_after_the_other() -> None:
+    """Two of three leave the third; what is named twice is gone for both, and what cannot be cut is told apart."""
+    english = LANGUAGES["en"]
+    text = "Menu: soup, fish and cake. Jo cooks with Ida."
+    wanted = [[Wanted(item, english)] for item in ("fish", "soup", "Fish", "Ida")]
+    assert all_left_out(text, wanted) == ("Menu: cake. Jo cooks with Ida.", [True, True, True, False])
+
+
 NOUNS = ["amber", "birch", "copper", "denim", "ebony", "flint", "granite", "hazel"]
 LISTED = st.lists(st.sampled_from(NOUNS), min_size=2, max_size=6, unique=True)
 
 
 def between_commas(items: list[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def lists(text: str, wanted: Wanted) -> bool:
+    return bool(item_places(text, side_by_side(text, wanted.language), wanted))
 
 
 FORMS = {

@@ -79,24 +79,49 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     return replace(edit, vector=vectors[0].astype("<f4").tobytes(), links=kept)
 
 
-def restored(bank: BankContext, unit_id: str) -> bool:
-    """Make a closed memory valid again; False, and nothing is written, if it is valid.
+def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool:
+    """Make a closed memory, or one closed record of a memory, valid again; False, and nothing is written, if it is valid.
+
+    Args:
+        bank: the memory's.
+        unit_id: which memory.
+        record: ordinal of the record meant; None for the memory itself, whose records stay as they are.
 
     Raises:
-        InvalidRequest: the bank has no such memory.
+        InvalidRequest: the bank has no such memory, or the memory no such record.
     """
     with bank.tools.ledger.transaction(bank.name) as transaction:
         log = transaction.validity(bank.name, unit_id)
-        if unit_id not in transaction.row_ids(bank.name, [unit_id]):
+        rows = transaction.row_ids(bank.name, [unit_id])
+        if unit_id not in rows:
             raise InvalidRequest(
                 "unit_id", f"there is no memory {shown(unit_id)}", "Use an id that recall returned."
             )
-        kinds = [event.kind for event in log if event.kind is not ValidityKind.AMENDED]
-        if kinds[-1:] != [ValidityKind.CLOSED]:
+        if record is not None:
+            check_ordinal(stored_unit(bank, unit_id), record)
+        closing = ValidityKind.CLOSED if record is None else ValidityKind.AMENDED
+        own = [
+            event
+            for event in log
+            if event.record == record and event.kind in {closing, ValidityKind.RESTORED}
+        ]
+        if not own or own[-1].kind is not closing:
             return False
         # A clock behind the conversation must not put the restoring before the closing.
         effective_at = max(bank.tools.clock.now(), next_instant(log[-1].effective_at))
-        event = ValidityEvent(unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND)
+        event = ValidityEvent(
+            unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND, record=record
+        )
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
     bank.projection.catch_up()
     return True
+
+
+def check_ordinal(unit: MemoryUnit, record: int) -> None:
+    """Raise InvalidRequest if a memory has no record of this ordinal."""
+    if not 0 <= record < len(unit.records):
+        raise InvalidRequest(
+            "record",
+            f"the memory has {len(unit.records)} records",
+            "Number them from 0, as `get(id).records` does.",
+        )

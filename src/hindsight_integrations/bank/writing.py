@@ -175,19 +175,24 @@ class WritingVerbs(BankVerbs):
         return await tools.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
 
     @writes
-    async def restore(self, unit_id: str) -> bool:
-        """Undo the closing of a memory: it is valid again from now on, and the log says so.
+    async def restore(self, unit_id: str, *, record: int | None = None) -> bool:
+        """Undo the closing of a memory, or of one of its records: it is valid again from now on, and the log says so.
 
         Args:
             unit_id: the memory's id.
+            record: the position of one of its records, from 0, that was withdrawn alone (`RetainResult.amended` names it);
+                None for the memory itself, whose records stay as they are.
 
         Returns:
             False if it was valid already; nothing is written then.
 
         Raises:
-            InvalidRequest: the bank has no such memory, or the engine was opened read-only.
+            InvalidRequest: the bank has no such memory, the memory no such record, or the engine was opened read-only.
         """
-        return await self._context.tools.workers.write(restored, self._context, checked_unit_id(unit_id))
+        ordinal = None if record is None else checked_count(record, "record", least=0)
+        return await self._context.tools.workers.write(
+            restored, self._context, checked_unit_id(unit_id), ordinal
+        )
 
     @writes
     async def forget(

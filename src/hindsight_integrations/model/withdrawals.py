@@ -15,12 +15,15 @@ class Withdrawal:
         by_unit: the unit that stated it.
         statement: what was withdrawn, in words.
         score: how well the statement fits the unit, in [0, 1].
+        records: ordinals of the unit's records that were withdrawn alone; empty where the unit is closed, or no record is
+            what the statement means.
     """
 
     unit_id: str
     by_unit: str
     statement: str
     score: float
+    records: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class PartWithdrawn:
 
     Attributes:
         statement: what was taken back, in words; the later unit's text where there is nothing shorter.
-        by_unit: id of the later unit; recall returns it by itself, if it ranks.
+        by_unit: id of the later unit; recall returns it by itself, if it ranks. Empty if it was erased.
         effective_at: since when (conversation time, aware UTC).
         tokens: what `text` costs beneath the unit's own.
         left_out: whether its words are cut out of the unit's text, which then says nothing of it.

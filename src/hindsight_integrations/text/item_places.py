@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from hindsight_integrations.model.records import Record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.side_by_side import Layout, SideBySide, Span, without_marker
 from hindsight_integrations.text.stems import content_stems, numbers
@@ -44,6 +45,20 @@ class Wanted:
     language: Language
     field: str = ""
     others: tuple[str, ...] = ()
+
+
+def wanted_record(record: Record, others: tuple[str, ...], language: Language) -> list[Wanted]:
+    """The ways a record may be worded in its memory's text.
+
+    Args:
+        record: to be left out.
+        others: words of the memory's records that stay.
+        language: of the text.
+    """
+    field = f"{record.category} {record.stated}"
+    return [
+        Wanted(text, language, field, others) for text in dict.fromkeys((record.words, str(record.value)))
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -48,9 +48,20 @@ def left_out(text: str, wanted: Wanted) -> str | None:
     return once_more if once_more is not None and len(_places(once_more, wanted)) < len(left) else None
 
 
-def lists(text: str, wanted: Wanted) -> bool:
-    """Whether the text lists the item at all."""
-    return bool(_places(text, wanted))
+def all_left_out(text: str, items: Sequence[Sequence[Wanted]]) -> tuple[str, list[bool]]:
+    """The text without as many of several items as can be cut out, and which of them it no longer lists.
+
+    Args:
+        text: any.
+        items: each with the ways it may be worded, the likeliest first.
+    """
+    rest, gone = text, []
+    for ways in items:
+        shorter = next(filter(None, (left_out(rest, way) for way in ways)), None)
+        # What one statement took back a second one may name as well.
+        gone.append(shorter is not None or any(_places(text, way) and not _places(rest, way) for way in ways))
+        rest = shorter or rest
+    return rest, gone
 
 
 def _places(text: str, wanted: Wanted) -> list[ItemPlace]:

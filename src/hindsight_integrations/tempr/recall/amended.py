@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import accumulate
 
 import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.model.withdrawals import PartWithdrawn, Remainder, withdrawal_note
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Amendment
@@ -17,12 +18,13 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import no_later, valid_at
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.item_places import Wanted
+from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.left_out import left_out, lists
-from hindsight_integrations.text.part_whole import named_items
+from hindsight_integrations.text.left_out import all_left_out
+from hindsight_integrations.text.part_whole import NamedItem, named_items
 from hindsight_integrations.text.which_language import language_of
 
+LATEST = datetime.max.replace(tzinfo=UTC)
 LONGEST_TEXT = 5_000  # characters of a text that is looked through for items; a longer one has the note
 
 
@@ -41,11 +43,20 @@ class Amended:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What one unit took back of another in the same words."""
+    """What one unit took back of another in the same words.
+
+    Attributes:
+        statement: the words.
+        by: id of the unit that did; empty if it was erased.
+        effective_at: since when.
+        records: ordinals of the records that were closed with it; none where a part of the text is meant.
+        left_out: whether it is cut out of the text.
+    """
 
     statement: str
     by: str
     effective_at: datetime
+    records: tuple[int, ...] = ()
     left_out: bool = False
 
 
@@ -56,17 +67,41 @@ def amended_units(
 
     History (`include_invalidated`) shows their whole texts, with notes.
     """
-    taken = _taken(_standing(view.ledger.amendments(view.bank, ids), view, query.as_of), view)
-    if not taken:
+    closed = view.ledger.closed_records(view.bank, ids, query.as_of or LATEST)
+    log = view.ledger.amendments(view.bank, ids)
+    if not log and not closed:
         return {}
+    rows = np.array(sorted({item.row for item in log} | closed.keys()), np.int64)
+    stored = view.ledger.units(view.bank, rows)
+    taken = _taken(_standing(log, closed, view, query.as_of), view)
+    _add_unexplained(taken, closed, stored, view)
     shorter: dict[int, str] = {}
-    if not query.include_invalidated:
-        stored = view.ledger.units(view.bank, np.array(sorted(taken), np.int64))
-        for row, unit in stored.items():
-            text, taken[row] = _cut(unit, taken[row], language_of(unit.text, tools.languages))
-            if text != unit.text:
-                shorter[row] = text
+    for row in taken.keys() & stored.keys() if not query.include_invalidated else ():
+        unit = stored[row]
+        language = language_of(unit.text, tools.languages)
+        text, taken[row] = _cut(unit, taken[row], closed.get(row, frozenset()), language)
+        if text != unit.text:
+            shorter[row] = text
     return _counted(taken, shorter, tools.tokens)
+
+
+def _add_unexplained(
+    taken: dict[int, list[_Taken]],
+    closed: Mapping[int, frozenset[int]],
+    units: Mapping[int, MemoryUnit],
+    view: BankView,
+) -> None:
+    """Add closed records of which no memory tells any more: whoever closed them was erased, the record stays closed."""
+    for row, ordinals in closed.items():
+        told = {ordinal for item in taken.get(row, ()) for ordinal in item.records}
+        if row not in units or ordinals <= told:
+            continue
+        log = view.ledger.validity(view.bank, units[row].id)
+        since = {event.record: event.effective_at for event in log if event.kind is ValidityKind.AMENDED}
+        taken.setdefault(row, []).extend(
+            _Taken(units[row].records[ordinal].words, "", since[ordinal], (ordinal,))
+            for ordinal in sorted(ordinals - told)
+        )
 
 
 def _counted(
@@ -96,49 +131,71 @@ def _counted(
     }
 
 
-def _cut(unit: MemoryUnit, taken: Sequence[_Taken], language: Language) -> tuple[str, list[_Taken]]:
-    """The unit's text without what could be cut out of it, and which that is."""
-    text, items = unit.text, []
-    for item in taken:
-        wanted = _wanted(item, unit, language) if len(unit.text) <= LONGEST_TEXT else []
-        shorter = next(filter(None, (left_out(text, one) for one in wanted)), None)
-        gone = any(lists(unit.text, one) and not lists(text, one) for one in wanted)
-        items.append(replace(item, left_out=shorter is not None or gone))
-        text = shorter or text
-    return text, items
+def _cut(
+    unit: MemoryUnit, taken: Sequence[_Taken], closed: frozenset[int], language: Language
+) -> tuple[str, list[_Taken]]:
+    """The unit's text without what could be cut out of it, and which that is.
 
-
-def _wanted(item: _Taken, unit: MemoryUnit, language: Language) -> list[Wanted]:
-    """The words a statement may mean: the item it names, else all of it."""
-    others = tuple(record.words for record in unit.records if record.closed_at is None)
-    named = [
-        Wanted(named.text, language, field=named.field, others=others)
-        for named in named_items(item.statement, language)
+    Args:
+        unit: whose text.
+        taken: what was taken back of it.
+        closed: ordinals of its records that are closed.
+        language: of its text.
+    """
+    others = tuple(record.words for n, record in enumerate(unit.records) if n not in closed)
+    if len(unit.text) > LONGEST_TEXT:
+        return unit.text, list(taken)
+    wanted = [_wanted(item, unit, others, language) for item in taken]
+    text, gone = all_left_out(unit.text, [ways for items in wanted for ways in items])
+    ends = accumulate(len(items) for items in wanted)
+    return text, [
+        replace(item, left_out=all(gone[end - len(items) : end]))
+        for item, items, end in zip(taken, wanted, ends, strict=True)
     ]
-    return [*named, Wanted(item.statement, language, others=others)]
+
+
+def _wanted(
+    item: _Taken, unit: MemoryUnit, others: tuple[str, ...], language: Language
+) -> list[list[Wanted]]:
+    """What is to be left out: each record, or the item a statement names, each with the ways it may be worded."""
+    stated = [
+        Wanted(named.text, language, named.field, others)
+        for named in (*named_items(item.statement, language), NamedItem(item.statement, ""))
+    ]
+    records = [wanted_record(unit.records[n], others, language) for n in item.records]
+    return [[*records[0], *stated]] if len(records) == 1 else records or [stated]
 
 
 def _taken(log: Sequence[Amendment], view: BankView) -> dict[int, list[_Taken]]:
     """By unit what was taken back of it, the same words once, however many units say them."""
     first: dict[tuple[int, str], Amendment] = {}
+    records: dict[tuple[int, str], set[int]] = {}
     for item, statement in zip(log, _statements(log, view), strict=True):
         if statement:
             first.setdefault((item.row, statement), item)
+            own = records.setdefault((item.row, statement), set())
+            own.update(() if item.record is None else (item.record,))
     by = view.ledger.unit_ids(view.bank, np.array(sorted({item.by for item in first.values()}), np.int64))
     found: dict[int, list[_Taken]] = {}
     for (row, statement), item in first.items():
         if item.by in by:  # else it was erased just now
-            found.setdefault(row, []).append(_Taken(statement, by[item.by], item.effective_at))
+            ordinals = tuple(sorted(records[row, statement]))
+            found.setdefault(row, []).append(_Taken(statement, by[item.by], item.effective_at, ordinals))
     return found
 
 
-def _standing(log: Sequence[Amendment], view: BankView, as_of: datetime | None) -> list[Amendment]:
-    """Those that hold at the moment and whose unit is itself valid then."""
+def _standing(
+    log: Sequence[Amendment], closed: Mapping[int, frozenset[int]], view: BankView, as_of: datetime | None
+) -> list[Amendment]:
+    """Those that hold at the moment: of records that are closed then, and of texts by units that are valid then."""
     valid = valid_at(view.columns, as_of)
-    rows = np.array([item.by for item in log], np.int64)
-    stands = view.columns.allowed(rows, valid).tolist() if len(rows) else []
-    by_then = (as_of is None or no_later(item.effective_at, as_of) for item in log)
-    return [item for item, *both in zip(log, stands, by_then, strict=True) if all(both)]
+    stands = view.columns.allowed(np.array([item.by for item in log], np.int64), valid).tolist()
+    return [
+        item
+        for item, stands_by in zip(log, stands, strict=True)
+        if (as_of is None or no_later(item.effective_at, as_of))
+        and (stands_by if item.record is None else item.record in closed.get(item.row, frozenset()))
+    ]
 
 
 def _statements(log: Sequence[Amendment], view: BankView) -> list[str]:

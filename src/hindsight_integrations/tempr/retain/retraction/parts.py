@@ -8,8 +8,9 @@ from datetime import datetime
 
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.text.item_places import Likeness, likeness
+from hindsight_integrations.text.item_places import Likeness, likeness, wanted_record
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.left_out import all_left_out
 from hindsight_integrations.text.part_whole import NamedItem, account, named_items
 from hindsight_integrations.text.side_by_side import Layout, side_by_side
 from hindsight_integrations.text.stems import content_stems, numbers
@@ -77,6 +78,14 @@ def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetim
         for n, record in enumerate(unit.records)
     )
     return replace(unit, records=records)
+
+
+def standing_text(unit: MemoryUnit, language: Language) -> str:
+    """The unit's text without those of its closed records that can be cut out of it."""
+    closed = [record for record in unit.records if record.closed_at is not None]
+    others = tuple(record.words for record in unit.records if record.closed_at is None)
+    items = [wanted_record(record, others, language) for record in closed]
+    return all_left_out(unit.text, items)[0] if closed else unit.text
 
 
 def _all_words(record: Record, language: Language) -> frozenset[str]:

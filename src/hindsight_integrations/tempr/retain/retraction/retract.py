@@ -17,8 +17,14 @@ from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.retraction.candidates import Candidates, draft_names
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
 from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
+from hindsight_integrations.tempr.retain.retraction.parts import (
+    leaves_nothing,
+    withdrawn_records,
+    without_records,
+)
 from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.which_language import language_of
 
 
@@ -32,6 +38,10 @@ class Retraction:
     ambiguous: list[Ambiguity] = field(default_factory=list)
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
+    languages: Sequence[Language] = (ENGLISH,)
+    """The memories may be in."""
+    records: dict[str, set[int]] = field(default_factory=dict)
+    """By unit, ordinals of its records that were withdrawn in this commit so far."""
 
     def note(self, statement: Statement, found: Match) -> None:
         """Add what one statement does."""
@@ -55,10 +65,22 @@ class Retraction:
         self._end(named.unit, kind, by, named.statement, named.similarity)
 
     def _end(self, unit: MemoryUnit, kind: ValidityKind, by: MemoryUnit, text: str, score: float) -> None:
-        done = self.closed if kind == ValidityKind.CLOSED else self.amended
+        """Close the unit, or amend it by what the text means: one of its records, several, or a part of its text."""
         moment = max(by.mentioned_at, unit.mentioned_at)
-        self.events.append(ValidityEvent(unit.id, kind, moment, by.id, text))
-        done.append(Withdrawal(unit.id, by.id, text, score))
+        ordinals: tuple[int, ...] = ()
+        if kind is ValidityKind.AMENDED and unit.records:
+            gone = self.records.setdefault(unit.id, set())
+            left, language = without_records(unit, gone, moment), language_of(unit.text, self.languages)
+            ordinals = withdrawn_records(text, left, language)
+            if ordinals and leaves_nothing(left, ordinals, language):
+                kind, ordinals = ValidityKind.CLOSED, ()
+            gone.update(ordinals)
+        self.events += [
+            ValidityEvent(unit.id, kind, moment, by.id, text, record=ordinal)
+            for ordinal in ordinals or (None,)
+        ]
+        done = self.closed if kind is ValidityKind.CLOSED else self.amended
+        done.append(Withdrawal(unit.id, by.id, text, score, ordinals))
 
 
 def retract(
@@ -77,7 +99,7 @@ def retract(
         view: the bank.
         languages: the drafts may be in.
     """
-    retraction = Retraction()
+    retraction = Retraction(languages=languages)
     candidates = Candidates(drafts, vectors.drafts, speakers, view)
     for position, draft in enumerate(drafts):
         if draft.changes:
@@ -92,8 +114,7 @@ def _by_name(position: int, candidates: Candidates, vectors: Vectors, retraction
     named = named_memories(draft, vectors.drafts[position], candidates.view, closed, vectors.thresholds)
     for memory in named:
         retraction.note_named(draft.unit, memory)
-        if memory.unit and memory.ends:
-            candidates.closers.setdefault(memory.unit.id, set()).add(draft.unit.id)
+    _note_closers(retraction, candidates)
 
 
 def _by_statement(
@@ -111,9 +132,13 @@ def _by_statement(
         near = candidates.of(statement, vectors.statements[text], position)
         found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
         retraction.note(statement, found)
-        if found.outcome == Outcome.CLOSES:
-            for unit in found.units:
-                candidates.closers.setdefault(unit.id, set()).add(draft.unit.id)
+        _note_closers(retraction, candidates)
+
+
+def _note_closers(retraction: Retraction, candidates: Candidates) -> None:
+    """What is closed so far the next statement finds closed."""
+    for done in retraction.closed:
+        candidates.closers.setdefault(done.unit_id, set()).add(done.by_unit)
 
 
 def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:
