@@ -102,16 +102,6 @@ def _marker(text: str) -> str:
     return match[0] if match else ""
 
 
-def quoted_titles(text: str) -> list[str]:
-    """What stands between quotation marks."""
-    return [match[2] for match in _QUOTED.finditer(text)]
-
-
-def without_titles(text: str) -> str:
-    """The words outside quotation marks."""
-    return _QUOTED.sub(" ", text)
-
-
 def _line(reading: _Reading, line: Span, lines: SideBySide, number: int) -> Iterator[SideBySide]:
     marker = 0 if _numbers(reading, line) else len(_marker(reading.text[slice(*line)]))
     content = line[0] + marker, line[1]

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.tempr.retain.retraction.parts import (
+    leading_words,
+    leaves_nothing,
+    record_words,
+    withdrawn_records,
+)
 from hindsight_integrations.tempr.retain.retraction.similarity import Statement, unit_words
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import PartOf, names_one_of_a_list, part_of
@@ -18,8 +24,9 @@ CLAUSE_WORDS = 3  # content words of a clause with content of its own: "and how 
 def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bool:
     """Whether the statement takes back a part of the unit and the rest stays.
 
-    Either it says of something that it belongs to what the unit is about, and a clause of the unit speaks of something
-    else; or it names one item of a plain list. A unit whose only record is that part falls as a whole.
+    Either it names some of several records; or it says of something that it belongs to what the unit is about, and a clause
+    of the unit speaks of something else; or it names one item of a plain list. A unit whose only record is that part falls
+    as a whole, and so does a document with its items where only the document is named (decision 116).
 
     Args:
         statement: what is taken back.
@@ -29,6 +36,8 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
     language = statement.language
     people = frozenset(word for name in statement.people for word in content_stems(name, language))
     item = sole_record(unit)
+    if item is None and (meant := withdrawn_records(statement.text, unit, language)):
+        return not leaves_nothing(unit, meant, language)
     record = read(str(item.value), language).content if item else frozenset()
     relation = relation_of(statement, reading)
     if relation is not None and not relation.part <= people and _tells_of(relation.whole, unit, language):
@@ -39,11 +48,13 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
     stated = content_stems(statement.text, language)
     if record and len(record & stated) >= COVERED * len(record):
         return False
-    if names_one_of_a_list(reading.content, unit.text, language):
+    if names_one_of_a_list(reading.content, unit.text, language) or names_one_of_two(
+        reading.content, unit.text, language
+    ):
         return True
-    if names_one_of_two(reading.content, unit.text, language):
-        return True
-    return item is None and has_more(stated | people, unit, language)
+    whole = reading.content <= leading_words(unit, language)
+    items = record_words(unit, language) if whole else frozenset()
+    return item is None and has_more(stated | people, unit, language, items)
 
 
 def relation_of(statement: Statement, reading: Reading) -> PartOf | None:
@@ -62,14 +73,27 @@ def _titles_untold(statement: Statement, unit: MemoryUnit) -> frozenset[str]:
     return frozenset(word for title in untold for word in content_stems(title, statement.language))
 
 
-def has_more(stated: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
+def has_more(
+    stated: frozenset[str], unit: MemoryUnit, language: Language, items: frozenset[str] = frozenset()
+) -> bool:
     """Whether a narrative unit has a clause the statement does not speak of; one of a single clause has none.
 
     A record makes a unit the memory of one item, which falls with it. A narrative covers a whole exchange (paper 4.1.2):
     that the camping trip is no longer only planned does not take back how the children looked forward to it.
+
+    Args:
+        stated: content words of the statement.
+        unit: that it means.
+        language: of both.
+        items: words of the records that fall with the unit; clauses of them are no more.
     """
-    own = [clause for clause in _clauses(unit, language) if len(clause) >= CLAUSE_WORDS]
-    return len(own) > 1 and any(2 * len(clause & stated) < len(clause) for clause in own)
+    own = [
+        clause
+        for clause in _clauses(unit, language)
+        if len(clause) >= CLAUSE_WORDS and 2 * len(clause & items) < len(clause)
+    ]
+    several = len(own) > 1 or bool(items)
+    return several and any(2 * len(clause & stated) < len(clause) for clause in own)
 
 
 def _clauses(unit: MemoryUnit, language: Language) -> list[frozenset[str]]:

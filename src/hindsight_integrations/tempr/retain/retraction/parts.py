@@ -31,7 +31,7 @@ def withdrawn_records(part: str, unit: MemoryUnit, language: Language) -> tuple[
     standing = {n: record for n, record in enumerate(unit.records) if record.closed_at is None}
     if found := _word_for_word(part, standing, language):
         return found
-    leading = _leading_words(unit, language)
+    leading = leading_words(unit, language)
     for item in named_items(part, language):
         if found := _by_words(item, standing, leading, language):
             return found
@@ -88,6 +88,16 @@ def standing_text(unit: MemoryUnit, language: Language) -> str:
     return all_left_out(unit.text, items)[0] if closed else unit.text
 
 
+def record_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
+    """Content words of a memory's records."""
+    return frozenset(word for record in unit.records for word in content_stems(record.words, language))
+
+
+def leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
+    """Content words of a memory that are no record's: what it says its items belong to."""
+    return content_stems(unit.text, language) - record_words(unit, language)
+
+
 def _all_words(record: Record, language: Language) -> frozenset[str]:
     return content_stems(f"{record.category} {record.stated} {record.words}", language)
 
@@ -119,12 +129,6 @@ def _of_field(
     words = content_stems(field, language)
     named = [n for n in found if content_stems(records[n].category, language) & words]
     return tuple(named) if len(named) == 1 else ()
-
-
-def _leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
-    """Words of a memory that are no record's: what it says its items belong to."""
-    own = frozenset(word for record in unit.records for word in content_stems(record.words, language))
-    return content_stems(unit.text, language) - own
 
 
 def _by_words(
