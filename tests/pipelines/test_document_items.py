@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core.messages import BaseMessage
 
-from hindsight_integrations import Channel, Hindsight, InvalidRequest
+from hindsight_integrations import Channel, Hindsight, HindsightConfig, InvalidRequest
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.sync import MemoryBank
+from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
+
+Opener = Callable[..., Hindsight]
+LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
 
 AGENDA = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
 ITEMS = ["crane repair", "new mooring fees", "pier lights"]
@@ -163,6 +171,54 @@ def test_what_cannot_be_cut_is_noted_and_closed_all_the_same(light: Hindsight) -
     strike(bank)
     assert served(bank, agenda).text == f"{prose} [Partly withdrawn later: {FEES}]"
     assert values(bank) == ["crane repair"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The agenda of the harbour meeting",
+        "User has an agenda for the harbour meeting",
+        "agenda of the harbour meeting",
+    ],
+)
+def test_a_document_withdrawn_as_such_goes_with_its_items(light: Hindsight, statement: str) -> None:
+    """Where only the agenda is named, nothing of it stays."""
+    bank = light.bank("port")
+    agenda = dictate(
+        bank,
+        "User's agenda for the harbour meeting: crane repair, new mooring fees for small boats and pier lights.",
+        ["crane repair", "new mooring fees for small boats", "pier lights"],
+    )
+    assert [done.unit_id for done in strike(bank, 3, statement).closed] == [agenda]
+    assert values(bank) == []
+
+
+def test_a_model_names_the_item_and_sees_it_no_more(opener: Opener) -> None:
+    """A model that is shown the document and names a part of it withdraws that item; the next one is shown the rest."""
+    prompts: list[str] = []
+
+    def reply(messages: list[BaseMessage]) -> Reply:
+        prompts.append(str(messages[1].content))
+        (number,) = re.findall(r"^\[(\d+)\].*Agenda of the harbour", prompts[-1], re.MULTILINE)
+        change = {"memory": int(number), "change": "part", "part": "new mooring fees"}
+        struck = {
+            "what": "User struck the mooring fees off the harbour agenda.",
+            "sources": ["new"],
+            "changes": [change],
+        }
+        return {"facts": [struck] if len(prompts) == 1 else []}
+
+    bank = opener(config=LIGHT, model=ScriptedModel(reply)).bank("port")
+    agenda = dictate(bank)
+    message = {"role": "user", "content": "No mooring fees on the harbour agenda, please.", "id": "new"}
+    (done,) = bank.retain([message], timestamp="2024-05-09T10:00").amended
+    assert (done.unit_id, done.records) == (agenda, (1,))
+    assert served(bank, agenda).text == WITHOUT_FEES
+    again = {"role": "user", "content": "How is the harbour agenda coming along?", "id": "later"}
+    bank.retain([again], timestamp="2024-05-10T10:00")
+    assert AGENDA in prompts[0]
+    assert WITHOUT_FEES in prompts[1]
+    assert AGENDA not in prompts[1]
 
 
 def test_budgets_count_what_is_served(light: Hindsight) -> None:

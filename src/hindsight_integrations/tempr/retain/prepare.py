@@ -193,7 +193,15 @@ async def shown(cut: Sequence[Passage], tags: tuple[str, ...], tools: RetainTool
         return cut
     async with tools.projector.viewing() as view:
         return await tools.workers.read(
-            partial(with_memories, cut, view, tools.embedder, tags=tags, limit=tools.shown_memories)
+            partial(
+                with_memories,
+                cut,
+                view,
+                tools.embedder,
+                tags=tags,
+                limit=tools.shown_memories,
+                languages=tools.languages,
+            )
         )
 
 

@@ -27,16 +27,26 @@ from hindsight_integrations.search.columns import mentioned_by, of_types, tagged
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.retain.embedding import embedded
 from hindsight_integrations.tempr.retain.retraction.candidates import RETRACTABLE
+from hindsight_integrations.tempr.retain.retraction.parts import standing_text
 from hindsight_integrations.tempr.retain.roles import role_of
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.which_language import language_of
 
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
 MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more
 
 
 def with_memories(
-    passages: Sequence[Passage], view: BankView, embedder: Embedder, *, tags: tuple[str, ...], limit: int
+    passages: Sequence[Passage],
+    view: BankView,
+    embedder: Embedder,
+    *,
+    tags: tuple[str, ...],
+    limit: int,
+    languages: Sequence[Language] = (ENGLISH,),
 ) -> list[Passage]:
-    """Each passage with the bank's nearest valid memories.
+    """Each passage with the bank's nearest valid memories, without items that were withdrawn (decision 116).
 
     Args:
         passages: of one conversation; their messages have timestamps.
@@ -44,13 +54,22 @@ def with_memories(
         embedder: the bank's.
         tags: of the retain; memories that a recall with them would not see are not shown.
         limit: at most so many memories a passage.
+        languages: the memories may be in.
 
     Raises:
         ModelError: the embedder failed.
     """
+    found = (
+        nearest_memories(passage.messages, view, embedder, tags=tags, limit=limit) for passage in passages
+    )
     return [
-        replace(passage, memories=nearest_memories(passage.messages, view, embedder, tags=tags, limit=limit))
-        for passage in passages
+        replace(
+            passage,
+            memories=tuple(
+                replace(unit, text=standing_text(unit, language_of(unit.text, languages))) for unit in units
+            ),
+        )
+        for passage, units in zip(passages, found, strict=True)
     ]
 
 

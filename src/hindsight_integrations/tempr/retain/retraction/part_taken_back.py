@@ -39,12 +39,14 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
     if item is None and (meant := withdrawn_records(statement.text, unit, language)):
         return not leaves_nothing(unit, meant, language)
     record = read(str(item.value), language).content if item else frozenset()
+    whole = item is None and reading.content <= leading_words(unit, language)
+    items = record_words(unit, language) if whole else frozenset()
     relation = relation_of(statement, reading)
     if relation is not None and not relation.part <= people and _tells_of(relation.whole, unit, language):
         if record and len(record & relation.part) >= COVERED * len(record):
             return False
         named = relation.part | (relation.whole - _titles_untold(statement, unit))
-        return any(2 * len(clause & named) < len(clause) for clause in _clauses(unit, language))
+        return any(2 * len(clause & named) < len(clause) for clause in _clauses(unit, items, language))
     stated = content_stems(statement.text, language)
     if record and len(record & stated) >= COVERED * len(record):
         return False
@@ -52,8 +54,6 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
         reading.content, unit.text, language
     ):
         return True
-    whole = reading.content <= leading_words(unit, language)
-    items = record_words(unit, language) if whole else frozenset()
     return item is None and has_more(stated | people, unit, language, items)
 
 
@@ -87,17 +87,15 @@ def has_more(
         language: of both.
         items: words of the records that fall with the unit; clauses of them are no more.
     """
-    own = [
-        clause
-        for clause in _clauses(unit, language)
-        if len(clause) >= CLAUSE_WORDS and 2 * len(clause & items) < len(clause)
-    ]
+    own = [clause for clause in _clauses(unit, items, language) if len(clause) >= CLAUSE_WORDS]
     several = len(own) > 1 or bool(items)
     return several and any(2 * len(clause & stated) < len(clause) for clause in own)
 
 
-def _clauses(unit: MemoryUnit, language: Language) -> list[frozenset[str]]:
-    return [content_stems(clause, language) for clause in clauses(unit.text, language)]
+def _clauses(unit: MemoryUnit, items: frozenset[str], language: Language) -> list[frozenset[str]]:
+    """Content words of each clause but those of items that fall with the unit."""
+    own = (content_stems(clause, language) for clause in clauses(unit.text, language))
+    return [clause for clause in own if not items or 2 * len(clause & items) < len(clause)]
 
 
 def same_record(first: MemoryUnit, second: MemoryUnit) -> bool:
