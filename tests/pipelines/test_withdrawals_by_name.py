@@ -143,6 +143,23 @@ def test_the_model_sees_valid_memories_nearest_to_each_turn(opener: Opener) -> N
     assert PASSPORT in shown(prompts[0])
 
 
+def test_a_memory_is_shown_with_what_was_taken_back_of_it(opener: Opener) -> None:
+    """What is off the agenda is shown as such, so that nobody takes it off again."""
+    seen: list[str] = []
+
+    def look(prompt: str) -> list[dict[str, Any]]:
+        seen.append(prompt)
+        return []
+
+    bank = engine_of(opener, naming("Budget is off the agenda.", (AGENDA, "part", "budget")), look).bank(
+        "alice"
+    )
+    hold(bank, AGENDA)
+    say(bank, "Take budget off the agenda.")
+    say(bank, "What is on the agenda?", day=10, thread="t2")
+    assert f"{AGENDA} [Partly withdrawn later: budget]" in shown(seen[0])
+
+
 def test_none_are_shown_where_the_setting_says_so(opener: Opener) -> None:
     """With shown_memories=0 the prompt holds no memory, and a number the model writes all the same is dropped."""
     seen: list[str] = []

@@ -16,6 +16,7 @@ from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.withdrawals import withdrawal_note
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage
@@ -94,8 +95,7 @@ def nearest_memories(
         return ()
     texts = [message.text for message in said]
     rows = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit)
-    units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
-    return _within_budget([units[row] for row in rows if row in units], limit)
+    return _within_budget(_as_they_stand(rows, view), limit)
 
 
 def _nearest_rows(
@@ -112,6 +112,17 @@ def _nearest_rows(
     ranked.sort(key=lambda one: -one[0])
     rounds = zip_longest(*(ids for _, ids in ranked))
     return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
+
+
+def _as_they_stand(rows: Sequence[int], view: BankView) -> list[MemoryUnit]:
+    """The units, in this order, with a note of each part that was taken back: it needs not be taken back again."""
+    ids = np.asarray(rows, np.int64)
+    units = view.ledger.units(view.bank, ids)
+    for part in view.ledger.amendments(view.bank, ids):
+        if part.statement and part.row in units:
+            unit = units[part.row]
+            units[part.row] = replace(unit, text=f"{unit.text} {withdrawal_note(part.statement)}")
+    return [units[row] for row in rows if row in units]
 
 
 def _within_budget(units: Sequence[MemoryUnit], limit: int) -> tuple[MemoryUnit, ...]:
