@@ -37,7 +37,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     add("--base-url", help="address of an OpenAI-compatible service; the key is OPENAI_API_KEY")
     add("--model", default="gpt-5-mini", help="its model")
     add("--record", type=Path, help="keep what the service is asked and answers here, for --answers")
-    add("--without-memories", action="store_true", help="show the model no memories with the passage")
+    add("--without-memories", action="store_true", help="show the model nothing of the bank with the passage")
 
 
 def model_of(options: argparse.Namespace, parser: argparse.ArgumentParser) -> CountedModel:
@@ -58,7 +58,7 @@ def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> 
     """The settings with what the arguments say of extraction."""
     if not options.without_memories:
         return config
-    return replace(config, retain=replace(config.retain, shown_memories=0))
+    return replace(config, retain=replace(config.retain, shown_memories=0, shown_categories=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ class RetainConfig:
             extraction is kept and found in any case.
         shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
             it, so that it can say which of them no longer hold (decision 110); 0 shows none.
+        shown_categories: the names in use for the bank's records are shown to the model too, so that one thing keeps one name.
         general_knowledge: how much of what is not about the people who talk becomes memory.
     """
 
@@ -141,6 +142,7 @@ class RetainConfig:
     concurrent_extractions: int = 4
     source_turns: bool = True
     shown_memories: int = 16
+    shown_categories: bool = True
     general_knowledge: GeneralKnowledge | str = GeneralKnowledge.BRIEF
 
     def __post_init__(self) -> None:

@@ -179,6 +179,7 @@ class BankContext:
             date_order=tools.dates.order,
             keep_turns=tools.config.retain.source_turns,
             shown_memories=tools.config.retain.shown_memories,
+            shown_categories=tools.config.retain.shown_categories,
         )
 
     def recall_tools(self) -> RecallTools:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.prompts.extract_facts import Passage
-from hindsight_integrations.search.bank_view import Projector
+from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
+from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
@@ -187,22 +187,33 @@ async def _extract_messages(
     return await tools.workers.read(verbatim)
 
 
-async def shown(cut: Sequence[Passage], tags: tuple[str, ...], tools: RetainTools) -> Sequence[Passage]:
-    """The passages with the bank's nearest memories, where the settings show any."""
-    if not tools.shown_memories:
+async def shown(
+    cut: Sequence[Passage], tags: tuple[str, ...], tools: RetainTools, *, memories: bool = True
+) -> Sequence[Passage]:
+    """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
+
+    Args:
+        cut: the passages.
+        tags: of the retain.
+        tools: the engine's.
+        memories: whether memories are of use: no document ends any.
+    """
+    most = tools.shown_memories if memories else 0
+
+    def looked_up(view: BankView) -> Sequence[Passage]:
+        passages = cut
+        if most:
+            passages = with_memories(
+                cut, view, tools.embedder, tags=tags, limit=most, languages=tools.languages
+            )
+        if tools.shown_categories:
+            passages = with_categories(passages, view, tools.tokens, tags=tags)
+        return passages
+
+    if not most and not tools.shown_categories:
         return cut
     async with tools.projector.viewing() as view:
-        return await tools.workers.read(
-            partial(
-                with_memories,
-                cut,
-                view,
-                tools.embedder,
-                tags=tags,
-                limit=tools.shown_memories,
-                languages=tools.languages,
-            )
-        )
+        return await tools.workers.read(looked_up, view)
 
 
 async def _extract_passages(
@@ -213,7 +224,8 @@ async def _extract_passages(
     pieces = [chunk.text for chunk in plan.unread]
     if tools.llm is not None:
         cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
-        return without_sources(await tools.llm.extract(cut))
+        with_shown = await shown(cut, request.tags, tools, memories=False)
+        return without_sources(await tools.llm.extract(with_shown))
 
     def verbatim() -> Extraction:
         aliases = _known_names(pieces, tools)

@@ -121,7 +121,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
     stored, origin = stored_passage(task)
     passage = await tools.workers.read(present_part, stored, origin, tools.projector)
     if passage.messages:
-        (passage,) = await shown([passage], origin.tags, tools) if stored.keys else (passage,)
+        (passage,) = await shown([passage], origin.tags, tools, memories=bool(stored.keys))
         extraction = await llm.extract_again(passage)
     else:
         extraction = Extraction(((),), dropped=OVERTAKEN)

@@ -33,6 +33,7 @@ class RetainTools:
     date_order: DateOrder | None = None
     keep_turns: bool = True
     shown_memories: int = 0
+    shown_categories: bool = False
 
     @property
     def verbatim(self) -> VerbatimExtractor:
