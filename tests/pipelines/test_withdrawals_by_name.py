@@ -364,3 +364,65 @@ def test_a_number_of_memories_that_makes_no_sense_is_refused(count: int) -> None
     """shown_memories is between 0 and 100; the error says so."""
     with pytest.raises(InvalidRequest, match="between 0 and 100"):
         RetainConfig(shown_memories=count)
+
+
+def categories(prompt: str) -> list[str]:
+    """The lines of categories a prompt shows."""
+    fence = re.search(r"<<<CATEGORIES\n(.*?)\nCATEGORIES>>>", prompt, re.DOTALL)
+    return fence.group(1).splitlines() if fence else []
+
+
+def spend(bank: MemoryBank, day: int, **spent: str) -> None:
+    """Expenses of a day, by category."""
+    for category, amount in spent.items():
+        record = {"kind": "expense", "category": category, "value": amount, "unit": "USD"}
+        fact = {"what": f"The user paid {amount} USD for {category}.", "sources": ["x"], "records": [record]}
+        talk = [{"role": "user", "content": f"{category} for {amount}", "id": "x"}]
+        bank.retain(talk, thread=f"{day}{category}", timestamp=f"2024-05-{day:02d}", facts=[fact])
+
+
+def test_the_model_sees_the_categories_in_use(opener: Opener) -> None:
+    """The bank's own, the most used first; of two thousand as many as fit a budget, those the passage names before all."""
+    seen: list[str] = []
+
+    def look(prompt: str) -> list[dict[str, Any]]:
+        seen.append(prompt)
+        return []
+
+    engine = engine_of(opener, look, look, look)
+    engine.bank("bob").retain(
+        "Bob.", facts=[{"what": "Bob paid.", "records": [{"kind": "income", "value": 1}]}]
+    )
+    bank = engine.bank("alice")
+    say(bank, "Nothing yet")
+    spend(bank, 1, lunch="9.50", coffee="3.10")
+    spend(bank, 2, coffee="3.20")
+    say(bank, "Some coffee", thread="t2")
+    names = [f"film number {n}" for n in range(2_000)]
+    many = [{"kind": "preference", "category": name, "value": "x"} for name in names]
+    facts = [{"what": f"Films {n}.", "records": many[n : n + 100]} for n in range(0, 2_000, 100)]
+    bank.retain("Films.", facts=facts)
+    say(bank, "I saw film number 1877 again", thread="t3")
+    assert [categories(prompt) for prompt in seen[:2]] == [[], ["expense: coffee, lunch"]]
+    expense, preference = categories(seen[2])
+    assert expense == "expense: coffee, lunch"
+    assert preference.startswith("preference: film number 1877, ")
+    assert len(preference) < 2_000
+
+
+def test_a_tagged_retain_sees_no_categories_of_other_tags(opener: Opener) -> None:
+    """Of a bank that several people share, a retain sees the categories of the memories its tags show, no others."""
+    seen: list[str] = []
+
+    def look(prompt: str) -> list[dict[str, Any]]:
+        seen.append(prompt)
+        return []
+
+    bank = engine_of(opener, look).bank("alice")
+    for tag, category in (("a", "kayak"), ("b", "divorce lawyer")):
+        record = {"kind": "expense", "category": category, "value": 9, "unit": "USD"}
+        talk = [{"role": "user", "content": f"I paid for it: {category}", "id": tag}]
+        fact = {"what": f"The user paid 9 USD: {category}.", "sources": [tag], "records": [record]}
+        bank.retain(talk, timestamp="2024-05-01", facts=[fact], tags=[tag])
+    say(bank, "What did I pay?", tags=["a"])
+    assert categories(seen[0]) == ["expense: kayak"]

@@ -54,7 +54,7 @@ def test_the_schema_stays_small() -> None:
 def test_the_system_message_is_the_same_whatever_is_shown() -> None:
     """Memories, categories and context stand behind it, so that services can cache it byte for byte."""
     bare = prompts(Passage([SAID]))
-    full = prompts(Passage([SAID], [SAID], "a chat", [HELD], {"expense": ["lunch"]}))
+    full = prompts(Passage([SAID], [SAID], "a chat", [HELD], {RecordKind.EXPENSE: ["lunch"]}))
     assert bare[0] == full[0]
     assert bare[1] != full[1]
 

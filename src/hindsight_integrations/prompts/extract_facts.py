@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
@@ -30,7 +31,7 @@ class Passage:
     before: Sequence[Message] = ()
     context: str = ""
     memories: Sequence[MemoryUnit] = ()
-    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
