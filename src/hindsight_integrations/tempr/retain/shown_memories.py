@@ -119,7 +119,7 @@ def _as_they_stand(rows: Sequence[int], view: BankView) -> list[MemoryUnit]:
     ids = np.asarray(rows, np.int64)
     units = view.ledger.units(view.bank, ids)
     for part in view.ledger.amendments(view.bank, ids):
-        if part.statement and part.row in units:
+        if part.statement and part.record is None and part.row in units:  # records' words are left out
             unit = units[part.row]
             units[part.row] = replace(unit, text=f"{unit.text} {withdrawal_note(part.statement)}")
     return [units[row] for row in rows if row in units]
