@@ -198,6 +198,16 @@ KEPT: list[tuple[str, str, str]] = [
     ("en", "Points: phase 1 of the big bridge works; costs.", "phase 2 of the big bridge works"),
     ("en", "Points: do not invite Ida Moss; costs.", "invite Ida Moss"),
     ("en", "User met Ida, the mayor.", "the mayor"),
+    (
+        "en",
+        "Ivo was made the new head of the town choir, which he had longed for and was proud of.",
+        "Ivo was made head of the town choir",
+    ),
+    (
+        "en",
+        "Ivo plans to enter the song at the fair and hopes for singers and drummers.",
+        "Ivo only plans to enter the song at the fair",
+    ),
     ("en", "", "soup"),
     ("en", "Menu: soup, fish.", ""),
     ("de", "User saß zwischen Ida und Jo.", "Jo"),

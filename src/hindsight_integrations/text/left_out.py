@@ -20,6 +20,9 @@ from hindsight_integrations.text.side_by_side import Layout, SideBySide, side_by
 from hindsight_integrations.text.stems import content_stems
 
 LONGEST_LABEL = 4  # words of a label that goes with its only item ("Recipients: ..."); longer ones tell more
+LONGEST_OPENING = (
+    4  # words of items that open a sentence ("Soup, fish and cake are served"); longer ones are clauses
+)
 
 _WORD = re.compile(r"\w+")
 
@@ -185,9 +188,18 @@ def _is_plain_list(text: str, place: ItemPlace, language: Language) -> bool:
         return False
     if listed.label is not None or in_parentheses(listed):
         return True
+    if place.likeness is Likeness.NEARLY:
+        return False
+    if place.first == 0 and not place.introduced and _has_long_item(text, listed):
+        return False
     closed = bool(_conjunction(_gap(text, listed, len(listed.items) - 2), language))
     staying = len(listed.items) - (place.last - place.first + 1)
     return closed and (place.first > 0 or place.introduced or staying > 1)
+
+
+def _has_long_item(text: str, listed: SideBySide) -> bool:
+    """Whether what opens a sentence may be a clause with its subject, which the pieces behind it stand on."""
+    return any(len(_WORD.findall(text[slice(*item)])) > LONGEST_OPENING for item in listed.items[:-1])
 
 
 def _is_counted(text: str, place: ItemPlace, language: Language) -> bool:
