@@ -9,6 +9,8 @@ from itertools import islice, permutations
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, Message
+from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import WriteSet
 
 Stated = tuple[str, str, object]
 """Kind, category and value of a record as a model wrote them."""
@@ -74,6 +76,41 @@ def test_categories_of_two_kinds_are_two(light: Hindsight) -> None:
     assert bank.records.aggregate("sum", kind="expense", category="coffee").value == 4
     assert bank.records.aggregate("last", kind="goal", category="coffee").value == 30
     assert listed(bank, "budget") == {"coffee": (("coffee", "weekly coffee budget"), 1)}
+
+
+def test_categories_say_what_their_values_are_in(light: Hindsight) -> None:
+    """Whoever asks for a sum sees in which units it can be had, the most used first."""
+    bank = light.bank("b")
+    told(bank, ("distance", "run", 1), ("distance", "run", 2), unit="km")
+    told(bank, ("distance", "run", 3), day=2, unit="minutes")
+    told(bank, ("task", "garden", "mow the lawn"), day=3, unit="")
+    assert [(c.kind, c.name, c.units) for c in bank.records.categories()] == [
+        ("quantity", "run", ("km", "min")),
+        ("task", "garden", ()),
+    ]
+
+
+def test_a_record_that_ended_alone_enters_no_sum(light: Hindsight) -> None:
+    """Of two purchases in one memory one was returned: the other still counts, and before the return both did."""
+    bank = light.bank("b")
+    said = "Bob bought a lamp and a chair."
+    bought = [{"kind": "expense", "category": "home", "value": value, "unit": "EUR"} for value in (30, 50)]
+    moment = datetime(2025, 6, 1, tzinfo=UTC)
+    (unit,) = bank.retain(
+        [Message(said, "Bob", id="a", timestamp=moment)],
+        facts=[{"what": said, "records": bought, "sources": ["a"]}],
+    ).unit_ids
+    returned = ValidityEvent(
+        unit, ValidityKind.AMENDED, datetime(2025, 6, 3, tzinfo=UTC), None, "the lamp", record=0
+    )
+    ledger = bank.asynchronous._context.ledger
+    with ledger.transaction("b") as transaction:
+        transaction.commit(WriteSet("b", ledger.revision("b"), events=(returned,)))
+    assert bank.records.aggregate("sum", category="home").value == 50
+    assert bank.records.aggregate("sum", category="home", as_of="2025-06-02").value == 80
+    assert bank.records.aggregate("sum", category="home", as_of="2025-06-04").value == 50
+    everything = bank.records.list(category="home", include_invalidated=True)
+    assert [entry.record.closed_at is None for entry in everything] == [False, True]
 
 
 def test_merged_categories_are_one_until_they_are_parted(light: Hindsight) -> None:

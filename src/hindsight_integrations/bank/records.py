@@ -104,9 +104,16 @@ class AsyncRecords(BankVerbs):
         Raises:
             InvalidRequest: the kind is no text, or too long.
         """
-        tools = self._context.tools
+        bank, tools = self._context.name, self._context.tools
         known = None if kind is None else _kind(kind)
-        return await tools.workers.read(tools.ledger.categories, self._context.name, known)
+
+        def listed() -> Categories:
+            with tools.ledger.snapshot(bank) as ledger:
+                units = ledger.category_units(bank, known)
+                found = ledger.categories(bank, known)
+            return [replace(each, units=units.get((each.kind, each.name), ())) for each in found]
+
+        return await tools.workers.read(listed)
 
     @writes
     async def merge(self, kind: str, keep: str, merge: str) -> RecordCategory:

@@ -66,12 +66,14 @@ class RecordCategory:
         name: what it is called.
         spellings: all it was given as, as `spelling_key` compares them, sorted; its name is one of them.
         records: how many records are of it, closed ones included.
+        units: of their values, the most used first; filled by `bank.records.categories` alone.
     """
 
     kind: RecordKind
     name: str
     spellings: tuple[str, ...] = ()
     records: int = 0
+    units: tuple[str, ...] = ()
 
 
 def spelling_key(category: str) -> str:

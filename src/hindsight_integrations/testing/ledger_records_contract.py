@@ -155,6 +155,15 @@ class LedgerCategoryContract(LedgerFixtures):
         assert named(ledger.categories(bank, EXPENSE)) == [("coffee", ("coffee", "food (coffee)"), 2)]
         assert [category.kind for category in ledger.categories(bank)] == [EXPENSE, TASK]
 
+    def test_the_units_of_a_category_are_named_most_used_first(self, ledger: Ledger, bank: str) -> None:
+        """A category spent on in two currencies lists both; one of tasks, which have no unit, is not there."""
+        euros = replace(paid("3", "coffee"), unit="EUR")
+        records = [paid("1", "coffee"), paid("2", "coffee"), euros, Record(TASK, "buy coffee", "coffee")]
+        commit(ledger, make_write_set(units=[with_records("u1", *records)]))
+        expected = {(EXPENSE, "coffee"): ("USD", "EUR")}
+        assert ledger.category_units(bank) == ledger.category_units(bank, EXPENSE) == expected
+        assert ledger.category_units(bank, TASK) == {}
+
     def test_a_write_set_brings_spellings_and_takes_none_from_others(self, ledger: Ledger, bank: str) -> None:
         """A spelling leads to the category it was first given to; the same write set again changes nothing."""
         categories = (

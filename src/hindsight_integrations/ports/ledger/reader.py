@@ -75,6 +75,12 @@ class LedgerReader(TurnReader, Protocol):
         """Categories of records (of one kind, if given): by kind, the most used first, then by name."""
         ...
 
+    def category_units(
+        self, bank: str, kind: RecordKind | None = None
+    ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
+        """Units of the values of each category's records, by kind and name, the most used first; of those that have any."""
+        ...
+
     def validity(self, bank: str, unit_id: str) -> list[ValidityEvent]:
         """A unit's validity log, by effective time, then in the order recorded; empty for an unknown unit."""
         ...

@@ -43,11 +43,12 @@ def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool =
         unit, converted, values = _in_one_unit(entered)
         value = COMPUTE[how](values)
         meant = entered
+    used = {id(entry) for entry in meant}  # two records may be equal
     return Aggregate(
         value,
         unit,
         memories_of(entered),
-        memories_of([entry for entry in entries if not any(entry is one for one in meant)]),
+        memories_of([entry for entry in entries if id(entry) not in used]),
         tuple(sorted({entry.record.stated or entry.record.category for entry in entered} - {""})),
         converted,
     )

@@ -57,3 +57,21 @@ class RecordReader(BankReads):
         """Categories of records: by kind, the most used first, then by name."""
         with self._at(bank) as (connection, row):
             return list(listed_categories(connection, row, kind).values())
+
+    def category_units(
+        self, bank: str, kind: RecordKind | None = None
+    ) -> dict[tuple[RecordKind, str], tuple[str, ...]]:
+        """Units of the values of each category's records, by kind and name, the most used first."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT record_categories.kind, name, measure FROM records "
+                "JOIN record_categories ON record_categories.id = category "
+                "WHERE records.bank = :bank AND (:kind IS NULL OR records.kind = :kind) AND measure <> '' "
+                "GROUP BY category, measure ORDER BY count(*) DESC, measure",
+                {"bank": row, "kind": kind.value if kind else None},
+            ).fetchall()
+        units: dict[tuple[RecordKind, str], tuple[str, ...]] = {}
+        for of_kind, name, unit in found:
+            key = RecordKind(of_kind), name
+            units[key] = (*units.get(key, ()), unit)
+        return units
