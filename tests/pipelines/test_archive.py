@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,26 @@ def test_an_archive_from_before_speakers_comes_in(light: Hindsight) -> None:
     copy = light.bank("copy")
     assert copy.archive.load(io.StringIO(sealed)) == 4
     assert {unit.speaker for unit in copy.units().units} == {""}
+
+
+def test_an_archive_from_before_there_were_several_records_comes_in(light: Hindsight) -> None:
+    """Version 1 has the only record on the memory's own line, whatever word was its kind; sums over it are exact."""
+    bank = light.bank("alice")
+    bank.retain("Alice paid for plums.", facts=[{"what": f"Alice paid on day {n}."} for n in range(3)])
+    header, *lines, seal = archived(bank).splitlines()
+    rows = [json.loads(line) for line in lines]
+    for number, (_, fields) in enumerate(row for row in rows if row[0] == "unit"):
+        fields["record"] = (
+            ["purchase", f"{number}.10", True, "Plums" if number else "", "EUR"] if number else None
+        )
+    texts = [json.dumps({**json.loads(header), "version": 1}), *(json.dumps(row) for row in rows)]
+    older = "".join(text + "\n" for text in texts)
+    sealed = json.dumps({**json.loads(seal), "sha256": hashlib.sha256(older.encode()).hexdigest()})
+    copy = light.bank("copy")
+    assert copy.archive.load(io.StringIO(f"{older}{sealed}\n")) == 3
+    found = copy.records.aggregate("sum", kind="expense", category="plums")
+    assert (found.value, found.unit, len(found.units)) == (Decimal("3.20"), "EUR", 2)
+    assert light.doctor(deep=True).damaged == {}
 
 
 def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:

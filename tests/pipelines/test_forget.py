@@ -139,6 +139,39 @@ def test_one_of_several_retained_together_leaves_no_file(opened: Opened, tmp_pat
     assert [item.unit.sources for item in bank.recall("red kayak Thunder storm").units]
 
 
+def test_records_and_their_categories_leave_no_file(
+    light_config: HindsightConfig, opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """Value, unit and category of a forgotten memory are in no file, though another memory is of the same category."""
+    with opener(tmp_path, config=light_config) as engine:
+        bank = engine.bank("alice")
+        said = [
+            Message("I paid for therapy twice.", "Alice", id="r1"),
+            Message("And once more.", "Alice", id="r2"),
+        ]
+        facts: list[dict[str, Any]] = [
+            {
+                "what": "Alice paid.",
+                "sources": ["r1"],
+                "records": [
+                    {"kind": "expense", "category": f"therapy with {NAME}", "value": "61.75", "unit": "EUR"},
+                    {"kind": "task", "category": "errands", "value": f"call {NAME}"},
+                    {"kind": TOKEN, "category": TOKEN, "value": TOKEN, "unit": TOKEN},
+                ],
+            },
+            {
+                "what": "Alice paid again.",
+                "sources": ["r2"],
+                "records": [{"kind": "expense", "category": "therapy", "value": "40", "unit": "EUR"}],
+            },
+        ]
+        found = bank.retain(said, facts=facts)
+        bank.forget(unit=found.unit_ids[0])
+        assert [entry.record.category for entry in bank.records.list()] == ["therapy"]
+    for needle in (TOKEN.encode(), NAME.encode(), b"61.75", b"errands"):
+        assert files_with(tmp_path, needle) == set()
+
+
 def test_a_replayed_conversation_does_not_bring_it_back(light: Hindsight) -> None:
     """The messages of a forgotten memory stay known, so a LangGraph replay adds nothing."""
     bank = light.bank("alice")

@@ -21,6 +21,8 @@ from hindsight_integrations import (
     RecordEntry,
 )
 from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.tempr.listing.aggregation import aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
@@ -327,3 +329,45 @@ def test_a_sum_is_the_sum(values: list[Decimal]) -> None:
     minutes = sum((value * (60 if n % 2 else 1) for n, value in enumerate(values)), Decimal(0))
     assert aggregate(entries, Aggregation.SUM).value == minutes
     assert aggregate(entries[::2], Aggregation.SUM).value == sum(values[::2], Decimal(0))
+
+
+def test_a_record_closed_alone_is_restored_alone(light: Hindsight) -> None:
+    """Neither brings the other back: a restored memory is without the item that was taken back, until that is restored too."""
+    bank = light.bank("agenda")
+    said = [
+        Message("Order chairs and book a room.", "Bob", "2025-06-01", id="a"),
+        Message("Done.", "Bob", "2025-06-02", id="b"),
+    ]
+    tasks = [{"kind": "task", "value": value} for value in ("order chairs", "book a room")]
+    facts: list[dict[str, Any]] = [
+        {"what": "Bob must order chairs and book a room.", "records": tasks, "sources": ["a"]},
+        {"what": "Bob booked a room.", "sources": ["b"]},
+    ]
+    agenda, done = bank.retain(said, facts=facts).unit_ids
+    closed = ValidityEvent(
+        agenda,
+        ValidityKind.AMENDED,
+        datetime(2025, 6, 2, microsecond=500_000, tzinfo=UTC),
+        done,
+        "a room is booked",
+        1,
+    )
+    context = bank._target._context
+    with context.tools.ledger.transaction("agenda") as transaction:
+        transaction.commit(WriteSet("agenda", transaction.feed.revision, events=(closed,)))
+
+    def open_tasks(**options: Any) -> list[str]:
+        return [str(entry.record.value) for entry in bank.records.list(kind="task", **options)]
+
+    assert open_tasks() == ["order chairs"]
+    assert open_tasks(as_of="2025-06-01T12:00") == ["order chairs", "book a room"]
+    assert open_tasks(as_of="2025-06-02T00:00") == ["order chairs"]
+    assert [event.record for event in bank.history(agenda)] == [1]
+    with pytest.raises(InvalidRequest, match="has 2 records"):
+        bank.restore(agenda, record=2)
+    assert (bank.restore(agenda), bank.restore(agenda, record=0)) == (False, False)
+    assert (bank.restore(agenda, record=1), bank.restore(agenda, record=1)) == (True, False)
+    assert open_tasks() == ["order chairs", "book a room"]
+    assert open_tasks(as_of="2025-06-03") == ["order chairs"]
+    found = bank.recall("order chairs and book a room").units
+    assert not next(item for item in found if item.unit.id == agenda).amendments

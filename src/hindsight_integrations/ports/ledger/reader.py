@@ -67,7 +67,7 @@ class LedgerReader(TurnReader, Protocol):
     def closed_records(self, bank: str, ids: IntArray, moment: datetime) -> dict[int, frozenset[int]]:
         """Ordinals of the records of these units (by row id) that were closed alone at a moment; others are left out.
 
-        What takes effect at the moment has taken effect. Of now, a record's own `closed_at` tells.
+        What takes effect in the second of the moment has taken effect. Of now, a record's own `closed_at` tells.
         """
         ...
 

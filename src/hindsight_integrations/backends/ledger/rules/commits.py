@@ -18,6 +18,7 @@ from hindsight_integrations.ports.memory_graph import LINK_CODES
 NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units only, so that a hub stays cheap
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
 _FLOAT_BYTES = 4
+_SECOND = 1_000_000  # microseconds
 COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
 # Letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys.
 _EDITABLE = range(5, 41)
@@ -184,11 +185,12 @@ def closed_ordinals(
 ) -> dict[int, frozenset[int]]:
     """Which records were closed at a moment though their units may have been valid; units without any are left out.
 
-    Replayed as a record's `closed_at` follows the log: the earliest amendment since the last restoring counts.
+    Replayed as a record's `closed_at` follows the log: the earliest amendment since the last restoring counts. By the
+    second, as the validity of units is looked at.
 
     Args:
         log: (row id, ordinal, kind, effective_at in microseconds) of all events of records of these units, as recorded.
-        moment: microseconds; what takes effect at it has taken effect.
+        moment: microseconds; what takes effect in its second has taken effect.
     """
     spans: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
     for row, ordinal, kind, at in log:
@@ -199,8 +201,12 @@ def closed_ordinals(
         elif began is not None and began < at:
             known.append((began, at))
     found: dict[int, set[int]] = {}
+    second = moment // _SECOND
     for (row, ordinal), known in spans.items():
-        if any(began <= moment and (ended is None or moment < ended) for began, ended in known):
+        if any(
+            began // _SECOND <= second and (ended is None or second < ended // _SECOND)
+            for began, ended in known
+        ):
             found.setdefault(row, set()).add(ordinal)
     return {row: frozenset(ordinals) for row, ordinals in found.items()}
 
