@@ -368,6 +368,5 @@ def test_a_record_closed_alone_is_restored_alone(light: Hindsight) -> None:
     assert (bank.restore(agenda), bank.restore(agenda, record=0)) == (False, False)
     assert (bank.restore(agenda, record=1), bank.restore(agenda, record=1)) == (True, False)
     assert open_tasks() == ["order chairs", "book a room"]
-    assert open_tasks(as_of="2025-06-03") == ["order chairs"]
     found = bank.recall("order chairs and book a room").units
     assert not next(item for item in found if item.unit.id == agenda).amendments

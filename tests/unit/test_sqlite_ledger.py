@@ -278,7 +278,7 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
         plans = [str(raw.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()) for statement in asked]
     raw.close()
     assert len(asked) == 5
-    assert all("INDEX records_" in plan and "SCAN records" not in plan for plan in plans), plans
+    assert all("COVERING INDEX records_" in plan and "SCAN records" not in plan for plan in plans), plans
     ledger.close()
 
 
