@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from enum import IntEnum
+from enum import StrEnum
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.names import USER_NAMES
@@ -17,17 +17,18 @@ _ABBREVIATED = 3  # letters: "Dr. Sommer" is one name, "... and Bo. Key points .
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 
-class Naming(IntEnum):
-    """How a text names what another one designates, the better the higher."""
+class Naming(StrEnum):
+    """How a text names what another one designates."""
 
-    OTHERWISE = 0
+    OTHERWISE = "otherwise"
     """It names something else that begins alike."""
-    LONGER = 1
+    LONGER = "longer"
     """It names something whose name begins so, and goes on."""
-    UNNAMED = 2
-    SHORTER = 3
+    UNNAMED = "unnamed"
+    """It does not."""
+    SHORTER = "shorter"
     """It has the beginning of the name: "Alice" of "Alice Chen"."""
-    SAME = 4
+    SAME = "same"
 
 
 def designations(text: str, language: Language) -> list[tuple[str, ...]]:

@@ -198,7 +198,7 @@ class FrameWords:
         frames: patterns in the order in which they are looked for; what one matches, the next does not see.
         fillers: words without content in a statement: whose it is, that it was so before.
         negation: what makes a clause say that something is not, or no longer, so.
-        kin: words for people around the user.
+        kin: people around the user (group `kin`) as the subject of a text, or as those whose something is.
         about_kin: the beginning of a clause whose subject is one of those people.
         pair: two joined things, `first` (a word) and `second`.
         owner: a statement that begins with whose something is; its group `owner` is the name.

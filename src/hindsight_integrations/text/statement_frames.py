@@ -26,7 +26,7 @@ class Reading:
         content: stems of what it is about; of a text that is all frame, of all of it.
         frames: what is said of that.
         negated: whether it says that something is not, or no longer, so.
-        kin: stems of the people around the user it speaks of.
+        kin: stems of the people around the user of whom it says something, or whose something is.
         about_kin: whether one of those is its subject.
         owner: stems of the name of whose something is, where it begins with one.
     """
@@ -43,7 +43,9 @@ def read(text: str, language: Language) -> Reading:
     """The content of a text and what is said of it. Nothing inside a quoted title is read as grammar."""
     words = language.frames
     rest, titles = hidden(text)
-    kin = frozenset(stem for each in words.kin.findall(rest) for stem in content_stems(each, language))
+    kin = frozenset(
+        stem for match in words.kin.finditer(rest) for stem in content_stems(match["kin"] or "", language)
+    )
     owner = words.owner.search(rest)
     about_kin = bool(words.about_kin.search(rest))
     frames = set()

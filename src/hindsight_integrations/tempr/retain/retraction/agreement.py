@@ -23,7 +23,7 @@ class Agreement:
 
     Attributes:
         frames: what the unit says of the statement's content, in whatever words.
-        naming: how it names the thing that the statement names worst.
+        naming: how it names what the statement names: by another or a longer name, if it does so for one of the things.
     """
 
     frames: frozenset[Frame]
@@ -117,5 +117,6 @@ def _of_somebody_else(reading: Reading, candidate: Candidate, language: Language
 
 def _naming(statement: Statement, unit: MemoryUnit) -> Naming:
     own = designations(unit_words(unit), statement.language)
-    named = (naming(each, own) for each in designations(statement.text, statement.language))
-    return min(named, default=Naming.UNNAMED)
+    named = {naming(each, own) for each in designations(statement.text, statement.language)}
+    order = (Naming.OTHERWISE, Naming.LONGER, Naming.SAME, Naming.SHORTER)
+    return next((each for each in order if each in named), Naming.UNNAMED)

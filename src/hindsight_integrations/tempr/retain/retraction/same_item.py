@@ -17,6 +17,7 @@ from hindsight_integrations.tempr.retain.retraction.part_taken_back import (
 from hindsight_integrations.tempr.retain.retraction.scoring import Scored
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement, unit_words
 from hindsight_integrations.text.language import Frame
+from hindsight_integrations.text.part_whole import names_one_of_a_list
 from hindsight_integrations.text.statement_frames import Reading
 from hindsight_integrations.text.stems import content_stems
 
@@ -68,7 +69,8 @@ def is_part_of_same(
     if same_record(best.unit, other.unit) and other in rivals:
         return other.coverage >= best.coverage
     if relation_of(statement, reading) is None:
-        return bool(reading.frames) and min(best.coverage, other.coverage) >= WHOLE
+        listed = reading.frames or names_one_of_a_list(reading.content, other.unit.text, statement.language)
+        return bool(listed) and min(best.coverage, other.coverage) >= WHOLE
     return said_with(best.unit, other.unit) and speaks_of_it(statement, reading, best, other)
 
 

@@ -58,7 +58,8 @@ def scored_candidates(
     """
     language = statement.language
     agreeing = [(c, found) for c in candidates if (found := agreement(statement, reading, c)) is not None]
-    words = reading.content | reading.frames
+    content = _content(statement, reading)
+    words = content | reading.frames
     named = frozenset(
         stem
         for name in designations(untitled(statement.text), language)
@@ -71,12 +72,20 @@ def scored_candidates(
     for (candidate, found), text in zip(agreeing, texts, strict=True):
         similarity = passage_cosine(candidate.cosine, thresholds)
         covered = coverage(words, text, weights)
-        if reading.frames and coverage(reading.content, text, weights) < FRAMED:
+        if reading.frames and coverage(content, text, weights) < FRAMED:
             continue
         same_kind = any(record.kind in kinds for record in candidate.unit.records)
         score = match_score(similarity, covered, same_kind)
         scored.append(Scored(candidate, found, similarity, covered, score))
     return sorted(scored, key=_order)
+
+
+def _content(statement: Statement, reading: Reading) -> frozenset[str]:
+    """What a statement is about; of a framed one without whose it is, which every memory of theirs has."""
+    if not reading.frames:
+        return reading.content
+    people = frozenset(w for name in statement.people for w in content_stems(name, statement.language))
+    return reading.content - people
 
 
 def _order(item: Scored) -> tuple[float, float, str]:

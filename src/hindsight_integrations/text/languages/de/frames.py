@@ -56,7 +56,11 @@ FRAMES = FrameWords(
         r"\b(?:nicht|keine?[nrsm]?|nie|niemals|aufgehört|abgesagt|gekündigt|beendet)\b(?! vergessen)",
         re.IGNORECASE,
     ),
-    kin=re.compile(rf"\b{_KIN}\b", re.IGNORECASE),
+    kin=re.compile(
+        rf"(?:^\W*(?:dass )?(?:(?:der|die|das|dem|den|mein\w*|unser\w*|sein\w*|ihr\w*) )?(?:\w+ )?|\b(?:der|des|meine[rs]|seine[rs]|ihre[rs]|von) )"
+        rf"(?P<kin>{_KIN})\b",
+        re.IGNORECASE,
+    ),
     about_kin=re.compile(
         rf"^\W*(?:(?:der|die|das|dem|den) (?:\w+ )?{_KIN} (?:des|der) (?:be)?nutzer|(?:mein|unser|sein|ihr)\w* (?:\w+ )?{_KIN}\b(?! und\b))",
         re.IGNORECASE,

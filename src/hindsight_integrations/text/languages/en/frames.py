@@ -23,11 +23,12 @@ _TO_DO = (
     r"\b(?:still )?(?:yet )?to be (?:done|completed|finished|made)\b",
     r"\bstill to be\b",
     r"\bstill (?:(?:open|pending|outstanding|due|undone|ahead|waiting)\b|to come\b)",
-    r"\b(?:still )?not (?:yet )?(?:having )?(?:yet )?(?:been|being) (?:done|completed|finished|made)\b(?: yet)?",
-    r"\b(?:still )?not (?:yet )?(?:having )?(?:yet )?(?:been|being)\b",
+    r"\b(?:still )?not (?:yet )?(?:having (?:yet )?been|being)\b(?: (?:done|completed|finished|made)\b)?(?: yet\b)?",
+    r"\bwaiting to be\b",
     r"\bnot yet (?:done|completed|finished|made)\b|\bnot yet\b",
-    r"\b(?:plans?|planning|intends?|intending|wants?|wanting|wishes|aims?|means|hopes?|hoping) (?:still )?to\b",
+    r"\b(?:wants?|(?:plans?|planning|intends?|intending|wants?|wanting|wishes|aims?|means|hopes?|hoping) (?:still )?to)\b",
     r"\b(?:plan|intention|intent|wish|aim|idea|promise) (?:to|of|for)\b",
+    r"\b(?:wish|intention)\b",
 )
 _DISLIKED = (
     r"\bdislik(?:es?|ed|ing)\b(?: (?:of|for)\b)?",
@@ -79,7 +80,11 @@ FRAMES = FrameWords(
         r"\b(?:not|never|no longer|nobody|stopped|cancell?ed|quit|gave up|given up|ended)\b(?! forget)|n't\b(?! forget)",
         re.IGNORECASE,
     ),
-    kin=re.compile(rf"\b{_KIN}\b", re.IGNORECASE),
+    kin=re.compile(
+        rf"(?:^\W*(?:that )?(?:the |an? )?(?:user's |my |our |his |her |their )?(?:\w+ )?|\b(?:of|by) (?:the|user's|my|our|his|her|their) |\b(?={_KIN}'s?\b))"
+        rf"(?P<kin>{_KIN})\b",
+        re.IGNORECASE,
+    ),
     about_kin=re.compile(
         rf"^\W*(?:the |a |an )?(?:user's|my|our|his|her|their) (?:\w+ )?{_KIN}\b(?!'s?\b| and\b)",
         re.IGNORECASE,

@@ -51,7 +51,10 @@ FRAMES = FrameWords(
     negation=re.compile(
         r"\b(?:no|nunca|jamás|dejó de|dejado de|canceló|cancelad[oa])\b(?! olvid)", re.IGNORECASE
     ),
-    kin=re.compile(rf"\b{_KIN}\b", re.IGNORECASE),
+    kin=re.compile(
+        rf"(?:^\W*(?:que )?(?:a )?(?:(?:el|la|los|las|al|mis?|sus?|un|una) )?|\b(?:del|de (?:la|los|las|mis?|sus?)) )(?P<kin>{_KIN})\b",
+        re.IGNORECASE,
+    ),
     about_kin=re.compile(
         rf"^\W*(?:a )?(?:(?:el|la|los|las|al|un|una) {_KIN} (?:del|de la) usuari|(?:mis?|sus?|nuestr[oa]s?) {_KIN}\b(?! y\b))",
         re.IGNORECASE,
