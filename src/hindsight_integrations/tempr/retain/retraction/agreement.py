@@ -14,6 +14,8 @@ from hindsight_integrations.text.language import Frame, Language
 from hindsight_integrations.text.statement_frames import Reading, clauses, read, sentences
 from hindsight_integrations.text.stems import content_stems, numbers
 
+HALF = 0.5  # of what the nearest clause shares with a statement: a clause that shares as much may be the one it means
+
 _TASTES = frozenset({Frame.LIKED, Frame.DISLIKED})
 
 
@@ -76,11 +78,11 @@ def _named(name: str, statement: frozenset[str], language: Language) -> bool:
     return bool(words) and 2 * len(words & statement) >= len(words)
 
 
-def _nearest(told: Sequence[Reading], reading: Reading) -> list[Reading]:
-    """The readings with the most of the statement's content; none if no reading has any."""
+def _nearest(told: Sequence[Reading], reading: Reading, share: float = 1.0) -> list[Reading]:
+    """The readings with the most of the statement's content, or that share of it; none if no reading has any."""
     shared = [len(each.content & reading.content) for each in told]
     most = max(shared, default=0)
-    return [each for each, count in zip(told, shared, strict=True) if most and count == most]
+    return [each for each, count in zip(told, shared, strict=True) if most and count >= share * most]
 
 
 def _kept(unit: MemoryUnit, said: frozenset[Frame]) -> frozenset[Frame]:
@@ -101,7 +103,7 @@ def _negates(reading: Reading, said: frozenset[Frame], unit: MemoryUnit, languag
     """Whether only one of the two says that it is not so; "does not like" is a taste and no negation."""
     if (said | reading.frames) & _TASTES:
         return False
-    told = _nearest([read(clause, language) for clause in clauses(unit.text, language)], reading)
+    told = _nearest([read(clause, language) for clause in clauses(unit.text, language)], reading, HALF)
     return bool(told) and all(each.negated != reading.negated for each in told)
 
 

@@ -58,7 +58,7 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     Candidates were mentioned no later than the statement and do not come from the same messages.
     """
     reading = read(statement.text, statement.language)
-    scored = scored_candidates(statement, reading, candidates, thresholds)
+    scored = scored_candidates(statement, reading, candidates, thresholds, bar)
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored)]
     fitting = _named_best([item for item in rest if _fits(item, bar)], bar)

@@ -10,6 +10,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.agreement import Agreement, agreement
 from hindsight_integrations.tempr.retain.retraction.similarity import (
+    Bar,
     Candidate,
     Statement,
     coverage,
@@ -50,7 +51,7 @@ class Scored:
 
 
 def scored_candidates(
-    statement: Statement, reading: Reading, candidates: Sequence[Candidate], thresholds: Thresholds
+    statement: Statement, reading: Reading, candidates: Sequence[Candidate], thresholds: Thresholds, bar: Bar
 ) -> list[Scored]:
     """The candidates that can be meant, with their scores, best first; ties by the later mention, then id.
 
@@ -66,7 +67,7 @@ def scored_candidates(
         for stem in content_stems(" ".join(name), language)
     )
     texts = [content_stems(unit_words(c.unit), language) | found.frames for c, found in agreeing]
-    weights = word_weights(words, texts, named)
+    weights = word_weights(words, texts, named, 1.0 if reading.frames else bar.unseen)
     kinds = {record.kind for record in statement.by.records}
     scored = []
     for (candidate, found), text in zip(agreeing, texts, strict=True):
