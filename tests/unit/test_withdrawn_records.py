@@ -14,6 +14,7 @@ from hindsight_integrations.tempr.retain.retraction.parts import (
     withdrawn_records,
     without_records,
 )
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages import LANGUAGES
 
 MAY = datetime(2024, 5, 1, tzinfo=UTC)
@@ -142,3 +143,24 @@ def test_a_memory_of_nothing_but_items_ends_with_the_last() -> None:
     assert not leaves_nothing(more, {0, 1}, EN)
     alone = document("User needs to water the ferns.", ("", "water the ferns"))
     assert leaves_nothing(alone, {0}, EN)
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"),
+    [
+        (EN, "Head of Housing is a recipient of the e-mail 'Winter rota proposal'."),
+        (ES, "La jefa de Vivienda es una destinataria del correo 'Winter rota proposal'."),
+    ],
+)
+def test_a_name_with_of_is_no_property_and_the_title_of_the_whole_no_item(
+    language: Language, statement: str
+) -> None:
+    """Who is taken off an e-mail is the recipient of that name, and the e-mail keeps its title."""
+    head = {EN: "Head of Housing", ES: "La jefa de Vivienda"}[language]
+    mail = document(
+        f"The user is writing an e-mail 'Winter rota proposal'. Recipients: {head}, Housing Team.",
+        ("title", "Winter rota proposal"),
+        ("recipient", "Housing Team"),
+        ("recipient", head),
+    )
+    assert withdrawn_records(statement, mail, language) == (2,)

@@ -74,7 +74,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_REMOVED, _TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_REMOVED, _TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\bund\b|\boder\b|\bsowie\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!und\b|oder\b)[\w'\u2019 -]+?)+,? (?:und|oder|sowie) [\w'\u2019 -]+"

@@ -63,7 +63,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\band\b|\bor\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!and\b|or\b)[\w'\u2019 -]+?)+,? (?:and|or) [\w'\u2019 -]+"

@@ -77,7 +77,7 @@ _LIST_WORDS = ListWords(
 )
 
 PARTS = PartWords(
-    relations=(_TITLED, _AS, _PROPERTY, _WHOLE_FIRST, _PART_FIRST),
+    relations=(_TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()¿¡]\s|[;:,.!?()]$|\by\b|\be\b|\bo\b|\bu\b"),
     list=re.compile(
         r"(?P<first>[\w'\u2019-]+)(?:, (?!y\b|e\b|o\b|u\b)[\w'\u2019 -]+?)+,? (?:y|e|o|u) [\w'\u2019 -]+"
