@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.titles import hidden, shown, titles
 
 _LIST_ITEM = 3  # content words of an item in a plain list ("jazz, blues and rock"); longer clauses elaborate
-_QUOTED = re.compile(r"(?<!\w)(['\"\u2018\u201c])(.+?)(['\"\u2019\u201d])(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,29 +50,21 @@ def named_items(statement: str, language: Language) -> list[NamedItem]:
     """
     found = []
     for part in [part for part, _ in _parts_and_wholes(statement, language)] or [statement]:
-        titles = [match.group(2) for match in _QUOTED.finditer(part)]
-        item = titles[0] if len(titles) == 1 else part.strip()
+        quoted = titles(part)
+        item = quoted[0] if len(quoted) == 1 else part.strip()
         found.append(NamedItem(item, statement.replace(item, " ", 1)))
     return found
 
 
 def _parts_and_wholes(statement: str, language: Language) -> Iterator[tuple[str, str]]:
     """What each relation that the statement can be read as calls a part, and of what."""
-    titles: list[str] = []
-
-    def hide(match: re.Match[str]) -> str:
-        titles.append(match.group(0))
-        return f"\x00{len(titles) - 1}\x00"
-
-    def shown(text: str) -> str:
-        return re.sub(r"\x00(\d+)\x00", lambda match: titles[int(match.group(1))], text)
-
-    hidden = _QUOTED.sub(hide, statement.strip().rstrip("."))
+    text, quoted = hidden(statement.strip().rstrip("."))
     for relation in language.parts.relations:
-        match = relation.match(hidden)
+        match = relation.match(text)
         if match is not None:
             groups = match.groupdict()
-            yield shown(f"{groups.get('noun') or ''} {groups['part']}"), shown(groups["whole"])
+            part = f"{groups.get('noun') or ''} {groups['part']}"
+            yield shown(part, quoted), shown(groups["whole"], quoted)
 
 
 def names_one_of_a_list(statement: frozenset[str], text: str, language: Language) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.titles import TITLE
 
 Span = tuple[int, int]
 
-_QUOTED = re.compile(r"(?<!\w)(['\"\u2018\u201c\u201e\u00ab])(.+?)(['\"\u2019\u201d\u201c\u00bb])(?!\w)")
 _BAR = re.compile(r" \| ")
 _LINE = re.compile(r"[ \t]*\r?\n")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s+[^\sa-zà-ÿ]|\s*$)")
@@ -77,7 +77,7 @@ class _Reading:
 
 def side_by_side(text: str, language: Language) -> list[SideBySide]:
     """All that stands side by side in a text, the outer before the inner."""
-    hidden = _QUOTED.sub(lambda match: f"{match[1]}{'x' * len(match[2])}{match[3]}", text)
+    hidden = TITLE.sub(lambda match: f"{match[1]}{'x' * len(match[2])}{match[3]}", text)
     whole = _Reading(text, _blotted(hidden), language)
     found = [SideBySide(Layout.DIMENSIONS, tuple(whole.split((0, len(text)), _BAR)))]
     for place, dimension in enumerate(found[0].items):
