@@ -107,9 +107,13 @@ print("interrupted" if interrupts else "never", flush=True)
 """
 
 
+HEEDS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""Whoever runs these tests in the background of a shell has it ignored, and children inherit that."""
+
+
 def started(script: str, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", script, str(folder)],
+        [sys.executable, "-c", HEEDS_CTRL_C + script, str(folder)],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -181,6 +181,7 @@ signal.pause()
 def test_ctrl_c_and_exit_belong_to_python() -> None:
     """Ctrl-C still interrupts the program, an engine left open does not delay its end, and stderr stays quiet."""
     done = run_python("""
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs have it ignored
 index = LuceneKeywords(":memory:").open("bank")
 index.upsert(np.array([1]), ["quartz"])
 index.advance(make_mark(1))
