@@ -11,6 +11,7 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.retraction.parts import (
     leaves_nothing,
+    standing_text,
     withdrawn_records,
     without_records,
 )
@@ -129,6 +130,19 @@ def test_what_was_withdrawn_is_not_meant_again() -> None:
     once = without_records(LETTER, {1}, MAY)
     assert withdrawn_records("Tom Vale", once, EN) == ()
     assert withdrawn_records("both recipients", once, EN) == (0,)
+
+
+def test_what_stands_of_a_memory_is_cut_or_noted() -> None:
+    """A withdrawn item is left out of the text; one told in the middle of a sentence is noted behind it."""
+    without = without_records(AGENDA, (1,), MAY)
+    assert standing_text(without, EN) == (
+        "User's agenda for the platform meeting: cache migration and parking budget."
+    )
+    told = document("User asked Mia Kern, who keeps the roof, for tea.", ("recipient", "Mia Kern"))
+    assert standing_text(without_records(told, (0,), MAY), EN) == (
+        "User asked Mia Kern, who keeps the roof, for tea. [Partly withdrawn later: Mia Kern]"
+    )
+    assert standing_text(AGENDA, EN) == AGENDA.text
 
 
 def test_a_memory_of_nothing_but_items_ends_with_the_last() -> None:

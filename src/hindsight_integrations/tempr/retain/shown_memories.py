@@ -60,22 +60,25 @@ def with_memories(
     Raises:
         ModelError: the embedder failed.
     """
-    found = (
-        nearest_memories(passage.messages, view, embedder, tags=tags, limit=limit) for passage in passages
-    )
     return [
         replace(
             passage,
-            memories=tuple(
-                replace(unit, text=standing_text(unit, language_of(unit.text, languages))) for unit in units
+            memories=nearest_memories(
+                passage.messages, view, embedder, tags=tags, limit=limit, languages=languages
             ),
         )
-        for passage, units in zip(passages, found, strict=True)
+        for passage in passages
     ]
 
 
 def nearest_memories(
-    messages: Sequence[Message], view: BankView, embedder: Embedder, *, tags: tuple[str, ...], limit: int
+    messages: Sequence[Message],
+    view: BankView,
+    embedder: Embedder,
+    *,
+    tags: tuple[str, ...],
+    limit: int,
+    languages: Sequence[Language] = (ENGLISH,),
 ) -> tuple[MemoryUnit, ...]:
     """Valid memories nearest to what people say in the messages, oldest first, within a budget of tokens.
 
@@ -95,7 +98,7 @@ def nearest_memories(
         return ()
     texts = [message.text for message in said]
     rows = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit)
-    return _within_budget(_as_they_stand(rows, view), limit)
+    return _within_budget(_as_they_stand(rows, view, languages), limit)
 
 
 def _nearest_rows(
@@ -114,15 +117,18 @@ def _nearest_rows(
     return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
 
 
-def _as_they_stand(rows: Sequence[int], view: BankView) -> list[MemoryUnit]:
-    """The units, in this order, with a note of each part that was taken back: it needs not be taken back again."""
+def _as_they_stand(rows: Sequence[int], view: BankView, languages: Sequence[Language]) -> list[MemoryUnit]:
+    """The units, in this order, without what was taken back of them, or with a note of it: nobody takes it back again."""
     ids = np.asarray(rows, np.int64)
-    units = view.ledger.units(view.bank, ids)
+    texts = {
+        row: (unit, standing_text(unit, language_of(unit.text, languages)))
+        for row, unit in view.ledger.units(view.bank, ids).items()
+    }
     for part in view.ledger.amendments(view.bank, ids):
-        if part.statement and part.record is None and part.row in units:  # records' words are left out
-            unit = units[part.row]
-            units[part.row] = replace(unit, text=f"{unit.text} {withdrawal_note(part.statement)}")
-    return [units[row] for row in rows if row in units]
+        if part.statement and part.record is None and part.row in texts:
+            unit, text = texts[part.row]
+            texts[part.row] = unit, f"{text} {withdrawal_note(part.statement)}"
+    return [replace(texts[row][0], text=texts[row][1]) for row in rows if row in texts]
 
 
 def _within_budget(units: Sequence[MemoryUnit], limit: int) -> tuple[MemoryUnit, ...]:
