@@ -9,6 +9,9 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import hidden, shown, titles
 
+# Characters. Patterns look from each word to the end of what they are given; longer texts are lists, logs or code, whose
+# grammar nobody reads.
+LONGEST_TEXT = 5_000
 _LIST_ITEM = 3  # content words of an item in a plain list ("jazz, blues and rock"); longer clauses elaborate
 
 
@@ -77,7 +80,10 @@ def names_one_of_a_list(statement: frozenset[str], text: str, language: Language
         text: of a unit.
         language: of both.
     """
-    for match in language.parts.list.finditer(account(text)):
+    told = account(text)
+    if len(told) > LONGEST_TEXT:
+        return False
+    for match in language.parts.list.finditer(told):
         items = language.parts.separator.split(match.group(0))
         first, *others = (content_stems(item, language) for item in items)
         opening = content_stems(match.group("first"), language)

@@ -10,11 +10,14 @@ import re
 from dataclasses import dataclass
 
 from hindsight_integrations.text.language import Frame, Language
-from hindsight_integrations.text.part_whole import account
+from hindsight_integrations.text.part_whole import LONGEST_TEXT, account
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import hidden, shown
 
 _PAIRED = 3  # content words of the second of two joined things; longer ones are clauses
+LONGEST_SENTENCE = (
+    1_000  # characters, as for texts (`LONGEST_TEXT`): of a longer one only the words are compared
+)
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
@@ -40,7 +43,10 @@ class Reading:
 
 
 def read(text: str, language: Language) -> Reading:
-    """The content of a text and what is said of it. Nothing inside a quoted title is read as grammar."""
+    """The content of a sentence and what is said of it. Nothing inside a quoted title is read as grammar."""
+    if len(text) > LONGEST_SENTENCE:
+        nobody = frozenset[str]()
+        return Reading(content_stems(text, language), frozenset(), False, nobody, False, nobody)
     words = language.frames
     rest, titles = hidden(text)
     kin = frozenset(
@@ -67,7 +73,9 @@ def read(text: str, language: Language) -> Reading:
 
 def sentences(text: str, language: Language) -> list[Reading]:
     """Each sentence of a text's account, read by itself; a semicolon ends one as well."""
-    return [read(piece, language) for piece in _SENTENCE.split(account(text)) if piece.strip()]
+    told = account(text)
+    pieces = [told] if len(told) > LONGEST_TEXT else _SENTENCE.split(told)
+    return [read(piece, language) for piece in pieces if piece.strip()]
 
 
 def clauses(text: str, language: Language) -> list[str]:
@@ -83,6 +91,8 @@ def names_one_of_two(content: frozenset[str], text: str, language: Language) -> 
     Of the first only the last word is known to belong to it; of the second all, up to the end of the clause.
     """
     rest, titles = hidden(account(text))
+    if len(rest) > LONGEST_TEXT:
+        return False
     for match in language.frames.pair.finditer(rest):
         first, second = (content_stems(shown(match[side], titles), language) for side in ("first", "second"))
         if not first or not 1 <= len(second) <= _PAIRED:

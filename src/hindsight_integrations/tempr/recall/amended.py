@@ -21,11 +21,10 @@ from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
-from hindsight_integrations.text.part_whole import NamedItem, named_items
+from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, named_items
 from hindsight_integrations.text.which_language import language_of
 
 LATEST = datetime.max.replace(tzinfo=UTC)
-LONGEST_TEXT = 5_000  # characters of a text that is looked through for items; a longer one has the note
 
 
 @dataclass(frozen=True, slots=True)

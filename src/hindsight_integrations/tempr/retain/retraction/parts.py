@@ -12,7 +12,7 @@ from hindsight_integrations.model.withdrawals import withdrawal_note
 from hindsight_integrations.text.item_places import Likeness, likeness, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
-from hindsight_integrations.text.part_whole import NamedItem, account, named_items
+from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, account, named_items
 from hindsight_integrations.text.side_by_side import Layout, side_by_side
 from hindsight_integrations.text.stems import content_stems, numbers
 
@@ -52,6 +52,8 @@ def leaves_nothing(unit: MemoryUnit, withdrawn: Collection[int], language: Langu
     if any(record.closed_at is None for n, record in enumerate(unit.records) if n not in withdrawn):
         return False
     text = account(unit.text)
+    if len(text) > LONGEST_TEXT:
+        return False
     return not any(
         _tells_more(text[slice(*sentence)], unit.records, language)
         for layer in side_by_side(text, language)
@@ -87,7 +89,9 @@ def standing_text(unit: MemoryUnit, language: Language) -> str:
     if not closed:
         return unit.text
     others = tuple(record.words for record in unit.records if record.closed_at is None)
-    text, gone = all_left_out(unit.text, [wanted_record(record, others, language) for record in closed])
+    text, gone = unit.text, [False] * len(closed)
+    if len(text) <= LONGEST_TEXT:
+        text, gone = all_left_out(text, [wanted_record(record, others, language) for record in closed])
     notes = (withdrawal_note(one.words) for one, out in zip(closed, gone, strict=True) if not out)
     return " ".join((text, *notes))
 

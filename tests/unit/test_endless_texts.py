@@ -1,0 +1,29 @@
+"""Texts without end, as logs and pasted code are: what reads their grammar gives up before it takes long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hindsight_integrations.text.designations import designations
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.part_whole import named_items, names_one_of_a_list, part_of
+from hindsight_integrations.text.statement_frames import clauses, names_one_of_two, read, sentences
+
+CHARACTERS = 300_000
+MOST_SECONDS = 5.0  # linear ones take a fraction of one; the quadratic ones took minutes
+ENDLESS = ["a ", "x", "'", "Ab, ", "likes and ", "the user's to-do to ", "die Aufgabe von ", "la tarea de "]
+
+
+@pytest.mark.parametrize("code", ["en", "de", "es"])
+@pytest.mark.parametrize("word", ENDLESS)
+def test_an_endless_text_is_read_in_no_time(code: str, word: str) -> None:
+    """Every reading of a statement, or of a memory it may mean, ends soon whatever it is given."""
+    language, text = LANGUAGES[code], word * (CHARACTERS // len(word))
+    began = time.perf_counter()
+    for reading in (read, sentences, clauses, designations, named_items, part_of):
+        reading(text, language)
+    for names_one in (names_one_of_two, names_one_of_a_list):
+        names_one(frozenset({"tea"}), text, language)
+    assert time.perf_counter() - began < MOST_SECONDS
