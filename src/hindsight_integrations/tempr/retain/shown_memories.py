@@ -5,7 +5,7 @@ Reads the bank and the embedder, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
@@ -13,7 +13,6 @@ from itertools import zip_longest
 import numpy as np
 
 from hindsight_integrations.model.requests import Message, TagsMatch
-from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.withdrawals import withdrawal_note
@@ -21,17 +20,14 @@ from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.columns import mentioned_by, of_types, tagged, valid_at
-from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.tempr.retain.embedding import embedded
 from hindsight_integrations.tempr.retain.retraction.candidates import RETRACTABLE
 from hindsight_integrations.tempr.retain.retraction.parts import standing_text
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.which_language import language_of
 
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
@@ -45,7 +41,7 @@ def with_memories(
     *,
     tags: tuple[str, ...],
     limit: int,
-    languages: Sequence[Language] = (ENGLISH,),
+    languages: Sequence[Language],
 ) -> list[Passage]:
     """Each passage with the bank's nearest valid memories, without items that were withdrawn (decision 116).
 
@@ -78,7 +74,7 @@ def nearest_memories(
     *,
     tags: tuple[str, ...],
     limit: int,
-    languages: Sequence[Language] = (ENGLISH,),
+    languages: Sequence[Language],
 ) -> tuple[MemoryUnit, ...]:
     """Valid memories nearest to what people say in the messages, oldest first, within a budget of tokens.
 
@@ -98,45 +94,41 @@ def nearest_memories(
         return ()
     texts = [message.text for message in said]
     rows = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit)
-    return _within_budget(_as_they_stand(rows, view, languages), limit)
+    return _as_they_stand(_within_budget(rows, view, limit), view, languages)
 
 
 def _nearest_rows(
     texts: Sequence[str], vectors: Matrix, view: BankView, selected: Selection, *, limit: int
 ) -> list[int]:
     """Row ids nearest to the texts: the best of each text, those first that are nearest, then the second of each, ..."""
-    ranked: list[tuple[float, list[int]]] = []
-    for text, vector in zip(texts, vectors, strict=True):
-        near = semantic_channel(view, selected, vector, limit=limit, floor=-1.0)
-        lists = {Channel.SEMANTIC: near.ids}
-        if "keyword" not in view.failures:
-            lists[Channel.KEYWORD] = keyword_channel(view, selected, text, limit=limit).ids
-        ranked.append((float(near.scores[0]), reciprocal_rank_fusion(lists)[0].tolist()))
+    found = (
+        hybrid_search(view, selected, text, vector, limit=limit)
+        for text, vector in zip(texts, vectors, strict=True)
+    )
+    ranked = [(cosine, ids.tolist()) for ids, cosine in found]
     ranked.sort(key=lambda one: -one[0])
     rounds = zip_longest(*(ids for _, ids in ranked))
     return list(dict.fromkeys(row for each in rounds for row in each if row is not None))
 
 
-def _as_they_stand(rows: Sequence[int], view: BankView, languages: Sequence[Language]) -> list[MemoryUnit]:
-    """The units, in this order, without what was taken back of them, or with a note of it: nobody takes it back again."""
-    ids = np.asarray(rows, np.int64)
-    texts = {
-        row: (unit, standing_text(unit, language_of(unit.text, languages)))
-        for row, unit in view.ledger.units(view.bank, ids).items()
-    }
-    for part in view.ledger.amendments(view.bank, ids):
-        if part.statement and part.record is None and part.row in texts:
-            unit, text = texts[part.row]
-            texts[part.row] = unit, f"{text} {withdrawal_note(part.statement)}"
-    return [replace(texts[row][0], text=texts[row][1]) for row in rows if row in texts]
-
-
-def _within_budget(units: Sequence[MemoryUnit], limit: int) -> tuple[MemoryUnit, ...]:
+def _within_budget(rows: Sequence[int], view: BankView, limit: int) -> dict[int, MemoryUnit]:
     """The first of the units that fit the budget together, oldest first; one that does not fit is passed over."""
-    kept: list[MemoryUnit] = []
+    units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
+    kept: list[tuple[int, MemoryUnit]] = []
     left = SHOWN_TOKENS
-    for unit in units:
+    for row, unit in ((row, units[row]) for row in rows if row in units):
         if len(kept) < limit and unit.tokens <= left:
-            kept.append(unit)
+            kept.append((row, unit))
             left -= unit.tokens
-    return tuple(sorted(kept, key=lambda unit: (unit.mentioned_at, unit.id)))
+    return dict(sorted(kept, key=lambda each: (each[1].mentioned_at, each[1].id)))
+
+
+def _as_they_stand(
+    units: Mapping[int, MemoryUnit], view: BankView, languages: Sequence[Language]
+) -> tuple[MemoryUnit, ...]:
+    """The units without what was taken back of them, or with a note of it: nobody takes it back again."""
+    texts = {row: standing_text(unit, language_of(unit.text, languages)) for row, unit in units.items()}
+    for part in view.ledger.amendments(view.bank, np.fromiter(units, np.int64, len(units))):
+        if part.statement and part.record is None:
+            texts[part.row] = f"{texts[part.row]} {withdrawal_note(part.statement)}"
+    return tuple(replace(unit, text=texts[row]) for row, unit in units.items())

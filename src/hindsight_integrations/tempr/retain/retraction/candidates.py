@@ -14,15 +14,12 @@ import numpy as np
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import TagsMatch
-from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.columns import mentioned_by, no_later, of_types, tagged, tags_select
-from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.retraction.similarity import Candidate, Statement
 from hindsight_integrations.text.names import AGENT_NAMES, USER_NAMES
@@ -112,11 +109,7 @@ def find(view: BankView, statement: Statement, vector: Vector) -> IntArray:
         & tagged(columns, by.tags, TagsMatch.ANY)
     )
     selected = Selection(mask, int(mask.sum()))
-    lists: dict[Channel, IntArray] = {}
-    lists[Channel.SEMANTIC] = semantic_channel(view, selected, vector, limit=CANDIDATES, floor=-1.0).ids
-    if "keyword" not in view.failures:
-        lists[Channel.KEYWORD] = keyword_channel(view, selected, statement.text, limit=CANDIDATES).ids
-    return reciprocal_rank_fusion(lists)[0][:CANDIDATES]
+    return hybrid_search(view, selected, statement.text, vector, limit=CANDIDATES)[0][:CANDIDATES]
 
 
 def precedes(unit: MemoryUnit, by: MemoryUnit) -> bool:
