@@ -18,8 +18,8 @@ from hindsight_integrations.prompts.extract_facts import (
     Passage,
     extract_facts_prompt,
 )
+from hindsight_integrations.prompts.repairing import complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
-from hindsight_integrations.tempr.retain.extraction.repair import complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 

@@ -1,8 +1,9 @@
-"""Repair: an answer outside the schema is requested again, with the reason and the answer itself (decision 020)."""
+"""Repairing: an unusable answer is requested again, with the reason and the answer itself (decision 020)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -27,34 +28,49 @@ class Answered(Generic[T]):
         problem: what was wrong with the last answer, empty if it was usable.
         tokens_in: prompt tokens of all tries together.
         tokens_out: completion tokens of all tries together.
+        last: the last answer that fitted the schema, usable or not, so that its sound parts may be kept; None if none did.
+        tries: how often the model was called.
     """
 
     output: T | None
     problem: str
     tokens_in: int
     tokens_out: int
+    last: T | None = None
+    tries: int = 1
 
 
-async def complete_with_repair(model: LanguageModel, prompt: Prompt[T]) -> Answered[T]:
-    """The model's answer, requested anew while it is malformed, at most twice.
+async def complete_with_repair(
+    model: LanguageModel, prompt: Prompt[T], *, check: Callable[[T], str] | None = None
+) -> Answered[T]:
+    """The model's answer, requested anew while it is unusable, at most twice.
+
+    Args:
+        model: whom to ask.
+        prompt: what to ask.
+        check: what is wrong with an answer that fits the schema, in words for the model; "" if nothing is.
 
     Raises:
         ModelUnavailable: the model could not be reached at one of the tries.
         ModelRefused: its service refuses the key.
     """
-    request, tokens_in, tokens_out, problem = prompt, 0, 0, ""
-    for _ in range(1 + REPAIRS):
+    request, tokens_in, tokens_out, problem, last = prompt, 0, 0, "", None
+    for tries in range(1, 2 + REPAIRS):
         try:
             done = await model.complete(request)
         except MalformedOutput as error:
             tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
-            if (mended := unfenced(prompt, error.output)) is not None:
-                return Answered(mended, "", tokens_in, tokens_out)
-            problem = error.problem
-            request = repair_prompt(prompt, answer=error.output, problem=problem)
+            found, text, problem = unfenced(prompt, error.output), error.output, error.problem
         else:
-            return Answered(done.output, "", tokens_in + done.tokens_in, tokens_out + done.tokens_out)
-    return Answered(None, problem, tokens_in, tokens_out)
+            tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
+            found, text = done.output, done.text or done.output.model_dump_json()
+        if found is not None:
+            last = found
+            problem = check(found) if check else ""
+            if not problem:
+                return Answered(found, "", tokens_in, tokens_out, last, tries)
+        request = repair_prompt(prompt, answer=text, problem=problem)
+    return Answered(None, problem, tokens_in, tokens_out, last, tries)
 
 
 def unfenced(prompt: Prompt[T], text: str) -> T | None:

@@ -1,0 +1,82 @@
+"""An unusable answer is requested again, with what was wrong with it; what it cost is counted."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pydantic import BaseModel
+
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.ports.language_model import Completion, Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.repairing import REPAIRS, complete_with_repair
+
+
+class Colour(BaseModel):
+    name: str
+
+
+PROMPT = Prompt("colour", (PromptMessage(Role.SYSTEM, "Name a colour."),), Colour)
+
+
+class Answers:
+    """Gives these answers in turn, the last again and again, and keeps the prompts; a string is outside the schema."""
+
+    name = "answers"
+
+    def __init__(self, *answers: Colour | str) -> None:
+        self._answers = list(answers)
+        self.asked: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self.asked.append(prompt)
+        answer = self._answers[min(len(self.asked), len(self._answers)) - 1]
+        if isinstance(answer, str):
+            raise MalformedOutput(self.name, answer, "no JSON", tokens_in=10, tokens_out=1)
+        return Completion(answer, 10, 1)
+
+
+def no_red(colour: Colour) -> str:
+    return "red is not allowed" if colour.name == "red" else ""
+
+
+def ask(model: Answers, check=no_red):
+    return asyncio.run(complete_with_repair(model, PROMPT, check=check))
+
+
+def test_an_answer_the_check_accepts_is_one_call():
+    model = Answers(Colour(name="blue"))
+    answered = ask(model)
+    assert answered.output == Colour(name="blue")
+    assert (answered.tries, answered.problem, len(model.asked)) == (1, "", 1)
+
+
+def test_a_refused_answer_is_shown_again_with_the_reason():
+    model = Answers(Colour(name="red"), Colour(name="blue"))
+    answered = ask(model)
+    assert answered.output == Colour(name="blue")
+    assert (answered.tokens_in, answered.tokens_out, answered.tries) == (20, 2, 2)
+    *_, own, instruction = model.asked[1].messages
+    assert (own.role, own.text) == (Role.ASSISTANT, '{"name":"red"}')
+    assert "red is not allowed" in instruction.text
+
+
+def test_an_answer_refused_to_the_end_is_no_output_but_can_be_looked_at():
+    model = Answers(Colour(name="red"))
+    answered = ask(model)
+    assert (answered.output, answered.last) == (None, Colour(name="red"))
+    assert (answered.problem, answered.tries) == ("red is not allowed", 1 + REPAIRS)
+
+
+def test_what_fitted_the_schema_once_is_kept_over_later_nonsense():
+    answered = ask(Answers(Colour(name="red"), "what?"))
+    assert (answered.output, answered.last, answered.problem) == (None, Colour(name="red"), "no JSON")
+
+
+def test_an_answer_in_a_code_fence_is_checked_too():
+    model = Answers('```json\n{"name": "red"}\n```', '```json\n{"name": "blue"}\n```')
+    assert ask(model).output == Colour(name="blue")
+    assert len(model.asked) == 2
+
+
+def test_without_a_check_the_schema_alone_decides():
+    assert ask(Answers("what?", Colour(name="red")), check=None).output == Colour(name="red")
