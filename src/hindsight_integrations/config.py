@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 
 from hindsight_integrations.choices import Choice, choice
@@ -60,6 +62,17 @@ class GeneralKnowledge(StrEnum):
     FULL = "full"
 
 
+class ObservationMode(StrEnum):
+    """How what is known of an entity is summed up: AUTO by the model where there is one, else as EXTRACTIVE; OFF not at all.
+
+    EXTRACTIVE chooses those of the entity's facts that say most of the rest, and asks no model.
+    """
+
+    AUTO = "auto"
+    EXTRACTIVE = "extractive"
+    OFF = "off"
+
+
 class OnModelFailure(StrEnum):
     """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task."""
 
@@ -75,6 +88,8 @@ class OnChannelFailure(StrEnum):
 
 
 MOST_SHOWN_MEMORIES = 100  # with a passage; they have a budget of tokens as well
+MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
+FEWEST_PROMPT_TOKENS = 500  # of facts: about eight, told at length
 
 
 def _as_choices(settings: object, **kinds: type[StrEnum]) -> None:
@@ -193,6 +208,53 @@ class RecallConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservationConfig:
+    """How observations of entities are made (paper section 4.1.5).
+
+    Attributes:
+        mode: by whom; OFF makes none and leaves those that are there.
+        delay_s: seconds between a change of an entity's facts and the making of its observations, so that many changes in a
+            row cost one making.
+        searchable: recall finds observations among memories where it is given no types; else they are only shown beside
+            them, as in the paper.
+        fewest_facts: of an entity, from which on the model is asked; of fewer, the facts themselves are the observations.
+        most: observations of one entity.
+        prompt_tokens: what the facts of one request to the model may take. Of more facts the newest and most distinct are
+            shown, and the others are listed as left out.
+    """
+
+    mode: ObservationMode | str = ObservationMode.AUTO
+    delay_s: float = 60.0
+    searchable: bool = False
+    fewest_facts: int = 2
+    most: int = 7
+    prompt_tokens: int = 4000
+
+    def __post_init__(self) -> None:
+        """Refuses numbers under which no observation could be made."""
+        _as_choices(self, mode=ObservationMode)
+        if not 0 <= self.delay_s < inf:
+            raise InvalidRequest(
+                "delay_s", f"{self.delay_s} seconds is no delay", "Give 0 or more; 60 is usual."
+            )
+        if self.fewest_facts < 1:
+            raise InvalidRequest("fewest_facts", f"{self.fewest_facts} is less than 1", "Give 1 or more.")
+        if not 1 <= self.most <= MOST_OBSERVATIONS:
+            raise InvalidRequest("most", f"{self.most} is not between 1 and {MOST_OBSERVATIONS}", "Give 7.")
+        if self.prompt_tokens < FEWEST_PROMPT_TOKENS:
+            raise InvalidRequest(
+                "prompt_tokens",
+                f"{self.prompt_tokens} tokens hold no facts to sum up",
+                f"Give {FEWEST_PROMPT_TOKENS} or more.",
+            )
+
+    @property
+    def delay(self) -> timedelta | None:
+        """From a change to the making of observations anew; None: none are made."""
+        return None if self.mode is ObservationMode.OFF else timedelta(seconds=self.delay_s)
+
+
+@dataclass(frozen=True, slots=True)
 class HindsightConfig:
     """All settings of an engine.
 
@@ -210,6 +272,7 @@ class HindsightConfig:
     models: ModelConfig = field(default_factory=ModelConfig)
     retain: RetainConfig = field(default_factory=RetainConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
+    observations: ObservationConfig = field(default_factory=ObservationConfig)
     time_zone: str = "UTC"
     model: str | None = None
     languages: tuple[str, ...] = ("en",)
@@ -228,8 +291,8 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE, OFFLINE, EMBEDDER,
-        EMBEDDER_PATH, RERANKER_PATH.
+        Names: MODEL, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
+        OBSERVATIONS, OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
             InvalidRequest: a variable names no known choice.
@@ -255,6 +318,10 @@ class HindsightConfig:
                 on_model_failure=_choice(
                     values, "HINDSIGHT_ON_MODEL_FAILURE", OnModelFailure, base.retain.on_model_failure
                 ),
+            ),
+            observations=replace(
+                base.observations,
+                mode=_choice(values, "HINDSIGHT_OBSERVATIONS", ObservationMode, base.observations.mode),
             ),
             models=ModelConfig(
                 embedder_path=_path(values, "HINDSIGHT_EMBEDDER_PATH"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from hindsight_integrations.config import (
     EmbedderBackend,
     KeywordBackend,
     ModelConfig,
+    ObservationConfig,
+    ObservationMode,
     RecallConfig,
     RetainConfig,
     StorageConfig,
@@ -29,6 +32,7 @@ def test_the_environment_overrides_defaults() -> None:
             "HINDSIGHT_TIME_ZONE": "Europe/Lisbon",
             "HINDSIGHT_LANGUAGES": "en, DE",
             "HINDSIGHT_OFFLINE": "1",
+            "HINDSIGHT_OBSERVATIONS": "Extractive",
             "HINDSIGHT_EMBEDDER": "sentence-transformers",
             "HINDSIGHT_EMBEDDER_PATH": "/models/bge",
         }
@@ -45,6 +49,7 @@ def test_the_environment_overrides_defaults() -> None:
     )
     assert config.languages == ("en", "de")
     assert config.models.embedder is EmbedderBackend.SENTENCE_TRANSFORMERS
+    assert config.observations.mode is ObservationMode.EXTRACTIVE
     assert HindsightConfig.from_env({"OPENAI_API_KEY": "sk-x"}) == HindsightConfig()
 
 
@@ -64,6 +69,7 @@ def test_an_unknown_choice_in_the_environment_is_named() -> None:
         (ModelConfig, "embedder", "static"),
         (RetainConfig, "extraction", "verbatim"),
         (RecallConfig, "on_channel_failure", "degrade"),
+        (ObservationConfig, "mode", "extractive"),
     ],
 )
 def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
@@ -71,3 +77,26 @@ def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
     assert getattr(kind(**{field: good}), field) is type(getattr(kind(), field))(good)
     with pytest.raises(InvalidRequest, match=f"{field}: 'exakt' is not a known choice"):
         kind(**{field: "exakt"})
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"delay_s": -1.0},
+        {"delay_s": float("nan")},
+        {"fewest_facts": 0},
+        {"most": 0},
+        {"most": 8},
+        {"prompt_tokens": 499},
+    ],
+)
+def test_numbers_under_which_no_observation_could_be_made_are_refused(numbers: dict[str, Any]) -> None:
+    """A delay that never ends, a request that holds no facts, or a profile of none, is refused where it is set."""
+    with pytest.raises(InvalidRequest, match=next(iter(numbers))):
+        ObservationConfig(**numbers)
+
+
+def test_no_observations_have_no_delay() -> None:
+    """What makes none waits for none; else a change is followed by the making after the delay."""
+    assert ObservationConfig(mode="off").delay is None
+    assert ObservationConfig(delay_s=1.5).delay == timedelta(seconds=1.5)
