@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
-from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, normalised_text, unit_text
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, unit_text
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations.model.time import Granule, Interval, readable_time
-from hindsight_integrations.tempr.retain.embedding import embedding_text
+from hindsight_integrations.search.embedding import embedding_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import iso_bounds
 from hindsight_integrations.tempr.retain.time_normalisation import (
     occurrence,

@@ -9,9 +9,9 @@ import pytest
 
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.search.standing_texts import standing_text
 from hindsight_integrations.tempr.retain.retraction.parts import (
     leaves_nothing,
-    standing_text,
     withdrawn_records,
     without_records,
 )

@@ -7,7 +7,7 @@ from datetime import datetime
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.tempr.retain.embedding import embed_units
+from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.validation.arguments import checked_unit_id
 
 

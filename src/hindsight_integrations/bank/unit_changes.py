@@ -15,8 +15,8 @@ from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import UnitEdit
+from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.tempr.retain.drafts import Draft
-from hindsight_integrations.tempr.retain.embedding import embed_units
 from hindsight_integrations.tempr.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"

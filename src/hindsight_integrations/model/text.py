@@ -23,3 +23,8 @@ def clean_text(text: str) -> str:
 def is_storable(text: str) -> bool:
     """Whether a text has neither control characters (newline and tab aside) nor lone surrogates."""
     return not (_CONTROL.search(text) or _SURROGATE.search(text))
+
+
+def normalised_text(text: str) -> str:
+    """Text as it counts for identity: compatibility-normalised, case-folded, single-spaced."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

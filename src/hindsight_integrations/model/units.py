@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import Interval
+
+NAMESPACE = UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
+"""Namespace of unit and entity ids; changing it would make every retained fact new."""
 
 
 class FactType(StrEnum):

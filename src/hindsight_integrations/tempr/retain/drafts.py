@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,16 +14,14 @@ from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import NAMESPACE, MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
-
-NAMESPACE = uuid.UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
-"""Namespace of unit and entity ids; changing it would make every retained fact new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +96,6 @@ class Origin:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
-
-
-def normalised_text(text: str) -> str:
-    """Text as it counts for identity: compatibility-normalised, case-folded, single-spaced."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def unit_text(fact: ExtractedFact) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 import numpy as np
 
-from hindsight_integrations.errors import MalformedOutput, ModelError
+from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.model.time import Interval, readable_time
-from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import UnitWrite
-from hindsight_integrations.ports.arrays import Matrix, Vector, fault_of_vectors
+from hindsight_integrations.ports.arrays import Matrix, Vector
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.search.embedding import embed_units, embedded
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.proposal import Proposal
 
@@ -38,11 +36,6 @@ class Vectors:
     statements: Mapping[str, Vector]
     thresholds: Thresholds
     waiting: tuple[UnitWrite, ...] = ()
-
-
-def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
-    """What is embedded: the text with a readable time, which the stored text does not carry (earlier paper 2.3.2)."""
-    return f"{text} ({readable_time(occurred, mentioned_at)})"
 
 
 def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
@@ -86,25 +79,3 @@ def waiting_writes(proposal: Proposal, tokens: TokenCounter, embedder: Embedder)
         UnitWrite(replace(unit, tokens=cost), vector)
         for unit, cost, vector in zip(units, costs, vectors, strict=True)
     )
-
-
-def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
-    """Vectors of memory units, (n, dimension): the one way to vectors that are stored, of retain, edit and reindex.
-
-    Raises:
-        ModelError: the embedder failed, or its vectors are not what they must be.
-    """
-    return embedded([embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units], embedder)
-
-
-def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
-    """Vectors of texts, if they are usable and as many and as long as they must be."""
-    identity = embedder.identity
-    vectors, expected = embedder.embed_documents(texts), (len(texts), identity.dimension)
-    if vectors.shape != expected:
-        raise MalformedOutput(
-            identity.name, str(vectors.shape), f"vectors of shape {vectors.shape}, not {expected}"
-        )
-    if fault := fault_of_vectors(vectors):
-        raise MalformedOutput(identity.name, "", fault)
-    return vectors

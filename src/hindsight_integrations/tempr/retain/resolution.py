@@ -9,8 +9,9 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite
-from hindsight_integrations.tempr.retain.drafts import NAMESPACE, Draft
+from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.text.names import (
     AGENT_NAMES,
     USER_NAMES,

@@ -5,7 +5,7 @@ Reads the bank and the embedder, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
@@ -15,20 +15,18 @@ import numpy as np
 from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.withdrawals import withdrawal_note
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import mentioned_by, of_types, tagged, valid_at
+from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
-from hindsight_integrations.tempr.retain.embedding import embedded
+from hindsight_integrations.search.standing_texts import as_they_stand
 from hindsight_integrations.tempr.retain.retraction.candidates import RETRACTABLE
-from hindsight_integrations.tempr.retain.retraction.parts import standing_text
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.which_language import language_of
 
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
 MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more
@@ -94,7 +92,7 @@ def nearest_memories(
         return ()
     texts = [message.text for message in said]
     rows = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit)
-    return _as_they_stand(_within_budget(rows, view, limit), view, languages)
+    return tuple(as_they_stand(_within_budget(rows, view, limit), view.ledger, view.bank, languages).values())
 
 
 def _nearest_rows(
@@ -121,14 +119,3 @@ def _within_budget(rows: Sequence[int], view: BankView, limit: int) -> dict[int,
             kept.append((row, unit))
             left -= unit.tokens
     return dict(sorted(kept, key=lambda each: (each[1].mentioned_at, each[1].id)))
-
-
-def _as_they_stand(
-    units: Mapping[int, MemoryUnit], view: BankView, languages: Sequence[Language]
-) -> tuple[MemoryUnit, ...]:
-    """The units without what was taken back of them, or with a note of it: nobody takes it back again."""
-    texts = {row: standing_text(unit, language_of(unit.text, languages)) for row, unit in units.items()}
-    for part in view.ledger.amendments(view.bank, np.fromiter(units, np.int64, len(units))):
-        if part.statement and part.record is None:
-            texts[part.row] = f"{texts[part.row]} {withdrawal_note(part.statement)}"
-    return tuple(replace(unit, text=texts[row]) for row, unit in units.items())

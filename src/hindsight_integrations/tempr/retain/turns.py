@@ -13,9 +13,9 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.units import MemoryUnit, UnitKind
+from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
-from hindsight_integrations.tempr.retain.drafts import NAMESPACE, Origin
+from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence

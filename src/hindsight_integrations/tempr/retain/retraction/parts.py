@@ -8,10 +8,8 @@ from datetime import datetime
 
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.model.withdrawals import withdrawal_note
-from hindsight_integrations.text.item_places import Likeness, likeness, wanted_record
+from hindsight_integrations.text.item_places import Likeness, likeness
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.left_out import all_left_out
 from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, account, named_items
 from hindsight_integrations.text.side_by_side import Layout, side_by_side
 from hindsight_integrations.text.stems import content_stems, numbers
@@ -81,19 +79,6 @@ def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetim
         for n, record in enumerate(unit.records)
     )
     return replace(unit, records=records)
-
-
-def standing_text(unit: MemoryUnit, language: Language) -> str:
-    """The unit's text without those of its closed records that can be cut out of it, and with a note of each other one."""
-    closed = [record for record in unit.records if record.closed_at is not None]
-    if not closed:
-        return unit.text
-    others = tuple(record.words for record in unit.records if record.closed_at is None)
-    text, gone = unit.text, [False] * len(closed)
-    if len(text) <= LONGEST_TEXT:
-        text, gone = all_left_out(text, [wanted_record(record, others, language) for record in closed])
-    notes = (withdrawal_note(one.words) for one, out in zip(closed, gone, strict=True) if not out)
-    return " ".join((text, *notes))
 
 
 def record_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
