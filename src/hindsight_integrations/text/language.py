@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -233,6 +233,36 @@ class PartWords:
     words: ListWords = field(default_factory=ListWords)
 
 
+class Person(StrEnum):
+    """The grammatical person in which a sentence speaks."""
+
+    FIRST = "first"
+    SECOND = "second"
+    THIRD = "third"
+
+
+def _as_it_is(text: str, *_: str) -> str:
+    """The text of a language whose persons nobody has taught us."""
+    return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonWords:
+    """In which grammatical person a text speaks, and how it is put into the first.
+
+    Attributes:
+        words: pronouns, possessives and, where they tell it alone, verbs of each person.
+        no_person: what looks like such a word and is none ("World War I").
+        from_second: a text that speaks to somebody, as that somebody says it of themself.
+        from_name: a text that speaks of somebody by the name given second, likewise.
+    """
+
+    words: Mapping[Person, re.Pattern[str]] = field(default_factory=dict)
+    no_person: re.Pattern[str] = NEVER
+    from_second: Callable[[str], str] = _as_it_is
+    from_name: Callable[[str, str], str] = _as_it_is
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """One language; a part that is left out finds nothing.
@@ -245,6 +275,7 @@ class Language:
         withdrawals: how something is taken back.
         parts: part and whole, clauses and lists.
         frames: grammar around what a statement is about.
+        person: in which grammatical person a text speaks.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
         decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
@@ -257,6 +288,7 @@ class Language:
     withdrawals: WithdrawalWords = field(default_factory=WithdrawalWords)
     parts: PartWords = field(default_factory=PartWords)
     frames: FrameWords = field(default_factory=FrameWords)
+    person: PersonWords = field(default_factory=PersonWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False

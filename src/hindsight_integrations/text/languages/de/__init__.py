@@ -4,6 +4,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de.frames import FRAMES
 from hindsight_integrations.text.languages.de.names import NAMES
 from hindsight_integrations.text.languages.de.parts import PARTS
+from hindsight_integrations.text.languages.de.person import PERSON
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
 from hindsight_integrations.text.languages.de.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
@@ -18,6 +19,7 @@ GERMAN = Language(
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
+    person=PERSON,
     stop_words=STOP_WORDS,
     stem=snowball("german"),
     decimal_comma=True,

@@ -4,6 +4,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en.frames import FRAMES
 from hindsight_integrations.text.languages.en.names import NAMES
 from hindsight_integrations.text.languages.en.parts import PARTS
+from hindsight_integrations.text.languages.en.person import PERSON
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
@@ -18,6 +19,7 @@ ENGLISH = Language(
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
+    person=PERSON,
     stop_words=STOP_WORDS,
     stem=snowball("english"),
 )

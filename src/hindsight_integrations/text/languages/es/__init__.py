@@ -4,6 +4,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.names import NAMES
 from hindsight_integrations.text.languages.es.parts import PARTS
+from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
@@ -18,6 +19,7 @@ SPANISH = Language(
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
+    person=PERSON,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
     decimal_comma=True,

@@ -1,0 +1,234 @@
+"""German: the words of each grammatical person, and a text put into the first."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import Person, PersonWords
+
+_ANY = re.IGNORECASE
+
+_FIRST = re.compile(r"(?<!\w)(?:ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unse?re?[mnrs]?)(?!\w)", _ANY)
+# the formal pronouns have capitals; at the beginning of a sentence so have "she", "they" and "her"
+_SECOND = re.compile(
+    r"(?<!\w)(?i:du|dich|dir|dein(?:e[mnrs]?)?|euch|eue?re?[mnrs]?)(?!\w)|(?<=[^\s.!?:\x22\u201e\u00bb] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)(?!\w)"
+)
+_THIRD = re.compile(
+    r"(?<!\w)(?:(?i:er|es|ihn|ihm|sein(?:e[mnrs]?)?|man)|sie|ihnen|ihr(?:e[mnrs]?)?)(?!\w)"
+    r"|(?:^|[.!?:\x22\u201e\u00bb]\s?)(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)(?!\w)"
+)
+_NO_PERSON = re.compile(r"\b(?:Raumstation|Station) Mir\b|\b(?:das|ein|mein|dein|kein) (?:Ich|Du|Wir)\b")
+
+# verbs of the second person whose first is not the stem with an e
+_VERBS = {
+    "bist": "bin", "warst": "war", "wärst": "wäre", "wärest": "wäre", "hast": "habe", "hattest": "hatte", "hättest": "hätte",
+    "wirst": "werde", "wurdest": "wurde", "würdest": "würde", "kannst": "kann", "konntest": "konnte", "könntest": "könnte",
+    "magst": "mag", "mochtest": "mochte", "möchtest": "möchte", "willst": "will", "wolltest": "wollte", "musst": "muss",
+    "musstest": "musste", "sollst": "soll", "solltest": "sollte", "darfst": "darf", "durftest": "durfte", "weißt": "weiß",
+    "wusstest": "wusste", "sprichst": "spreche", "liest": "lese", "isst": "esse", "siehst": "sehe", "fährst": "fahre",
+    "läufst": "laufe", "schläfst": "schlafe", "trägst": "trage", "hältst": "halte", "hilfst": "helfe", "triffst": "treffe",
+    "nimmst": "nehme", "gibst": "gebe", "vergisst": "vergesse", "wächst": "wachse", "heißt": "heiße", "reist": "reise",
+    "tanzt": "tanze", "schätzt": "schätze", "besitzt": "besitze", "sitzt": "sitze", "nutzt": "nutze", "benutzt": "benutze",
+    "setzt": "setze", "unterstützt": "unterstütze", "lässt": "lasse", "hasst": "hasse", "passt": "passe", "beweist": "beweise",
+    "verlässt": "verlasse", "empfiehlst": "empfehle", "brichst": "breche", "wirkst": "wirke", "berätst": "berate",
+    "lädst": "lade", "stirbst": "sterbe", "wirbst": "werbe", "sammelst": "sammle", "kletterst": "klettere", "wanderst": "wandere",
+    "segelst": "segle", "verwechselst": "verwechsle", "wechselst": "wechsle", "handelst": "handle", "bastelst": "bastle",
+    "entwickelst": "entwickle", "gingst": "ging", "kamst": "kam", "sahst": "sah", "fandst": "fand", "nahmst": "nahm",
+    "gabst": "gab", "lasest": "las", "schriebst": "schrieb", "bliebst": "blieb", "fuhrst": "fuhr", "liefst": "lief",
+    "hieltst": "hielt", "hießt": "hieß", "tatest": "tat", "tust": "tue", "wuchst": "wuchs", "zogst": "zog", "trafst": "traf",
+    "verließt": "verließ", "begannst": "begann", "gewannst": "gewann", "sprachst": "sprach", "halfst": "half", "trugst": "trug",
+    "verlorst": "verlor", "standst": "stand", "bekamst": "bekam", "erhieltst": "erhielt", "aßt": "aß", "sangst": "sang",
+}  # fmt: skip
+# words in -st that are no verbs of the second person
+_NO_VERB = frozenset(
+    [
+        "erst",
+        "zuerst",
+        "sonst",
+        "fast",
+        "fest",
+        "meist",
+        "einst",
+        "selbst",
+        "längst",
+        "höchst",
+        "ernst",
+        "bewusst",
+        "ist",
+        "äußerst",
+        "jüngst",
+        "umsonst",
+        "zumeist",
+        "möglichst",
+        "best",
+        "liebst",
+        "wüst",
+        "barst",
+        "robust",
+        "angst",
+        "just",
+        "unbewusst",
+        "gewusst",
+        "gemusst",
+        "gepasst",
+        "verfasst",
+        "gefasst",
+        "getrost",
+        "nebst",
+    ]
+) - {"liebst"}
+_FORMAL_VERBS = {
+    "sind": "bin", "waren": "war", "wären": "wäre", "haben": "habe", "hatten": "hatte", "hätten": "hätte", "werden": "werde",
+    "wurden": "wurde", "würden": "würde", "können": "kann", "konnten": "konnte", "könnten": "könnte", "mögen": "mag",
+    "mochten": "mochte", "möchten": "möchte", "wollen": "will", "wollten": "wollte", "müssen": "muss", "mussten": "musste",
+    "sollen": "soll", "sollten": "sollte", "dürfen": "darf", "durften": "durfte", "wissen": "weiß", "wussten": "wusste",
+    "sammeln": "sammle", "entwickeln": "entwickle", "handeln": "handle", "segeln": "segle", "klettern": "klettere",
+    "wandern": "wandere", "gingen": "ging", "kamen": "kam", "wuchsen": "wuchs", "zogen": "zog", "schrieben": "schrieb",
+    "blieben": "blieb", "fuhren": "fuhr", "hießen": "hieß", "gewannen": "gewann", "begannen": "begann", "studierten": "studierte",
+}  # fmt: skip
+_THIRD_VERBS = {
+    "ist": "bin", "war": "war", "hat": "habe", "hatte": "hatte", "wird": "werde", "wurde": "wurde", "kann": "kann", "konnte": "konnte",
+    "mag": "mag", "will": "will", "muss": "muss", "soll": "soll", "darf": "darf", "weiß": "weiß", "spricht": "spreche",
+    "liest": "lese", "isst": "esse", "sieht": "sehe", "fährt": "fahre", "läuft": "laufe", "schläft": "schlafe", "trägt": "trage",
+    "hält": "halte", "hilft": "helfe", "trifft": "treffe", "nimmt": "nehme", "gibt": "gebe", "wächst": "wachse", "kam": "kam",
+    "ging": "ging", "zog": "zog", "schrieb": "schrieb", "wuchs": "wuchs", "sammelt": "sammle", "entwickelt": "entwickle",
+    "handelt": "handle", "möchte": "möchte", "würde": "würde", "sollte": "sollte", "könnte": "könnte", "hieß": "hieß",
+}  # fmt: skip
+
+_PRONOUNS = {"du": "ich", "dich": "mich", "dir": "mir"}
+_SPOKEN_TO = re.compile(r"(?<!\w)(?:du|dich|dir|dein(?:e[mnrs]?)?)(?!\w)", _ANY)
+_TO_DU = re.compile(r"(?<!\w)du(?!\w)", _ANY)
+_VERB_OF_DU = re.compile(r"(?<!\w)[^\W\d_]*(?:st|[sßzx]t)(?!\w)", _ANY)
+_FORMAL = re.compile(r"(?<!\w)(?P<pronoun>Sie|Ihnen|Ihr)(?P<ending>e[mnrs]?)?(?!\w)")
+_ADVERB = r"(?:auch|immer|noch|nun|jetzt|nicht|nie|oft|meist|derzeit|manchmal|wirklich|gern|gerne|früher|heute|seit \w+|außerdem)"
+_FORMAL_VERB = re.compile(
+    rf"(?<!\w)Sie (?P<after>[^\W\d_]+e?n|sind)(?!\w)|(?<!\w)(?P<before>[^\W\d_]+e?n|sind|Sind) Sie(?!\w)"
+    rf"|(?P<joint>(?<!\w)(?:und|oder|aber) (?:{_ADVERB} )?)(?P<joined>[a-zäöüß]+en|sind)(?= \w)"
+    r"|(?P<clause>(?<!\w)(?:dass|weil|wenn|da|obwohl|als|wo|seit) Sie [^.,;!?]*? )(?P<last>[a-zäöüß]+en|sind)(?=[.,;!?]|$)"
+)
+_FOR = re.compile(r"(?<!\w)(für|ohne|durch|gegen|um|an|auf|über) Sie(?!\w)", _ANY)
+
+
+def _cased(word: str, like: str) -> str:
+    return word[0].upper() + word[1:] if like[:1].isupper() else word
+
+
+def _own(pronoun: str) -> str:
+    """A pronoun or possessive of the second person in the first."""
+    low = pronoun.casefold()
+    return _cased(_PRONOUNS.get(low, low.replace("dein", "mein", 1)), pronoun)
+
+
+def _of_ich(verb: str) -> str:
+    """A verb of the second person in the first; other words as they are."""
+    low = verb.casefold()
+    if low in _VERBS:
+        return _cased(_VERBS[low], verb)
+    if low in _NO_VERB or not low.endswith("st") or len(low) < 5:
+        return verb
+    stem = verb[:-2]
+    return stem if stem.endswith("te") else stem.removesuffix("e") + "e"
+
+
+def _from_second(text: str) -> str:
+    text = "".join(_sentence_from_second(piece) for piece in re.split(r"(?<=[.!?])(\s+)", text))
+    return _from_formal(text)
+
+
+def _sentence_from_second(sentence: str) -> str:
+    """A sentence said to a du; its verbs are the words in -st, which but few other words end in."""
+    if not _SPOKEN_TO.search(sentence):
+        return sentence
+    if _TO_DU.search(sentence):
+        capitals_are_verbs = re.match(r"\W*[A-ZÄÖÜ][^\W\d_]*(?:st|[sßzx]t) du\b", sentence) is not None
+
+        def verb(match: re.Match[str]) -> str:
+            noun = match[0][:1].isupper() and not (capitals_are_verbs and match.start() < 3)
+            return match[0] if noun else _of_ich(match[0])
+
+        sentence = _VERB_OF_DU.sub(verb, sentence)
+    return _SPOKEN_TO.sub(lambda match: _own(match[0]), sentence)
+
+
+def _from_formal(text: str) -> str:
+    """A text said to a Sie. Nothing of it is taken for a Sie where its verbs say that it means a woman."""
+    if not _FORMAL.search(text) or re.search(r"(?:^|[.!?] )Sie (?:ist|hat|war|wurde|wird|kann|\w+t)\b", text):
+        return text
+    text = _FOR.sub(r"\1 mich", text)
+
+    def verb(match: re.Match[str]) -> str:
+        if match["after"]:
+            return f"Sie {_formal_verb(match['after'])}"
+        if match["before"]:
+            return f"{_formal_verb(match['before'])} Sie"
+        if match["joined"]:
+            return f"{match['joint']}{_formal_verb(match['joined'])}"
+        clause = re.sub(r"Sie (\w+en|sind)(?!\w)", r"Sie \1", match["clause"])
+        return f"{clause}{_formal_verb(match['last'])}"
+
+    if re.search(r"(?<!\w)Sie(?!\w)", text):
+        text = _FORMAL_VERB.sub(verb, text)
+
+    def pronoun(match: re.Match[str]) -> str:
+        begins = re.search(r"(?:^|[.!?]\s)$", text[: match.start()][-2:]) is not None
+        own = {"Sie": "ich", "Ihnen": "mir", "Ihr": "mein"}[match["pronoun"]] + (match["ending"] or "")
+        return own[0].upper() + own[1:] if begins else own
+
+    return _FORMAL.sub(pronoun, text)
+
+
+def _formal_verb(verb: str) -> str:
+    low = verb.casefold()
+    if low in _FORMAL_VERBS:
+        return _cased(_FORMAL_VERBS[low], verb)
+    return verb[:-2] + "e" if low.endswith("en") else verb
+
+
+def _from_name(text: str, name: str) -> str:
+    """Each sentence with the name as its subject, and those behind it that go on with a pronoun."""
+    spoken, about = [], False
+    for sentence in re.split(r"(?<=[.!?])(\s+)", text):
+        told, about = _sentence_from_name(sentence, name, about) if sentence.strip() else (sentence, about)
+        spoken.append(told)
+    return "".join(spoken)
+
+
+def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, bool]:
+    who = re.escape(name) + ("|er|sie" if about else "")
+    subject = re.match(rf"(?:{who}) (?P<verb>[^\W\d_]+)", sentence, _ANY)
+    inverted = re.match(rf"(?P<before>[^,.]{{1,60}}? )(?P<verb>[a-zäöüß]+) (?:{who})(?!\w)", sentence, _ANY)
+    if subject and subject["verb"].casefold() not in ("und", "oder"):
+        told = f"Ich {_third_verb(subject['verb'])}{sentence[subject.end() :]}"
+    elif inverted and _third_verb(inverted["verb"]) != inverted["verb"]:
+        told = f"{inverted['before']}{_third_verb(inverted['verb'])} ich{sentence[inverted.end() :]}"
+    else:
+        return sentence, False
+    told = re.sub(
+        rf"((?<!\w)(?:und|oder|aber) (?:{_ADVERB} )?)([a-zäöüß]+t|war|wurde)(?= \w)",
+        lambda match: match[1] + _third_verb(match[2]),
+        told,
+    )
+    return re.sub(r"(?<!\w)(?:sein|ihr)(e[mnrs]?)?(?= \w)", lambda match: f"mein{match[1] or ''}", told), True
+
+
+def _third_verb(verb: str) -> str:
+    """A verb of the third person in the first; one that is the same in both, or unknown, as it is."""
+    low = verb.casefold()
+    if low in _THIRD_VERBS:
+        return _THIRD_VERBS[low]
+    if (
+        not low.endswith("t")
+        or len(low) < 4
+        or low in ("nicht", "seit", "mit", "statt", "dort", "jetzt", "selbst")
+    ):
+        return verb
+    stem = verb[:-1]
+    return stem if stem.endswith("e") else stem + "e"
+
+
+PERSON = PersonWords(
+    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND, Person.THIRD: _THIRD},
+    no_person=_NO_PERSON,
+    from_second=_from_second,
+    from_name=_from_name,
+)

@@ -1,0 +1,191 @@
+"""English: the words of each grammatical person, and a text put into the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hindsight_integrations.text.language import Person, PersonWords
+
+_ANY = re.IGNORECASE
+_APOSTROPHE = "['\u2019]"
+# nouns behind which an I is a number, and rulers in front of whose names it is one behind them
+_NUMBERED = (
+    "wars?|part|type|phase|chapter|act|volume|vol|book|class|level|grade|stage|tier|article|section|appendix|calculus"
+    "|algebra|physics|chemistry|biology|division|category|group|series|step|module|unit|bank"
+)
+_RULERS = "queen|king|pope|emperor|empress|tsar|czar|sultan|kaiser|prince|princess|duke|saint"
+_AUXILIARY = (
+    r"(?:are|were|have|had|do|did|will|would|can|could|may|might|must|shall|should|ought|need|aren't|weren't|haven't|hadn't"
+    r"|don't|didn't|won't|wouldn't|can't|cannot|couldn't|mustn't|shouldn't)"
+)
+_ADVERB = (
+    r"(?:(?:also|always|still|now|not|never|often|usually|currently|sometimes|really|just|only|once|previously|both|all|even|then"
+    r"|already|no longer|\w+ly)[ ]+)"
+)
+_PREPOSITION = "to|for|with|without|of|from|by|about|at|on|in|like|than|around|near|behind|between|among|toward|towards|against|upon|beside"
+_TRANSITIVE = (
+    r"call(?:s|ed)?|nam(?:e|es|ed)|ma(?:ke|kes|de)|help(?:s|ed)?|love(?:s|d)?|tell(?:s)?|told|ask(?:s|ed)?|g(?:ive|ives|ave)"
+    r"|teach(?:es)?|taught|know(?:s)?|knew|sees?|saw|trust(?:s|ed)?|hire(?:s|d)?|raise(?:s|d)?|buil(?:d|ds|t)|create(?:s|d)?"
+    r"|program(?:s|med)?|train(?:s|ed)?|design(?:s|ed)?|sen(?:d|ds|t)|lets?|consider(?:s|ed)?|br(?:ing|ings|ought)|keeps?|kept"
+    r"|interest(?:s|ed)?|fascinate(?:s|d)?|inspire(?:s|d)?|drive(?:s)?|drove|want(?:s|ed)?|expect(?:s|ed)?|allow(?:s|ed)?"
+    r"|annoy(?:s|ed)?|bore(?:s|d)?|support(?:s|ed)?|employ(?:s|ed)?|admire(?:s|d)?|influence(?:s|d)?|describe(?:s|d)?|shape(?:s|d)?"
+)
+
+_FIRST = re.compile(
+    r"(?<!\w)(?:(?i:me|my|myself|we|us|our|ours|ourselves|let['\u2019]s|we['\u2019](?:re|ve|d|ll))|I)(?!\w)"
+    r"|(?<![\w.])i(?=['\u2019](?:m|ve|d|ll)\b| [a-z])"
+    r"|(?:\b(?:is|are|was|were|be|of|like|than|and|or)|['\u2019]s) mine\b(?! (?:work|shaft|own|field|site))|(?:^|[.!?] )Mine (?:is|are|was|were)\b"
+)
+_SECOND = re.compile(r"(?<!\w)(?:you|your|yours|yourself|yourselves|you['\u2019](?:re|ve|d|ll))(?!\w)", _ANY)
+_THIRD = re.compile(
+    r"(?<!\w)(?:he|him|his|himself|she|her|hers|herself|it|its|itself|they|them|their|theirs|themselves|themself)(?!\w)",
+    _ANY,
+)
+_NO_PERSON = re.compile(
+    rf"\b(?i:{_NUMBERED}) I\b(?!{_APOSTROPHE})|\b(?i:{_RULERS})(?: [A-Z][^\W\d_]+)+ I\b(?!{_APOSTROPHE})"
+    rf"|(?:^|(?<=[.!?] ))[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)? I(?= (?:was|is|had|ruled|reigned|of|became|died|and)\b)(?<!\bAnd I)(?<!\bBut I)"
+    r"(?<!\bWhere I)(?<!\bWhen I)(?<!\bThen I)(?<!\bOnce I)(?<!\bWhile I)(?<!\bSince I)(?<!\bBefore I)(?<!\bAfter I)(?<!\bUntil I)"
+    r"(?<!\bWhat I)(?<!\bAs I)(?<!\bIf I)(?<!\bHere I)(?<!\bNow I)(?<!\bToday I)(?<!\bThough I)(?<!\bBecause I)(?<!\bSo I)(?<!\bAll I)"
+    r"|\b(?:thank|Thank) you (?:notes?|cards?|letters?|emails?)\b"
+)
+
+
+_NOT = {"am": " not", "was": "n't"}
+
+
+def _cased(word: str, like: str) -> str:
+    """A word with the capital of another one; I keeps its own."""
+    return word[0].upper() + word[1:] if like[:1].isupper() else word
+
+
+def _to_i(match: re.Match[str]) -> str:
+    """You with its auxiliary as I with mine: "you also are" is "I also am"."""
+    verb = match["verb"].casefold().replace("\u2019", "'")
+    own = {"are": "am", "were": "was", "aren't": "am not", "weren't": "wasn't"}.get(verb, match["verb"])
+    own = own.upper() if len(verb) > 1 and match["verb"].isupper() else own
+    return f"I {match['adverb'] or ''}{own}"
+
+
+def _inverted(match: re.Match[str]) -> str:
+    verb = match["verb"]
+    own = {"are": "am", "were": "was"}[verb.casefold()]
+    return f"{_cased(own, verb)} I"
+
+
+_STEPS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(rf"\bI (?:want|need|would like|{_APOSTROPHE}d like) you to be\b", _ANY), "I am"),
+    (re.compile(rf"\byou{_APOSTROPHE}re\b", _ANY), "I'm"),
+    (re.compile(rf"\byou({_APOSTROPHE}(?:ve|d|ll))\b", _ANY), r"I\1"),
+    (
+        re.compile(
+            rf"\byou (?P<adverb>{_ADVERB}*)(?P<verb>{_AUXILIARY})\b".replace("n't", f"n{_APOSTROPHE}t"), _ANY
+        ),
+        _to_i,
+    ),
+    (re.compile(r"(?<!\bwho )(?<!\bthat )\b(?P<verb>are|were) you\b(?=[ ,.?!])", _ANY), _inverted),
+    (re.compile(rf"\b({_PREPOSITION}) you\b", _ANY), r"\1 me"),
+    (re.compile(rf"\b({_TRANSITIVE}) you\b(?! (?:{_TRANSITIVE})\b)", _ANY), r"\1 me"),
+    (re.compile(r"(?<=[\w,] )(?<!\band )(?<!\bor )you(?=\s*(?:[.;:!?)]|$))", _ANY), "me"),
+    (re.compile(r"\byou\b", _ANY), "I"),
+    (re.compile(r"\byoursel(?:f|ves)\b", _ANY), lambda match: _cased("myself", match[0])),
+    (re.compile(r"\byours\b", _ANY), lambda match: _cased("mine", match[0])),
+    (re.compile(r"\byour\b", _ANY), lambda match: _cased("my", match[0])),
+)
+_SUBJECT_OR_VERB = re.compile(
+    r"\b(?P<subject>I|he|she|it|they|we|who|which|that|these|those|there|what)\b(?:['\u2019]\w+)?|(?P<end>[.!?;:]\s)"
+    rf"|(?P<joint>(?:\b(?:and|but|or|nor|yet|then)|,) {_ADVERB}*)(?P<verb>are|were)(?P<no>n['\u2019]t)?\b",
+    _ANY,
+)
+
+
+def _agreeing(text: str) -> str:
+    """Verbs that a conjunction joins to an I agree with it: "I was born there and are" is "... and am"."""
+    mine = False
+
+    def agree(match: re.Match[str]) -> str:
+        nonlocal mine
+        if match["verb"]:
+            own = {"are": "am", "were": "was"}[match["verb"].casefold()]
+            return f"{match['joint']}{own}{_NOT[own] if match['no'] else ''}" if mine else match[0]
+        mine = match["subject"] == "I"
+        return match[0]
+
+    return _SUBJECT_OR_VERB.sub(agree, text)
+
+
+def _from_second(text: str) -> str:
+    if not _SECOND.search(text):
+        return text
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return _agreeing(text)
+
+
+# third persons of verbs that people say of themselves; of others nobody can tell the verb from a plural
+_JOINED_VERBS = (
+    "is|has|does|was|goes|lives|works|likes|loves|enjoys|speaks|plays|studies|teaches|values|prefers|writes|runs|leads|wants|knows"
+    "|hates|collects|owns|keeps|sings|paints|cooks|reads|thinks|believes|hopes|needs|makes|builds|comes|grew|specializes|specialises"
+    "|dislikes|helps|serves|holds|leads|manages|practices|practises|follows|supports|travels|swims|dances|answers|trusts|cares"
+)
+
+
+def _of_i(verb: str) -> str:
+    """A verb of the third person in the first: "studies" is "study"."""
+    low = verb.casefold()
+    known = {"is": "am", "has": "have", "does": "do", "goes": "go", "was": "was", "isn't": "am not"}
+    known |= {"hasn't": "haven't", "doesn't": "don't", "wasn't": "wasn't"}
+    if low in known:
+        return known[low]
+    if low.endswith("ies") and len(low) > 4:
+        return verb[:-3] + "y"
+    if re.search(r"(?:ss|sh|ch|x|zz)es$", low):
+        return verb[:-2]
+    return verb[:-1] if low.endswith("s") and not low.endswith("ss") else verb
+
+
+def _from_name(text: str, name: str) -> str:
+    """Each sentence with the name as its subject, and those behind it that go on with a pronoun."""
+    sentences = re.split(r"(?<=[.!?])(\s+)", text)
+    spoken, about = [], False
+    for sentence in sentences:
+        told, about = _sentence_from_name(sentence, name, about) if sentence.strip() else (sentence, about)
+        spoken.append(told)
+    return "".join(spoken)
+
+
+def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, bool]:
+    """The sentence, and whether the one named is its subject and nobody else is in it."""
+    who = rf"{re.escape(name)}" + ("|he|she" if about else "")
+    owner = "|his|her" if about else ""
+    sentence = re.sub(rf"^(?:{re.escape(name)}{_APOSTROPHE}s?{owner})(?= \w)", "My", sentence, flags=_ANY)
+    subject = re.match(
+        rf"(?P<before>(?:\w+ly |(?:[^,.]{{1,60}}), )?)(?:{who})(?P<is>{_APOSTROPHE}s)? (?P<adverb>{_ADVERB}*)(?P<verb>[\w'\u2019]+)",
+        sentence,
+        _ANY,
+    )
+    if subject is None or subject["verb"].casefold() in ("and", "or"):
+        return sentence, False
+    verb = subject["verb"] if subject["is"] else _of_i(subject["verb"].replace("\u2019", "'"))
+    told = f"{subject['before']}{'I am' if subject['is'] else 'I'} {subject['adverb']}{verb}{sentence[subject.end() :]}"
+    others = re.search(
+        r"[a-z,] (?!I\b)[A-Z][a-z]+ (?:and|is|was|has)\b|\b(?:brother|sister|mother|father|wife|husband|son|daughter|friend)\b",
+        told,
+    )
+    told = re.sub(
+        rf"(?P<joint>\b(?:and|but|or) {_ADVERB}*)(?P<verb>{_JOINED_VERBS})(?= \w)",
+        lambda match: match["joint"] + _of_i(match["verb"]),
+        told,
+    )
+    if not others:
+        told = re.sub(r"\b(?:his|her)\b(?= \w)", "my", told)
+        told = re.sub(r"\b(?:himself|herself)\b", "myself", told)
+    return told, not others
+
+
+PERSON = PersonWords(
+    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND, Person.THIRD: _THIRD},
+    no_person=_NO_PERSON,
+    from_second=_from_second,
+    from_name=_from_name,
+)

@@ -1,0 +1,175 @@
+"""In which person a text speaks, and a text turned into the first (paper section 5.6; earlier paper 10.3)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.text.grammatical_person import LONGEST_TEXT, first_person, persons
+from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.languages import LANGUAGES
+
+FIRST, SECOND, THIRD = Person.FIRST, Person.SECOND, Person.THIRD
+EN = LANGUAGES["en"]
+
+SPOKEN = [
+    ("en", "You are a creative engineer", "I am a creative engineer"),  # the paper's and the earlier paper's
+    ("en", "You were born in 1990", "I was born in 1990"),
+    ("en", "You value innovation", "I value innovation"),
+    ("en", "Your name is Otto and you were born in Bergen.", "My name is Otto and I was born in Bergen."),
+    ("en", "you were born in Bergen and are a cook", "I was born in Bergen and am a cook"),
+    (
+        "en",
+        "You're kind, you've seen Oslo, and aren't tall.",
+        "I'm kind, I've seen Oslo, and am not tall.",
+    ),
+    ("en", "You weren't trained here and don't lie.", "I wasn't trained here and don't lie."),
+    ("en", "People call you Max and trust you.", "People call me Max and trust me."),
+    ("en", "To you, honesty is yours to keep.", "To me, honesty is mine to keep."),
+    ("en", "You taught yourself Latin.", "I taught myself Latin."),
+    ("en", "As a guide, you are patient.", "As a guide, I am patient."),
+    ("en", "You and your wife live in Turku.", "I and my wife live in Turku."),
+    ("en", "You live with friends who are cooks.", "I live with friends who are cooks."),
+    ("en", "YOU ARE A GUIDE", "I AM A GUIDE"),
+    ("en", 'Your motto is "You get what you give".', 'My motto is "You get what you give".'),
+    ("en", "You love the film Call Me by Your Name.", "I love the film Call Me by Your Name."),
+    ("en", "I want you to be a travel agent.", "I am a travel agent."),
+    ("de", "Du bist ein kreativer Ingenieur.", "Ich bin ein kreativer Ingenieur."),
+    ("de", "Dein Name ist Max und du wurdest in Kiel geboren.", "Mein Name ist Max und ich wurde in Kiel geboren."),
+    ("de", "Du sprichst Deutsch, liest viel und fährst Rad.", "Ich spreche Deutsch, lese viel und fahre Rad."),
+    ("de", "In Berlin bist du selbst geboren.", "In Berlin bin ich selbst geboren."),
+    ("de", "Sie sind ein erfahrener Koch und arbeiten in Wien.", "Ich bin ein erfahrener Koch und arbeite in Wien."),
+    ("de", "Ihr Name ist Max. Sie haben zwei Hunde.", "Mein Name ist Max. Ich habe zwei Hunde."),
+    ("de", "Dir gehört ein Hund, den du liebst.", "Mir gehört ein Hund, den ich liebe."),
+    ("es", "Eres un ingeniero creativo.", "Soy un ingeniero creativo."),
+    ("es", "Tu nombre es Ana y naciste en Lima.", "Mi nombre es Ana y nací en Lima."),
+    ("es", "Te llamas Ana y te gusta el té.", "Me llamo Ana y me gusta el té."),
+    ("es", "Vives en Madrid y trabajas como cocinera.", "Vivo en Madrid y trabajo como cocinera."),
+    ("es", "Usted es médico y vive en Quito. Su nombre es Luis.", "Yo soy médico y vivo en Quito. Mi nombre es Luis."),
+    ("es", "Tú tienes dos casas y tus padres viven contigo.", "Yo tengo dos casas y mis padres viven conmigo."),
+]  # fmt: skip
+
+NAMED = [
+    ("en", "Marcus is a cook. He lives in Rome and works at a bakery.", "I am a cook. I live in Rome and work at a bakery."),
+    ("en", "Marcus was born in Turku.", "I was born in Turku."),
+    ("en", "Marcus's mother is Ana.", "My mother is Ana."),
+    ("en", "Marcus also studies law and loves his dog.", "I also study law and love my dog."),
+    ("en", "Marcus likes cats and plays.", "I like cats and plays."),
+    ("en", "Marcus doesn't eat meat.", "I don't eat meat."),
+    ("de", "Marcus ist Koch und lebt in Wien. Er liebt seinen Hund.", "Ich bin Koch und lebe in Wien. Ich liebe meinen Hund."),
+    ("es", "Marcus se llama así y vive en Lima.", "Me llamo así y vivo en Lima."),
+]  # fmt: skip
+
+OF_NOBODY_HERE = [
+    ("en", "Marcus and Ana love hiking."),
+    ("en", "Alice works with Marcus."),
+    ("en", "I was born in Texas. My sister is a vet and is happy."),
+    ("de", "Sie ist Lehrerin und liebt ihren Beruf."),
+    ("es", "Nací en Lima y me gustan las casas viejas."),
+]
+
+READ = [
+    ("en", "I bake bread.", {FIRST}),
+    ("en", "We keep our bees.", {FIRST}),
+    ("en", "You bake bread.", {SECOND}),
+    ("en", "Alice bakes bread.", {THIRD}),
+    ("en", "She bakes bread for you.", {SECOND, THIRD}),
+    ("en", "My aunt bakes.", {FIRST}),
+    ("en", 'She said "I love you" to Tom.', {THIRD}),
+    ("en", "The sign reads \u2018we are closed\u2019.", {THIRD}),
+    ("en", "Alice moved to the US for a job in IT.", {THIRD}),
+    ("en", "WE MOVED TO THE COAST", {FIRST}),
+    ("en", "Alice studies World War I and Elizabeth's court.", {THIRD}),
+    ("en", "Elizabeth I was queen.", {THIRD}),
+    ("en", "In Paris I met Bob.", {FIRST}),
+    ("en", "Alice's favourite band is My Chemical Romance.", {THIRD}),
+    ("en", "My Chemical Romance is Alice's favourite band.", {THIRD}),
+    ("en", "Alice saw the film Despicable Me.", {THIRD}),
+    ("en", "Alice drives the I-95 and likes do-it-yourself shops.", {THIRD}),
+    ("en", "Alice writes to me@example.com.", {THIRD}),
+    ("en", "Alice worked in a coal mine.", {THIRD}),
+    ("en", "That house is mine.", {FIRST}),
+    ("en", "Alice sends thank you cards.", {THIRD}),
+    ("de", "Ich backe Brot.", {FIRST}),
+    ("de", "Du backst Brot.", {SECOND}),
+    ("de", "Anna hilft Ihnen.", {SECOND}),
+    ("de", "Sie sind Geschwister.", {THIRD}),
+    ("de", "Anna liebt ihren Beruf.", {THIRD}),
+    ("de", "Anna sagte: „Ich komme zu dir.“", {THIRD}),
+    ("es", "Nací en Lima.", {FIRST}),
+    ("es", "Vivo en Lima.", {FIRST}),
+    ("es", "Eres amable.", {SECOND}),
+    ("es", "Ella trabaja en Lima.", {THIRD}),
+    ("es", "Las casas tienen patios y meses de espera.", {THIRD}),
+    ("es", "Toca una sonata en mi menor.", {THIRD}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "said", "own"), SPOKEN)
+def test_what_is_said_to_somebody_is_what_they_say_of_themselves(code: str, said: str, own: str) -> None:
+    """Pronouns, possessives and verbs agree; what is quoted, and names, stay."""
+    assert first_person(said, LANGUAGES[code]) == own
+
+
+@pytest.mark.parametrize(("code", "said", "own"), NAMED)
+def test_what_is_said_of_somebody_by_name_is_theirs_too(code: str, said: str, own: str) -> None:
+    """Only where the name is the subject, and given."""
+    assert first_person(said, LANGUAGES[code], name="Marcus") == own
+    assert first_person(said, LANGUAGES[code], name="Otto") == said
+
+
+@pytest.mark.parametrize(("code", "text"), OF_NOBODY_HERE)
+def test_what_speaks_of_others_stays(code: str, text: str) -> None:
+    """Nobody else's life becomes the agent's."""
+    assert first_person(text, LANGUAGES[code], name="Marcus") == text
+
+
+@pytest.mark.parametrize(("code", "text", "expected"), READ)
+def test_the_person_of_a_text_is_read_from_its_words(code: str, text: str, expected: set[Person]) -> None:
+    """Not from quoted speech, acronyms, numerals, titles or addresses."""
+    assert persons(text, LANGUAGES[code]) == expected
+
+
+@pytest.mark.parametrize("code", [*LANGUAGES])
+@pytest.mark.parametrize("own", [own for _, _, own in SPOKEN])
+def test_a_text_in_the_first_person_is_left_alone(code: str, own: str) -> None:
+    """Turning it twice is turning it once."""
+    if (code, own) in [(language, text) for language, _, text in SPOKEN]:
+        assert first_person(own, LANGUAGES[code]) == own
+        assert SECOND not in persons(own, LANGUAGES[code])
+
+
+def test_a_language_without_words_of_its_own_changes_nothing() -> None:
+    """What nobody has taught us is not guessed."""
+    latin = Language(code="la")
+    assert first_person("Tu es Petrus.", latin) == "Tu es Petrus."
+    assert persons("Tu es Petrus.", latin) == {THIRD}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "...", "42"])
+def test_a_text_without_words_speaks_in_no_person(text: str) -> None:
+    """There is nobody in it."""
+    assert persons(text, EN) == frozenset()
+
+
+@given(text=st.text(max_size=300), code=st.sampled_from(sorted(LANGUAGES)), name=st.text(max_size=10))
+def test_any_text_can_be_read_and_turned(text: str, code: str, name: str) -> None:
+    """No text makes it fail, and nothing of it but words is lost."""
+    persons(text, LANGUAGES[code])
+    assert (first_person(text, LANGUAGES[code], name=name) == "") == (text == "")
+
+
+@pytest.mark.parametrize(
+    "piece", ['"', "'a ", "\u201c", "«", "you ", "A ", "a-", "a.", "Sie ", "und ", "usted ", "Marcus ", "I, "]
+)
+@pytest.mark.parametrize("code", sorted(LANGUAGES))
+def test_no_text_takes_long(piece: str, code: str) -> None:
+    """The longest text of one repeated piece is read in a second."""
+    begun = time.perf_counter()
+    text = (piece * LONGEST_TEXT)[:LONGEST_TEXT]
+    persons(text, LANGUAGES[code])
+    first_person(text, LANGUAGES[code], name="Marcus")
+    assert time.perf_counter() - begun < 1.5
