@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
-    from hindsight_integrations.model.profile import BankProfile, Disposition
+    from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
     from hindsight_integrations.model.requests import (
@@ -93,7 +93,7 @@ _HOMES = {
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
     "model.links": ("CausalRelation", "LinkType"),
-    "model.profile": ("BankProfile", "Disposition"),
+    "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
     "model.aggregates": ("Aggregate", "Aggregation", "RecordEntry"),
     "model.records": ("Record", "RecordKind"),
     "model.requests": (
@@ -126,6 +126,7 @@ __all__ = [
     "BankForgotten",
     "BankNotFound",
     "BankProfile",
+    "BigFive",
     "Budget",
     "BulkResult",
     "CausalRelation",
@@ -158,6 +159,7 @@ __all__ = [
     "MissingDependency",
     "ModelError",
     "ModelUnavailable",
+    "ProfileChange",
     "RecallResult",
     "RecalledUnit",
     "Record",

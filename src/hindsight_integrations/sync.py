@@ -6,13 +6,14 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, Generic, NoReturn, ParamSpec, Self, TypeVar
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
+from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
@@ -84,6 +85,19 @@ class Records(_SyncFace[AsyncRecords]):
     split = _awaited(AsyncRecords.split)
 
 
+class Profile(_SyncFace[AsyncProfile]):
+    """Who the agent behind the bank is."""
+
+    get = _awaited(AsyncProfile.get)
+    set = _awaited(AsyncProfile.set)
+
+    if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
+
+        def __call__(self) -> NoReturn:
+            """Say where the verb went."""
+            raise moved_to_get()
+
+
 class Tasks(_SyncFace[AsyncTasks]):
     """The bank's waiting work."""
 
@@ -121,8 +135,6 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     units = _awaited(AsyncMemoryBank.units)
     iterate_units = _iterated(AsyncMemoryBank.iterate_units)
     count = _awaited(AsyncMemoryBank.count)
-    profile = _awaited(AsyncMemoryBank.profile)
-    set_profile = _awaited(AsyncMemoryBank.set_profile)
 
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
@@ -148,6 +160,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def records(self) -> Records:
         """What can be added up or listed: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
+
+    @property
+    def profile(self) -> Profile:
+        """Who the agent behind the bank is: get, set."""
+        return Profile(self._target.profile, self._loop)
 
     @property
     def tasks(self) -> Tasks:

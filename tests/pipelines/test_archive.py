@@ -25,7 +25,7 @@ QUESTIONS = ["Which red kayak was bought on May 2, 2024?", "plums", "Harbor Spor
 
 def filled(engine: Hindsight) -> MemoryBank:
     bank = engine.bank("alice")
-    bank.set_profile(bank.profile().__class__("Ada", "I like proofs."))
+    bank.profile.set(bank.profile.get().__class__("Ada", "I like proofs."))
     bank.retain(TALK, thread="t", tags=["x"], metadata={"k": "v"})
     bank.retain("A long document about figs. It has two sentences.", document_id="d1")
     bank.entities.alias("Alice", "The Captain")
@@ -53,7 +53,7 @@ def test_a_bank_comes_back_the_same(opener: Callable[..., Hindsight], tmp_path: 
     second = opener(tmp_path / "two").bank("alice")
     assert second.archive.load(tmp_path / "alice.jsonl") == 4
     assert answers(second) == answers(first)
-    assert (second.profile(), second.entities.list()) == (first.profile(), first.entities.list())
+    assert (second.profile.get(), second.entities.list()) == (first.profile.get(), first.entities.list())
     assert [c.names for c in second.entities.changes()] == [("the captain",)]
     lines = archived(first).splitlines()[2:-1]
     assert archived(second).splitlines()[2:-1] == lines

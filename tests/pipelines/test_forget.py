@@ -215,7 +215,7 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path
     """An emptied bank keeps its profile, holds nothing, and takes in the same conversation anew."""
     engine, _ = opened()
     bank = engine.bank("alice")
-    bank.set_profile(profile := bank.profile().__class__("Ada", "I like proofs."))
+    bank.profile.set(profile := bank.profile.get().__class__("Ada", "I like proofs."))
     bank.retain([*OTHERS, SECRET])
     receipt = bank.forget(everything=True)
     assert receipt.counts["units"] == len(OTHERS) + 1
@@ -223,7 +223,7 @@ def test_everything_goes_and_the_bank_can_be_used_again(opened: Opened, tmp_path
     assert (
         files_with(tmp_path / "data", TOKEN.encode()) == files_with(tmp_path / "data", b"quendolyn") == set()
     )
-    assert bank.profile() == profile
+    assert bank.profile.get() == profile
     assert bank.retain(OTHERS).created == len(OTHERS)
     assert "m1" in bank.recall("red kayak Harbor Sports").units[0].unit.sources
 

@@ -63,8 +63,8 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "records.merge": (("expense", "tea", "chai"), {}),
     "records.split": (("expense", "tea"), {"spellings": ["chai"]}),
     "count": ((), {}),
-    "profile": ((), {}),
-    "set_profile": ((BankProfile(name="Mallory"),), {}),
+    "profile.get": ((), {}),
+    "profile.set": ((BankProfile(name="Mallory"),), {}),
     "entities.list": ((), {}),
     "entities.merge": (("Alice", "Bob"), {}),
     "entities.split": (("Alice",), {"names": ["Alice"]}),
@@ -332,7 +332,7 @@ def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest
         next(units)
 
 
-@pytest.mark.parametrize("verb", ["recall", "count", "units", "profile", "history"])
+@pytest.mark.parametrize("verb", ["recall", "count", "units", "profile.get", "history"])
 def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path, verb: str) -> None:
     """A read-only engine's object too is of the bank it was made for, which the engine that writes may forget."""
     writer = opener(tmp_path, config=LIGHT)

@@ -133,7 +133,7 @@ def read_all(bank: MemoryBank, engine: Hindsight) -> None:
         bank.history(unit.id), bank.maintenance.edits(unit.id)
     bank.recall("Who paid for plums in May 2024?", include_chunks=True, include_invalidated=True)
     bank.recall("plums", as_of="2024-05-20")
-    bank.entities.list(), bank.entities.changes(), bank.tasks.list(), bank.profile(), bank.records.list()
+    bank.entities.list(), bank.entities.changes(), bank.tasks.list(), bank.profile.get(), bank.records.list()
     assert json.loads(archived(bank).splitlines()[-1])["units"] == bank.count()
     assert engine.doctor().failures == {}
 

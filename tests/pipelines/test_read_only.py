@@ -62,7 +62,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
     "restore": lambda it: it.bank.restore(it.unit),
     "forget": lambda it: it.bank.forget(unit=it.unit),
-    "set_profile": lambda it: it.bank.set_profile(BankProfile("Ada", "I like proofs.")),
+    "profile.set": lambda it: it.bank.profile.set(BankProfile("Ada", "I like proofs.")),
     "recall": lambda it: it.bank.recall("figs"),
     "reflect": lambda it: it.bank.reflect("figs"),
     "get": lambda it: it.bank.get(it.unit),
@@ -75,7 +75,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "records.merge": lambda it: it.bank.records.merge("expense", "figs", "plums"),
     "records.split": lambda it: it.bank.records.split("expense", "figs", spellings=["food (figs)"]),
     "count": lambda it: it.bank.count(),
-    "profile": lambda it: it.bank.profile(),
+    "profile.get": lambda it: it.bank.profile.get(),
     "entities.list": lambda it: it.bank.entities.list(),
     "entities.merge": lambda it: it.bank.entities.merge("Ann Lee", "Bob Chen"),
     "entities.split": lambda it: it.bank.entities.split("Ann Lee", names=["Annie"]),
@@ -91,7 +91,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
 }
 WRITING = {
-    *("retain", "retain_many", "edit", "restore", "forget", "set_profile"),
+    *("retain", "retain_many", "edit", "restore", "forget", "profile.set"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),

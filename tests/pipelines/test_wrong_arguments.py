@@ -18,6 +18,7 @@ import pytest
 
 from hindsight_integrations import (
     BankProfile,
+    BigFive,
     Disposition,
     Document,
     Hindsight,
@@ -35,7 +36,7 @@ from hindsight_integrations import (
     TagNot,
     TagOr,
 )
-from hindsight_integrations.sync import Archive, Entities, Maintenance, Tasks
+from hindsight_integrations.sync import Archive, Entities, Maintenance, Profile, Tasks
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 BEGINNING, END = datetime.min, datetime.max  # noqa: DTZ901 - naive ones are what is tried
@@ -111,7 +112,7 @@ VERBS: Calls = {
     **options("records.split", "kind", name="coffee", spellings=["x"]),
     **options("records.split", "name", kind="expense", spellings=["x"]),
     **options("records.split", "spellings", kind="expense", name="coffee"),
-    **options("set_profile", "profile"),
+    **options("profile.set", "profile"),
     **options("entities.list", "prefix limit"),
     **options("entities.merge", "keep", merge="Bob"),
     **options("entities.merge", "merge", keep="Bob"),
@@ -164,10 +165,14 @@ INSIDE: Calls = {
     "TagAnd": lambda bank, value: bank.recall("plums", tag_groups=TagAnd(value)),
     "TagOr": lambda bank, value: bank.recall("plums", tag_groups=TagOr(value)),
     "TagNot": lambda bank, value: bank.recall("plums", tag_groups=TagNot(value)),
-    **each("BankProfile.", fields(BankProfile), lambda key, bank, value: bank.set_profile(BankProfile(**{key: value}))),
+    **each("BankProfile.", fields(BankProfile), lambda key, bank, value: bank.profile.set(BankProfile(**{key: value}))),
     **each(
         "Disposition.", fields(Disposition),
-        lambda key, bank, value: bank.set_profile(BankProfile(disposition=Disposition(**{key: value}))),
+        lambda key, bank, value: bank.profile.set(BankProfile(disposition=Disposition(**{key: value}))),
+    ),
+    **each(
+        "BigFive.", fields(BigFive),
+        lambda key, bank, value: bank.profile.set(BankProfile(disposition=BigFive(**{key: value}))),
     ),
     "Interval": lambda bank, value: Interval(value, value),
 }  # fmt: skip
@@ -254,6 +259,7 @@ def test_every_verb_and_argument_is_tried() -> None:
         "tasks.": Tasks,
         "archive.": Archive,
         "maintenance.": Maintenance,
+        "profile.": Profile,
     }
     for prefix, face in namespaces.items():
         for verb, member in inspect.getmembers(face, inspect.isfunction):
@@ -283,7 +289,7 @@ def test_every_verb_and_argument_is_tried() -> None:
         (lambda bank: bank.recall("x", window=(1,)), r"window: \(1,\) is not \(start, end\)"),
         (lambda bank: bank.archive.export("a\ud800"), "target: it cannot be the name of a file"),
         (lambda bank: Hindsight.open("a\ud800"), "path: it cannot be the name of a file"),
-        (lambda bank: bank.set_profile(5), "profile: it is int. Pass a BankProfile"),
+        (lambda bank: bank.profile.set(5), "profile: it is int. Pass a BankProfile"),
         (lambda bank: bank.entities.undo("x"), "change_id: 'x' is not a whole number"),
         (lambda bank: bank.retain_many(5), "items: it is int, not a list"),
     ],

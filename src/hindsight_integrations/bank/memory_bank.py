@@ -8,6 +8,7 @@ from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
+from hindsight_integrations.bank.profile import AsyncProfile
 from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
@@ -26,6 +27,7 @@ MOVED = {
     "reindex": "maintenance.reindex",
     "edits": "maintenance.edits",
     "aggregate": "records.aggregate",
+    "set_profile": "profile.set",
 }
 
 
@@ -52,6 +54,11 @@ class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
     def records(self) -> AsyncRecords:
         """What can be added up or listed: list, aggregate, categories, merge, split."""
         return AsyncRecords(self._context)
+
+    @property
+    def profile(self) -> AsyncProfile:
+        """Who the agent behind the bank is: get, set."""
+        return AsyncProfile(self._context)
 
     @property
     def tasks(self) -> AsyncTasks:

@@ -1,4 +1,4 @@
-"""The bank's verbs that find and look: recall, reflect, get, history, count, profile."""
+"""The bank's verbs that find and look: recall, reflect, get, history, count."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class ReadingVerbs(BankVerbs):
         Raises:
             ModelError: the model failed; memory is unchanged.
         """
-        profile = await self.profile()
+        profile = await self._profile()
 
         async def recall_for(text: str) -> RecallResult:
             return await self.recall(text, max_tokens=max_tokens)
@@ -175,8 +175,7 @@ class ReadingVerbs(BankVerbs):
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
 
-    async def profile(self) -> BankProfile:
-        """Who the agent behind this bank is."""
+    async def _profile(self) -> BankProfile:
         tools = self._context.tools
         return (await tools.workers.read(tools.ledger.bank, self._context.name)).profile
 

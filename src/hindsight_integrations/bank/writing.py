@@ -1,4 +1,4 @@
-"""The bank's verbs that change it: retain, retain_many, edit, restore, forget, set_profile."""
+"""The bank's verbs that change it: retain, retain_many, edit, restore, forget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from hindsight_integrations.bank.unit_changes import corrected, restored
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval
@@ -22,7 +21,6 @@ from hindsight_integrations.tempr.retain.bulk import Given, retain_many
 from hindsight_integrations.tempr.retain.pipeline import retain
 from hindsight_integrations.validation.arguments import (
     Window,
-    checked_profile,
     checked_unit_id,
     checked_window,
 )
@@ -263,19 +261,6 @@ class WritingVerbs(BankVerbs):
         )
         erase = foreseen if dry_run else erased
         return await tools.workers.write(erase, self._context, erasure)
-
-    @writes
-    async def set_profile(self, profile: BankProfile) -> None:
-        """Replace the profile: who the agent behind this bank is.
-
-        Args:
-            profile: the new one.
-
-        Raises:
-            InvalidRequest: it is no profile, or the engine was opened read-only.
-        """
-        tools = self._context.tools
-        await tools.workers.write(tools.ledger.set_profile, self._context.name, checked_profile(profile))
 
     def _request(self, item: RetainItem) -> Given:
         """An item as a request, or the error that makes it none."""

@@ -1,12 +1,15 @@
-"""Who the agent behind a bank is: P = (n, Theta, h) of paper eq. 22."""
+"""Who the agent behind a bank is: P = (n, Theta, h) of paper eq. 22, and how that changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TypeAlias
 
 from hindsight_integrations.errors import InvalidRequest, shown
 
 NEUTRAL = 3  # the middle of the 1..5 scale [paper section 5.2.1]
+MIDDLE = 0.5  # of a trait, and of the bias strength [earlier paper 6.1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +27,100 @@ class Disposition:
     empathy: int = NEUTRAL
 
     def __post_init__(self) -> None:
-        for name in ("skepticism", "literalism", "empathy"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or value not in range(1, 6):
-                raise InvalidRequest(
-                    name, f"{shown(getattr(self, name))} is not between 1 and 5", "Use a whole number 1 to 5."
-                )
+        for each in fields(self):
+            object.__setattr__(self, each.name, _level(getattr(self, each.name), each.name))
+
+
+@dataclass(frozen=True, slots=True)
+class BigFive:
+    """The same by the five traits of personality, each from 0 to 1 (earlier paper 6.1).
+
+    Attributes:
+        openness: 0 proven methods .. 1 novel approaches.
+        conscientiousness: 0 flexible and intuitive .. 1 systematic.
+        extraversion: 0 measured .. 1 outgoing.
+        agreeableness: 0 accuracy over harmony .. 1 consensus.
+        neuroticism: 0 calm .. 1 attentive to risks.
+    """
+
+    openness: float = MIDDLE
+    conscientiousness: float = MIDDLE
+    extraversion: float = MIDDLE
+    agreeableness: float = MIDDLE
+    neuroticism: float = MIDDLE
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, _share(getattr(self, each.name), each.name))
+
+
+Character: TypeAlias = Disposition | BigFive
 
 
 @dataclass(frozen=True, slots=True)
 class BankProfile:
-    """The profile of a bank.
+    """The profile of a bank. Its one field for the character takes one of two kinds, so it cannot have both at once.
 
     Attributes:
-        name: the agent's name; may be empty.
-        background: a short first-person description.
-        disposition: how it reasons.
+        name: the agent's name; empty for none.
+        background: a short first-person description; empty for none.
+        disposition: how it reasons: a Disposition or a BigFive.
         bias_strength: beta in [0, 1], how strongly the disposition shapes answers (paper eq. 21).
     """
 
     name: str = ""
     background: str = ""
-    disposition: Disposition = field(default_factory=Disposition)
-    bias_strength: float = 0.5
+    disposition: Character = field(default_factory=Disposition)
+    bias_strength: float = MIDDLE
 
     def __post_init__(self) -> None:
-        strength: object = self.bias_strength
-        if not isinstance(strength, int | float) or not 0.0 <= strength <= 1.0:
-            raise InvalidRequest(
-                "bias_strength", f"{shown(self.bias_strength)} is not in [0, 1]", "Use a number from 0 to 1."
-            )
+        for each, text in (("name", self.name), ("background", self.background)):
+            _check_text(text, each)
+        _check_character(self.disposition)
+        object.__setattr__(self, "bias_strength", _share(self.bias_strength, "bias_strength"))
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChange:
+    """A profile that a bank was given.
+
+    Attributes:
+        number: of the change within the bank, from 1; never given again.
+        profile: the whole profile since then.
+        effective_at: from when on it holds (aware UTC); never before that of an earlier change.
+        recorded_at: when it was written (aware UTC).
+        reason: what made the change, for people.
+    """
+
+    number: int
+    profile: BankProfile
+    effective_at: datetime
+    recorded_at: datetime
+    reason: str
+
+
+def _check_text(text: object, name: str) -> None:
+    if not isinstance(text, str):
+        raise InvalidRequest(
+            f"profile.{name}", f"it is {type(text).__name__}, not text", 'Pass a str; "" means none.'
+        )
+
+
+def _check_character(given: object) -> None:
+    if not isinstance(given, Disposition | BigFive):
+        raise InvalidRequest(
+            "profile.disposition", f"it is {type(given).__name__}", "Pass a Disposition or a BigFive."
+        )
+
+
+def _level(given: object, name: str) -> int:
+    """A whole number of the scale; 4.0 is 4."""
+    if isinstance(given, int | float) and not isinstance(given, bool) and given in range(1, 6):
+        return int(given)
+    raise InvalidRequest(name, f"{shown(given)} is not between 1 and 5", "Use a whole number 1 to 5.")
+
+
+def _share(given: object, name: str) -> float:
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1:
+        return float(given)
+    raise InvalidRequest(name, f"{shown(given)} is not in [0, 1]", "Use a number from 0 to 1.")

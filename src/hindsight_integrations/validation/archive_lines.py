@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
 from hindsight_integrations.model.records import RecordKind, spelling_key
@@ -77,10 +77,25 @@ class _Disposition(_Strict):
     empathy: _Scale
 
 
+class _BigFive(_Strict):
+    openness: Share
+    conscientiousness: Share
+    extraversion: Share
+    agreeableness: Share
+    neuroticism: Share
+
+
+def _kind_of_character(given: object) -> str:
+    return "big five" if isinstance(given, Mapping) and "openness" in given else "one to five"
+
+
 class _Profile(_Strict):
     name: Text
     background: Text
-    disposition: _Disposition
+    disposition: Annotated[
+        Annotated[_Disposition, Tag("one to five")] | Annotated[_BigFive, Tag("big five")],
+        Discriminator(_kind_of_character),
+    ]
     bias_strength: Share
 
 

@@ -10,11 +10,17 @@ from typing import IO, TypeAlias
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.time import Interval, LocalDates, as_utc
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.validation.limits import checked_id, checked_list, checked_moment, checked_words
+from hindsight_integrations.validation.limits import (
+    MAX_BACKGROUND,
+    MAX_NAME,
+    checked_id,
+    checked_list,
+    checked_moment,
+)
 
 Moment: TypeAlias = datetime | str | float | None
 Window: TypeAlias = tuple[datetime | str, datetime | str] | None
@@ -81,21 +87,27 @@ def checked_unit_id(given: object) -> str:
 
 
 def checked_profile(given: object) -> BankProfile:
-    """A profile whose every field is what it must be.
+    """A profile that may be stored: what every profile is, and texts within limits.
 
     Raises:
-        InvalidRequest: it is none, or a field of it is not text or not a disposition.
+        InvalidRequest: it is no profile; its name is blank or of several lines; its name or background is too long or
+            cannot be stored.
     """
     if not isinstance(given, BankProfile):
         raise InvalidRequest("profile", f"it is {type(given).__name__}", "Pass a BankProfile.")
-    for field, text in (("profile.name", given.name), ("profile.background", given.background)):
-        checked_words(text, field)
+    for field, text, limit in (
+        ("profile.name", given.name, MAX_NAME),
+        ("profile.background", given.background, MAX_BACKGROUND),
+    ):
+        if len(text) > limit:
+            reason = f"it has {len(text):,} characters, over the limit of {limit:,}"
+            raise InvalidRequest(field, reason, "Shorten it; what the agent is to know can be retained.")
+        if text and not text.strip():
+            raise InvalidRequest(field, "it is blank", 'Write something, or pass "" for none.')
         if not is_storable(text):
             raise InvalidRequest(field, "it has control characters or lone surrogates", "Remove them.")
-    disposition: object = given.disposition
-    if not isinstance(disposition, Disposition):
-        kind = type(disposition).__name__
-        raise InvalidRequest("profile.disposition", f"it is {kind}", "Pass a Disposition.")
+    if len(given.name.splitlines()) > 1:
+        raise InvalidRequest("profile.name", "it has several lines", "Pass a name of one line.")
     return given
 
 

@@ -19,6 +19,8 @@ MAX_TAGS = 64
 MAX_TAG = 256  # characters
 MAX_METADATA = 16_384  # bytes, keys and values together
 MAX_TOKENS = 10_000_000
+MAX_NAME = 200  # characters of an agent's name
+MAX_BACKGROUND = 4_000  # characters of an agent's background, which stands in the prompt of every answer
 
 
 def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
-from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
@@ -234,9 +234,13 @@ def embedder_from(text: str | None) -> EmbedderIdentity | None:
 
 
 def profile_from(text: str) -> BankProfile:
-    """The profile of its JSON."""
+    """The profile of its JSON. Earlier versions took true for 1, and stored it so."""
     fields = json.loads(text)
-    return BankProfile(**{**fields, "disposition": Disposition(**fields["disposition"])})
+    values = {name: float(value) for name, value in fields["disposition"].items()}
+    character = BigFive(**values) if "openness" in values else Disposition(**values)  # type: ignore[arg-type] # whole
+    return BankProfile(
+        fields["name"], fields["background"], character, bias_strength=float(fields["bias_strength"])
+    )
 
 
 def record_fields(record: Record) -> Row:
