@@ -25,6 +25,14 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    8: (
+        "DROP TABLE observed_left_out",
+        "DROP TABLE observation_facts",
+        "DROP TABLE observations",
+        "DROP INDEX entities_unobserved",
+        "ALTER TABLE entities DROP COLUMN observed_at",
+        "ALTER TABLE entities DROP COLUMN facts_changed",
+    ),
     7: (
         _one_record_each,
         "DROP TABLE records",

@@ -136,6 +136,25 @@ class CategoryWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedWrite:
+    """What was made of an entity's facts, in place of what was made before (paper eq. 6).
+
+    Attributes:
+        entity_id: the entity.
+        facts: the observations made, by the ids of their units, and of each the ids of the facts it stands on, at least one.
+            Units that were not there before stand in the write set's `units`, each with a mention of the entity. What was
+            made of the entity before and is not here is removed.
+        left_out: ids of the facts that were looked at and stand under none of them.
+        at_revision: the bank's revision whose facts these are.
+    """
+
+    entity_id: str
+    facts: Mapping[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+    at_revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSet:
     """All that one retain (or reflect) wants to change in one bank.
 
@@ -146,6 +165,7 @@ class WriteSet:
         turns: texts of messages, each in place of an earlier one.
         extracted: ids of units of turns that waited and wait no more.
         categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
+        observed: what was made of an entity's facts.
         tasks: work to be done later.
         completed_tasks: tasks whose outcome this is; one that is done already raises TaskClosed.
     """
@@ -163,6 +183,7 @@ class WriteSet:
     mentions: tuple[MentionWrite, ...] = ()
     links: tuple[Link, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
+    observed: ObservedWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
     completed_tasks: tuple[int, ...] = ()
 
@@ -179,6 +200,7 @@ class WriteSet:
             or self.categories
             or self.entities
             or self.events
+            or self.observed is not None
             or self.tasks
             or self.completed_tasks
         )

@@ -24,6 +24,7 @@ from hindsight_integrations.testing.builders import (
 from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
+from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
@@ -39,6 +40,7 @@ class LedgerContract(
     LedgerWriterContract,
     LedgerMaintenanceContract,
     LedgerRecordsContract,
+    LedgerObservationsContract,
     LedgerTasksContract,
     LedgerTurnsContract,
 ):

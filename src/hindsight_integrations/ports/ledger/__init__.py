@@ -8,6 +8,7 @@ from typing import Protocol
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.ports.ledger.feed import Feed
 from hindsight_integrations.ports.ledger.maintenance import LedgerMaintenance, Scrub
+from hindsight_integrations.ports.ledger.observations import Observed
 from hindsight_integrations.ports.ledger.reader import LedgerReader
 from hindsight_integrations.ports.ledger.tasks import LedgerTasks
 from hindsight_integrations.ports.ledger.values import (
@@ -34,6 +35,7 @@ __all__ = [
     "LedgerMaintenance",
     "LedgerReader",
     "LedgerTasks",
+    "Observed",
     "Receipt",
     "Scrub",
     "StoredDocument",

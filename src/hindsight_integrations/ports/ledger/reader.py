@@ -11,11 +11,12 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger.observations import ObservationReader
 from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
-class LedgerReader(TurnReader, Protocol):
+class LedgerReader(TurnReader, ObservationReader, Protocol):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:

@@ -21,6 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_entities,
     write_mentions,
 )
+from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
 from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
 from hindsight_integrations.backends.ledger.sqlite.rows import (
@@ -96,8 +97,9 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
     write_entities(target, merged_entities(writes.entities))
     write_mentions(target, writes, units)
     write_links(target, writes.links, units)
-    for event in writes.events:
-        _write_event(target, event, units)
+    written = [event for event in writes.events if _write_event(target, event, units)]
+    change_facts(target, [units[event.unit_id] for event in written])
+    write_observed(target, writes)
     return created
 
 
@@ -202,8 +204,8 @@ def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int])
     )
 
 
-def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> None:
-    """Append an event unless it is in the log already, and bring `closed_at` of the unit, or the record, in line with it."""
+def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> bool:
+    """Append an event, and bring `closed_at` of the unit, or the record, in line; False if it is in the log already."""
     unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
     by_unit = None if event.by_unit is None else units[event.by_unit]
     appended = target.connection.execute(
@@ -211,13 +213,16 @@ def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int])
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason, event.record),
     )
-    if appended.rowcount and event.record is not None:
+    if appended.rowcount == 0:
+        return False
+    if event.record is not None:
         close_record(target.connection, unit, event)
-    if appended.rowcount == 0 or event.record is not None or event.kind is ValidityKind.AMENDED:
-        return
+    if event.record is not None or event.kind is ValidityKind.AMENDED:
+        return True
     closed = None if event.kind is ValidityKind.RESTORED else effective_at
     target.connection.execute(
         "UPDATE units SET closed_at = CASE WHEN :closed IS NULL THEN NULL "
         "ELSE min(coalesce(closed_at, :closed), :closed) END, changed = :now WHERE id = :unit",
         {"closed": closed, "now": target.revision, "unit": unit},
     )
+    return True

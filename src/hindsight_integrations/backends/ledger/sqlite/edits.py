@@ -18,6 +18,7 @@ from hindsight_integrations.backends.ledger.sqlite.commit import write_links
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
+from hindsight_integrations.backends.ledger.sqlite.observations import change_facts
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.links import LinkType
@@ -57,6 +58,7 @@ class SqliteEdits:
                 )
                 write_links(Target(connection, found.id, revision), edit.links, rows)
                 set_graph_epoch(connection, found.id, revision)
+            change_facts(Target(connection, found.id, revision), [row])
             connection.execute(
                 "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
                 (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),

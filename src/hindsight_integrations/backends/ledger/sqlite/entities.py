@@ -86,7 +86,9 @@ class EntityReader(BankReads):
             for entity, name in connection.execute(
                 "SELECT given.value, json_extract(entities.names, '$[0]') FROM json_each(?) AS given "
                 "CROSS JOIN mentions AS other ON other.unit IN "
-                "(SELECT unit FROM mentions WHERE entity = given.value ORDER BY unit DESC LIMIT ?) "
+                "(SELECT unit FROM mentions WHERE entity = given.value "
+                "AND NOT EXISTS (SELECT 1 FROM observations WHERE observations.unit = mentions.unit) "
+                "ORDER BY unit DESC LIMIT ?) "
                 "AND other.entity <> given.value JOIN entities ON entities.id = other.entity "
                 "GROUP BY given.value, other.entity ORDER BY given.value, count(*) DESC, other.entity",
                 (json.dumps(sorted(names)), NEIGHBOUR_UNITS),

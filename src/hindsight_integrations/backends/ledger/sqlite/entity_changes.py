@@ -11,7 +11,13 @@ from hindsight_integrations.backends.ledger.rules.commits import check_known, me
 from hindsight_integrations.backends.ledger.rules.entity_changes import LoggedChange, Moved, check_undoable
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entities import logged_changes, mention_texts
-from hindsight_integrations.backends.ledger.sqlite.entity_writing import write_names
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target, write_names
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
+from hindsight_integrations.backends.ledger.sqlite.observations import (
+    note_changed,
+    observations_of,
+    remove_units,
+)
 from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows, find_bank, unit_rows
 from hindsight_integrations.model.entities import EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.time import to_micros
@@ -25,6 +31,7 @@ class _Editor:
         self.connection, self.name = connection, name
         bank = find_bank(connection, name)
         self.bank, self.revision = bank.id, bank.revision + 1
+        self.target = Target(connection, self.bank, self.revision)
 
     def row(self, entity_id: str) -> int:
         rows = entity_rows(self.connection, self.bank, [entity_id])
@@ -64,9 +71,17 @@ class _Editor:
     def recount(self, *rows: int) -> None:
         self.connection.executemany(
             "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-            "JOIN units ON units.id = unit WHERE entity = entities.id) WHERE id = ?",
+            f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE id = ?",
             [(row,) for row in rows],
         )
+
+    def end_observations(self, *rows: int) -> None:
+        """What was made of facts that were, or will be, another entity's says something of both: it goes before they move."""
+        remove_units(self.target, observations_of(self.connection, rows))
+
+    def note_changed(self, *rows: int) -> None:
+        """Their facts are others from now on."""
+        note_changed(self.target, rows)
 
     def remove(self, row: int) -> None:
         self.connection.execute("DELETE FROM entities WHERE id = ?", (row,))
@@ -90,6 +105,7 @@ class SqliteEntityChanges:
         with self._connections.writing() as connection:
             editor = _Editor(connection, bank)
             target, source = editor.row(keep), editor.row(merged)
+            editor.end_observations(target, source)
             texts = dict(mention_texts(connection, editor.bank, merged))
             both = {unit for unit, _ in mention_texts(connection, editor.bank, keep)} & texts.keys()
             other, kind, role, names = editor.facts(source)
@@ -111,6 +127,7 @@ class SqliteEntityChanges:
             if role:
                 connection.execute("UPDATE entities SET role = ? WHERE id = ? AND role = ''", (role, target))
             editor.recount(target)
+            editor.note_changed(target)
             return editor.log(EntityChangeKind.MERGE, moved, made_at)
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
@@ -118,12 +135,14 @@ class SqliteEntityChanges:
         with self._connections.writing() as connection:
             editor = _Editor(connection, bank)
             source = editor.row(split.entity_id)
+            editor.end_observations(source)
             _, kind, _, names = editor.facts(source)
             target = editor.create(split.new_id, split.name, kind, EntityRole.NONE.value)
             editor.set_names(source, [each for each in names if each not in split.names])
             editor.set_names(target, split.names)
             editor.move(source, target, split.units)
             editor.recount(source, target)
+            editor.note_changed(source, target)
             moved = Moved(split.entity_id, split.new_id, split.names, split.units, name=split.name, type=kind)
             return editor.log(EntityChangeKind.SPLIT, moved, made_at)
 
@@ -171,16 +190,19 @@ def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:
 def _join(editor: _Editor, row: int, own: tuple[str, ...], moved: Moved) -> None:
     """Undo a split: everything the new entity has by now goes back."""
     other = editor.row(moved.other_id)
+    editor.end_observations(row, other)
     texts = mention_texts(editor.connection, editor.bank, moved.other_id)
     names = editor.facts(other)[3]
     editor.move(other, row, [unit for unit, _ in texts])
     editor.remove(other)
     editor.set_names(row, merged_names(own, names))
     editor.recount(row)
+    editor.note_changed(row)
 
 
 def _part(editor: _Editor, row: int, moved: Moved) -> None:
     """Undo a merge: the merged entity comes back with its names and the mentions it had."""
+    editor.end_observations(row)
     other = editor.create(moved.other_id, moved.name, moved.type, moved.role)
     editor.set_names(other, moved.other_names)
     editor.move(row, other, moved.units)
@@ -194,3 +216,4 @@ def _part(editor: _Editor, row: int, moved: Moved) -> None:
         ],
     )
     editor.recount(row, other)
+    editor.note_changed(row, other)

@@ -13,6 +13,7 @@ from hindsight_integrations.backends.ledger.rules.commits import (
     merged_names,
     merged_role,
 )
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT, NOT_OBSERVED
 from hindsight_integrations.backends.ledger.sqlite.rows import batches, entity_rows, marks
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
@@ -80,19 +81,22 @@ def write_names(connection: Connection, bank: int, pairs: Iterable[tuple[str, in
     )
 
 
-def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> None:
-    """Insert new mentions and count them on their entities.
+def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -> list[int]:
+    """Insert new mentions and count them on their entities; those of observations are not counted.
 
     Args:
         target: where to write.
         writes: the write set; its units and entities are in the tables already.
         units: row ids of the units it mentions.
 
+    Returns:
+        Row ids of the entities whose valid facts became more, which is written down with them.
+
     Raises:
         InvalidRequest: a mention names an entity the bank does not hold.
     """
     if not writes.mentions:
-        return
+        return []
     wanted = sorted({mention.entity_id for mention in writes.mentions})
     rows = entity_rows(target.connection, target.bank, wanted)
     check_known("mentions", wanted, rows, writes.bank)
@@ -104,11 +108,15 @@ def write_mentions(target: Target, writes: WriteSet, units: Mapping[str, int]) -
         ],
     )
     fresh = target.connection.execute(
-        "SELECT count(*), max(mentioned_at), max(mentioned_at), entity FROM mentions JOIN units ON units.id = unit "
-        "WHERE mentions.bank = ? AND revision = ? GROUP BY entity",
-        (target.bank, target.revision),
+        "SELECT count(*), max(mentioned_at), max(mentioned_at), "
+        f"CASE WHEN max({IS_FACT} AND closed_at IS NULL) THEN ? ELSE 0 END, entity FROM mentions "
+        "JOIN units ON units.id = unit "
+        f"WHERE mentions.bank = ? AND revision = ? AND {NOT_OBSERVED} GROUP BY entity",
+        (target.revision, target.bank, target.revision),
     ).fetchall()
     target.connection.executemany(
-        "UPDATE entities SET mentions = mentions + ?, last_seen = max(coalesce(last_seen, ?), ?) WHERE id = ?",
+        "UPDATE entities SET mentions = mentions + ?, last_seen = max(coalesce(last_seen, ?), ?), "
+        "facts_changed = max(facts_changed, ?) WHERE id = ?",
         fresh,
     )
+    return [entity for *_, changed, entity in fresh if changed]

@@ -10,12 +10,18 @@ from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.erased_turns import erase_turns, reached_turns, waiting_of
 from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
     ErasedNames,
     erase_names,
     erase_traces,
     traces_of,
+)
+from hindsight_integrations.backends.ledger.sqlite.observations import (
+    entities_to_sum_up,
+    note_changed,
+    with_observations,
 )
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
@@ -77,8 +83,11 @@ def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceip
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
-    chosen = _with_amendments(connection, _chosen(connection, found.id, erasure))
+    chosen = with_observations(
+        connection, _with_amendments(connection, _chosen(connection, found.id, erasure))
+    )
     places = reached_turns(connection, found.id, chosen, erasure, names)
+    touched = entities_to_sum_up(connection, chosen)
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
     units, before = _memory_ids(connection, chosen), connection.total_changes
     connection.executemany(
@@ -91,6 +100,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceip
         traces = traces_of(connection, chosen, erasure, places, names)
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["turns"] = erase_turns(connection, found.id, places)
+        note_changed(Target(connection, found.id, found.revision + 1), touched)
     counts["turns"] += len(chosen) - len(units)
     if connection.total_changes == before:
         return ForgetReceipt((), (), {}, found.revision)

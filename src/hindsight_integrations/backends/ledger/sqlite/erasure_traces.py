@@ -9,6 +9,7 @@ from sqlite3 import Connection
 from hindsight_integrations.backends.ledger.rules.commits import blocks
 from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import ValidityKind
@@ -193,7 +194,7 @@ def _recount(connection: Connection, entity: int, erased: set[int]) -> None:
     """How often and when last the units that stay mention the entity."""
     connection.execute(
         "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-        "JOIN units ON units.id = unit WHERE entity = :entity AND unit NOT IN (SELECT value FROM json_each(:erased))) "
+        f"JOIN units ON units.id = unit WHERE entity = :entity AND {NOT_OBSERVED} AND unit NOT IN (SELECT value FROM json_each(:erased))) "
         "WHERE id = :entity",
         {"entity": entity, "erased": json.dumps(sorted(erased))},
     )

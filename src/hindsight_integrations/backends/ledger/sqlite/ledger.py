@@ -22,6 +22,7 @@ from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
+from hindsight_integrations.backends.ledger.sqlite.observation_reader import ObservationReads
 from hindsight_integrations.backends.ledger.sqlite.opening import (
     IndexMarks,
     no_index_marks,
@@ -49,7 +50,7 @@ from hindsight_integrations.ports.ledger import BankHeader, Receipt
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(UnitReader, RecordReader, EntityReader, SqliteTurns):
+class SqliteSnapshot(UnitReader, RecordReader, EntityReader, ObservationReads, SqliteTurns):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection) -> None:
@@ -93,6 +94,7 @@ class SqliteLedger(
     UnitReader,
     RecordReader,
     EntityReader,
+    ObservationReads,
     SqliteTurns,
     SqliteErasure,
     SqliteEdits,

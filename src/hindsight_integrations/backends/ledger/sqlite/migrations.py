@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import OBSERVATIONS
 from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
 from hindsight_integrations.backends.ledger.sqlite.record_tables import ONE_RECORD_ENDS, RECORDS
 from hindsight_integrations.backends.ledger.sqlite.schema import (
@@ -32,6 +33,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     HUBS,
     TURNS,
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
+    (*OBSERVATIONS,),
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.backends.ledger.rules.commits import check_known
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
+from hindsight_integrations.backends.ledger.sqlite.observations import remove_units
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.backends.ledger.sqlite.rows import PARAMETERS, Row, batches, unit_rows
 from hindsight_integrations.model.time import from_micros, to_micros
@@ -107,12 +108,7 @@ def _end_waiting(target: Target, writes: WriteSet) -> None:
     rows |= {
         row for row, unit in _waiting_at(target.connection, target.bank, places).items() if unit not in coming
     }
-    gone = sorted(rows)
-    target.connection.executemany(
-        "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
-        [(row, target.bank, target.revision) for row in gone],
-    )
-    target.connection.executemany("DELETE FROM units WHERE id = ?", [(row,) for row in gone])
+    remove_units(target, rows)
 
 
 def _waiting_ids(connection: Connection, bank: int, unit_ids: Iterable[str]) -> set[int]:

@@ -1,0 +1,301 @@
+"""What every ledger promises of observations made from facts (ports/ledger/observations.py, decision 124)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.model.writes import ObservedWrite, UnitWrite
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, Observed, UnitEdit
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import (
+    AMENDED,
+    CLOSED,
+    RESTORED,
+    LedgerFixtures,
+    changes,
+    commit,
+)
+
+ALICE, BOB = "alice", "bob"
+
+
+def observation(unit_id: str) -> UnitWrite:
+    """The unit of an observation."""
+    return with_vector(make_unit(unit_id, fact_type=FactType.OBSERVATION, hours=9))
+
+
+def tell(ledger: Ledger, *facts: UnitWrite, of: str = ALICE) -> None:
+    """Retain facts that mention an entity."""
+    mentions = [(write.unit.id, of) for write in facts]
+    commit(
+        ledger,
+        make_write_set(ledger.revision(BANK), units=facts, entities=[make_entity(of)], mentions=mentions),
+    )
+
+
+def observe(
+    ledger: Ledger,
+    facts: Mapping[str, tuple[str, ...]],
+    left_out: tuple[str, ...] = (),
+    *,
+    entity: str = ALICE,
+    at_revision: int | None = None,
+) -> None:
+    """Put these observations, standing on these facts, in place of what was made of an entity."""
+    revision = ledger.revision(BANK)
+    made = ObservedWrite(entity, facts, left_out, revision if at_revision is None else at_revision)
+    units = [observation(unit) for unit in facts if unit not in ledger.row_ids(BANK, [unit])]
+    writes = make_write_set(revision, units=units, mentions=[(unit, entity) for unit in facts])
+    commit(ledger, replace(writes, observed=made))
+
+
+def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str, ...]]:
+    """Whether an entity waits for observations, and those it has."""
+    found = ledger.observed(BANK, [entity])[entity]
+    assert (entity in ledger.facts_changed(BANK, [entity])) is found.stale
+    assert all(ledger.row_ids(BANK, [unit]) for unit in found.units)
+    return found.stale, found.units
+
+
+def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
+    """Row ids, ascending."""
+    return sorted(ledger.row_ids(BANK, unit_ids).values())
+
+
+def edited(unit: MemoryUnit) -> UnitEdit:
+    """A correction of a unit's words."""
+    return UnitEdit(replace(unit, text="other words"), None, None, ("text",))
+
+
+WITHDRAWALS: dict[str, Callable[[Ledger], object]] = {
+    "closed": lambda ledger: commit(
+        ledger, make_write_set(ledger.revision(BANK), events=[make_event("f1", CLOSED, 5)])
+    ),
+    "amended": lambda ledger: commit(
+        ledger,
+        make_write_set(
+            ledger.revision(BANK), events=[make_event("f1", AMENDED, 5, by_unit="f3", reason="no")]
+        ),
+    ),
+    "edited": lambda ledger: ledger.edit_unit(
+        BANK, edited(ledger.units(BANK, np.array(rows(ledger, "f1")))[rows(ledger, "f1")[0]]), at(5)
+    ),
+    "erased": lambda ledger: ledger.erase(BANK, Erasure(unit="f1")),
+}
+"""What can become of the fact f1."""
+
+
+class LedgerObservationsContract(LedgerFixtures):
+    """Observations are made of facts, are known to be out of date, and end with what they stand on."""
+
+    @pytest.fixture
+    def told(self, ledger: Ledger, bank: str) -> Ledger:
+        """A bank with three facts of Alice, one of them of Bob too."""
+        assert bank == BANK
+        tell(ledger, *make_units("f1", "f2", "f3"))
+        tell(ledger, *make_units("f2", "b1"), of=BOB)
+        return ledger
+
+    def test_facts_of_an_entity_are_its_valid_world_and_experience_memories(self, told: Ledger) -> None:
+        """Opinions, observations and what was closed are not summed up."""
+        others = [
+            with_vector(make_unit("o", fact_type=FactType.OPINION)),
+            with_vector(make_unit("s", fact_type=FactType.OBSERVATION)),
+            with_vector(make_unit("e", fact_type=FactType.EXPERIENCE)),
+        ]
+        tell(told, *others)
+        commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", CLOSED, 5)]))
+        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3", "e")
+        assert told.entity_facts(BANK, "nobody").tolist() == []
+
+    def test_an_entity_waits_until_it_is_observed(self, told: Ledger) -> None:
+        """What was made, of which facts, what was left out and at which revision is read back as it was written."""
+        assert seen(told) == (True, ())
+        revision = told.revision(BANK)
+        observe(told, {"o1": ("f1", "f2")}, ("f3",))
+        assert told.observed(BANK, [ALICE, "nobody"]) == {
+            ALICE: Observed(ALICE, revision, stale=False, left_out=("f3",), units=("o1",))
+        }
+        (row,) = rows(told, "o1")
+        assert told.grounds_of(BANK, np.array([row, *rows(told, "f1")])) == {row: ("f1", "f2")}
+        assert told.standing_on(BANK, np.array(rows(told, "f2", "f3"))).tolist() == [row]
+        assert seen(told, BOB) == (True, ())
+
+    def test_a_new_fact_makes_it_stale_and_leaves_it(self, told: Ledger) -> None:
+        """Until it is made anew, what is known of an entity is still shown."""
+        observe(told, {"o1": ("f1",)})
+        tell(told, *make_units("b2"), of=BOB)
+        assert seen(told) == (False, ("o1",))
+        tell(told, *make_units("f4"))
+        assert seen(told) == (True, ("o1",))
+        observe(told, {"o1": ("f1",), "o2": ("f4",)})
+        assert seen(told) == (False, ("o1", "o2"))
+
+    def test_what_is_no_fact_changes_nothing(self, told: Ledger) -> None:
+        """An opinion of an entity, an observation given by hand, or closing one, is no news of it."""
+        observe(told, {"o1": ("f1",)})
+        tell(told, with_vector(make_unit("op", fact_type=FactType.OPINION)), observation("given"))
+        commit(told, make_write_set(told.revision(BANK), events=[make_event("op", CLOSED, 5)]))
+        assert seen(told) == (False, ("o1",))
+
+    def test_observations_made_anew_take_the_place_of_the_old(self, told: Ledger) -> None:
+        """What is no longer made is removed, which the feed reports as no erasure; what a caller gave stays."""
+        tell(told, observation("given"))
+        observe(told, {"o1": ("f1",), "o2": ("f2",)})
+        old, before = rows(told, "o1"), told.revision(BANK)
+        observe(told, {"o2": ("f2", "f3"), "o3": ("f1",)})
+        assert seen(told) == (False, ("o2", "o3"))
+        assert told.grounds_of(BANK, np.array(rows(told, "o2"))) == {rows(told, "o2")[0]: ("f2", "f3")}
+        new = changes(told, BANK, before)
+        assert (new.removed.tolist(), new.erased) == (old, False)
+        assert rows(told, "given")
+        observe(told, {})
+        assert seen(told) == (False, ())
+
+    @pytest.mark.parametrize("withdrawal", WITHDRAWALS)
+    def test_a_withdrawn_fact_takes_what_stands_on_it_along(self, told: Ledger, withdrawal: str) -> None:
+        """A thing taken back must not come back through a summary, not even until the summary is made anew."""
+        observe(told, {"o1": ("f1", "f2"), "o2": ("f3",)}, ("f2",))
+        observe(told, {"p1": ("b1", "f2")}, entity=BOB)
+        gone, before = rows(told, "o1"), told.revision(BANK)
+        WITHDRAWALS[withdrawal](told)
+        erased = withdrawal == "erased"
+        assert seen(told) == (True, () if erased else ("o2",))
+        assert seen(told, BOB) == (False, ("p1",))
+        new = changes(told, BANK, before)
+        assert set(gone) <= set(new.removed.tolist())
+        assert new.erased is erased
+        assert told.grounds_of(BANK, np.array(gone)) == {}
+
+    def test_an_erased_fact_takes_along_all_that_was_made_of_its_entity(self, told: Ledger) -> None:
+        """Whoever wrote the other observations had read it too; they are named in the receipt, and made anew."""
+        observe(told, {"o1": ("f1",), "o2": ("f3",)})
+        receipt = told.erase(BANK, Erasure(unit="f1"))
+        assert set(receipt.unit_ids) == {"f1", "o1", "o2"}
+        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f2", "f3")
+
+    def test_an_erased_observation_is_made_anew(self, told: Ledger) -> None:
+        """Its facts are still there: the entity waits."""
+        observe(told, {"o1": ("f1",), "o2": ("f3",)})
+        told.erase(BANK, Erasure(unit="o1"))
+        assert seen(told) == (True, ("o2",))
+
+    def test_a_restored_fact_is_news(self, told: Ledger) -> None:
+        """What is valid again shall be summed up again."""
+        commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", CLOSED, 5)]))
+        observe(told, {"o1": ("f2",)})
+        commit(told, make_write_set(told.revision(BANK), events=[make_event("f1", RESTORED, 6)]))
+        assert seen(told) == (True, ("o1",))
+
+    def test_entities_merged_lose_what_was_made_of_each(self, told: Ledger) -> None:
+        """Summaries of two that are one say half; the one kept waits, and undoing makes both wait."""
+        observe(told, {"o1": ("f1",)})
+        observe(told, {"p1": ("b1",)}, entity=BOB)
+        change = told.merge_entities(BANK, ALICE, BOB, at(7))
+        assert seen(told) == (True, ())
+        assert rows(told, "o1", "p1") == []
+        assert told.entity_facts(BANK, ALICE).tolist() == rows(told, "f1", "f2", "f3", "b1")
+        observe(told, {"o2": ("b1",)})
+        told.undo_entity_change(BANK, change.id)
+        assert (seen(told), seen(told, BOB)) == ((True, ()), (True, ()))
+
+    def test_an_entity_split_loses_what_was_made_of_it(self, told: Ledger) -> None:
+        """What was said of two under one name is made of neither."""
+        tell(told, *make_units("f4"))
+        observe(told, {"o1": ("f1",)})
+        change = told.split_entity(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f4", "f3")), at(7))
+        assert (seen(told), seen(told, "ali")) == ((True, ()), (True, ()))
+        observe(told, {"o2": ("f4",)}, entity="ali")
+        told.undo_entity_change(BANK, change.id)
+        assert (seen(told), rows(told, "o2")) == ((True, ()), [])
+
+    def test_observations_are_not_counted_among_mentions(self, told: Ledger) -> None:
+        """How often an entity is spoken of, and with whom, does not depend on what was made of it."""
+        before = told.find_entities(BANK, ALICE), told.entity_neighbours(BANK, [ALICE])
+        observe(told, {f"o{number}": ("f1",) for number in range(60)})
+        assert (told.find_entities(BANK, ALICE), told.entity_neighbours(BANK, [ALICE])) == before
+
+    def test_what_was_made_of_facts_that_changed_since_is_refused(self, told: Ledger) -> None:
+        """A model takes its time: a fact withdrawn meanwhile is not summed up, a new one only makes it stale."""
+        revision = told.revision(BANK)
+        tell(told, *make_units("f4"))
+        observe(told, {"o1": ("f1",)}, at_revision=revision)
+        assert seen(told) == (True, ("o1",))
+        revision = told.revision(BANK)
+        for withdrawal in WITHDRAWALS.values():
+            withdrawal(told)
+            with pytest.raises(RevisionConflict):
+                observe(told, {"o2": ("f1",)}, at_revision=revision)
+        assert seen(told) == (True, ())
+
+    @pytest.mark.parametrize(
+        ("facts", "entity"),
+        [
+            ({"o1": ()}, ALICE),
+            ({"o1": ("b1",)}, ALICE),
+            ({"o1": ("f1",)}, "nobody"),
+            ({"f2": ("f1",)}, ALICE),
+        ],
+        ids=["nothing", "another's fact", "unknown entity", "no observation"],
+    )
+    def test_what_cannot_be_an_observation_is_refused_whole(
+        self, told: Ledger, facts: dict[str, tuple[str, ...]], entity: str
+    ) -> None:
+        """Nothing half-formed is stored: the commit is refused, and says why."""
+        revision = told.revision(BANK)
+        with pytest.raises(InvalidRequest):
+            observe(told, facts, entity=entity)
+        assert told.revision(BANK) == revision
+        assert rows(told, "o1") == []
+
+    def test_observing_twice_changes_nothing(self, told: Ledger) -> None:
+        """The same observations committed again raise no revision."""
+        revision = told.revision(BANK)
+        observe(told, {"o1": ("f1",)}, ("f2",), at_revision=revision)
+        after = told.revision(BANK)
+        observe(told, {"o1": ("f1",)}, ("f2",), at_revision=revision)
+        assert told.revision(BANK) == after
+
+    def test_a_forgotten_bank_leaves_nothing_made(self, told: Ledger) -> None:
+        """Neither erasing everything nor dropping the bank leaves observations behind."""
+        observe(told, {"o1": ("f1",)}, ("f2",))
+        told.erase(BANK, Erasure(everything=True))
+        assert told.observed(BANK, [ALICE]) == {}
+        told.drop_bank(BANK)
+        told.create_bank(BANK)
+        tell(told, *make_units("f1"))
+        assert seen(told) == (True, ())
+
+    def test_banks_are_observed_apart(self, told: Ledger) -> None:
+        """Row ids and entities of one bank say nothing to another."""
+        observe(told, {"o1": ("f1",)})
+        told.create_bank("other")
+        assert told.observed("other", [ALICE]) == {}
+        assert told.grounds_of("other", np.array(rows(told, "o1"))) == {}
+        assert told.entity_facts("other", ALICE).tolist() == []
+
+    def test_facts_of_a_hub_are_read_quickly(self, ledger: Ledger, bank: str) -> None:
+        """An entity of 5,000 facts is read in a fraction of a second, and a fact more costs nothing that grows with them."""
+        tell(ledger, *make_units(*(f"f{number}" for number in range(5_000))))
+        started = time.perf_counter()
+        assert len(ledger.entity_facts(bank, ALICE)) == 5_000
+        assert time.perf_counter() - started < 1
+        observe(ledger, {"o1": ("f0",)}, tuple(f"f{number}" for number in range(1, 5_000)))
+        assert len(ledger.observed(bank, [ALICE])[ALICE].left_out) == 4_999
