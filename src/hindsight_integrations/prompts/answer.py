@@ -1,4 +1,7 @@
-"""The answering prompt of reflect: profile, memories, question (paper section 5.4.2)."""
+"""The answering prompt of reflect: rules, who the agent is, memories, question (paper section 5.4.2).
+
+The rules come first and are the same for every bank, so that a prefix of every prompt is byte for byte the same.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import fenced, template
 
 
@@ -22,10 +26,8 @@ class Answer(BaseModel):
 
 
 def answer_prompt(query: str, units: Sequence[RecalledUnit], profile: BankProfile) -> Prompt[Answer]:
-    """Render the question with what was recalled for it."""
-    who = f"Your name is {profile.name}." if profile.name else ""
-    background = fenced("BACKGROUND", [profile.background]) if profile.background else ""
-    system = "\n\n".join(part for part in (who, background, template("answer")) if part)
+    """Render the question with what was recalled for it, to be answered in the character of a profile."""
+    system = f"{template('answer')}\n\n{verbalize(profile)}"
     memories = fenced("MEMORIES", map(memory_line, units)) if units else "No memories were found."
     return Prompt(
         name="answer",

@@ -1,0 +1,77 @@
+"""Who an agent is, in words: s = Verbalize(n, h, Theta) (paper section 6.1, eq. 23; earlier paper 6.1 and 8.3).
+
+The words are in `templates/`: `disposition.md` and `big_five.md`, a row for each degree of each trait, and `bias_*.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
+
+from hindsight_integrations.model.profile import BankProfile, BigFive, Character
+from hindsight_integrations.prompts.rendering import fenced, template
+
+HIGH = 0.7  # a bias strength from here on is high, and so is a trait [earlier paper 8.3; decision 122]
+LOW = 0.4  # below it is low [earlier paper 8.3; decision 122]
+
+
+class Band(StrEnum):
+    """Where a share of 0 to 1 lies."""
+
+    LOW = "low"
+    MIDDLE = "middle"
+    HIGH = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One degree of one trait.
+
+    Attributes:
+        being: what "You ..." goes on with.
+        shows: how it shows in an answer, a sentence.
+    """
+
+    being: str
+    shows: str
+
+
+def verbalize(profile: BankProfile) -> str:
+    """S = Verbalize(n, h, Theta): all that a system message says of who the agent is (paper section 6.1)."""
+    parts = (
+        template("character"),
+        fenced("NAME", [profile.name]) if profile.name else "",
+        fenced("BACKGROUND", [profile.background]) if profile.background else "",
+        character_in_words(profile.disposition),
+        template(f"bias_{band(profile.bias_strength)}"),
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def character_in_words(character: Character) -> str:
+    """phi(Theta): what the agent is, in one sentence, and how each trait shows (paper eq. 23).
+
+    Disposition(1, 2, 5) begins: "You are generally trusting, interpret language flexibly, and are highly empathetic."
+    """
+    traits = [(each.name, getattr(character, each.name)) for each in fields(character)]
+    if isinstance(character, BigFive):
+        worded = [_wordings("big_five")[name, band(share)] for name, share in traits]
+    else:
+        worded = [_wordings("disposition")[name, str(degree)] for name, degree in traits]
+    *being, last = (each.being for each in worded)
+    return "\n".join([f"You {', '.join(being)}, and {last}.", *(f"- {each.shows}" for each in worded)])
+
+
+def band(share: float) -> Band:
+    """The band of a bias strength, or of a trait: high from 0.7 on, low below 0.4 (earlier paper 8.3)."""
+    if share >= HIGH:
+        return Band.HIGH
+    return Band.MIDDLE if share >= LOW else Band.LOW
+
+
+@cache
+def _wordings(name: str) -> dict[tuple[str, str], Wording]:
+    """The rows of a template's table, below its head, by trait and degree."""
+    rows = ([cell.strip() for cell in row.strip("|").split("|")] for row in template(name).splitlines()[2:])
+    return {(trait, degree): Wording(being, shows) for trait, degree, being, shows in rows}
