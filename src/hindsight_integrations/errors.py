@@ -250,12 +250,12 @@ class IndexBehind(IndexOutOfStep):
 
 
 class TaskClosed(StorageError):
-    """A background task was finished (or given up) by somebody else meanwhile; nothing was written."""
+    """A task is somebody else's, done, or taken back meanwhile; nothing was written."""
 
     def __init__(self, task: int) -> None:
         self.task = task
         super().__init__(
-            f"task {task} is not to be done any more; nothing was written. Look at tasks.list()."
+            f"the lease of task {task} is over: it is done, or somebody else's; nothing was written. Look at tasks.list()."
         )
 
 

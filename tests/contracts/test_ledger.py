@@ -9,20 +9,21 @@ import pytest
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.ledger_contract import LedgerContract
 
 
 class TestSqliteLedgerOnDisk(LedgerContract):
     @pytest.fixture
-    def ledger(self, tmp_path: Path) -> Iterator[Ledger]:
-        opened = SqliteLedger.open(tmp_path / "data")
+    def ledger(self, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
+        opened = SqliteLedger.open(tmp_path / "data", clock=clock)
         yield opened
         opened.close()
 
 
 class TestSqliteLedgerInMemory(LedgerContract):
     @pytest.fixture
-    def ledger(self) -> Iterator[Ledger]:
-        opened = SqliteLedger.open(":memory:")
+    def ledger(self, clock: FrozenClock) -> Iterator[Ledger]:
+        opened = SqliteLedger.open(":memory:", clock=clock)
         yield opened
         opened.close()

@@ -26,6 +26,12 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
     8: (
+        *(f"DROP INDEX tasks_{name}" for name in ("key", "due", "early", "bank_due", "bank_early", "leased")),
+        *(
+            f"ALTER TABLE tasks DROP COLUMN {name}"
+            for name in ("due", "early", "key", "lease", "uncounted", "debounce", "again")
+        ),
+        "CREATE INDEX tasks_due ON tasks (bank, state, not_before)",
         "DROP TABLE observed_left_out",
         "DROP TABLE observation_facts",
         "DROP TABLE observations",

@@ -38,8 +38,7 @@ from hindsight_integrations.errors import ModelRefused, TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.tempr.retain.settle import LEASE, MAX_ATTEMPTS
-from hindsight_integrations.tempr.retain.task_payload import retry_delay
+from hindsight_integrations.tempr.retain.settle import LEASE, MAX_ATTEMPTS, retry_delay
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.ledger_support import commit
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
@@ -284,8 +283,8 @@ def test_delays_double_up_to_an_hour() -> None:
 
 def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
     """Put a task of the test's own into the queue of a closed memory, due before all others."""
-    task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload, clock.now() - HOUR)
-    with closing(SqliteLedger.open(folder)) as ledger:
+    task = TaskWrite(TaskKind.EXTRACT_QUEUED, payload)
+    with closing(SqliteLedger.open(folder, clock=FrozenClock(clock.now() - HOUR))) as ledger:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
@@ -325,19 +324,17 @@ def test_a_passage_no_vendor_error_can_pass_blocks_no_other(opened: Opened) -> N
     assert "KeyError: 'context_length_exceeded'" in bank.tasks.list()[0].reason
 
 
-def test_a_killed_process_task_is_taken_again_once_its_lease_ends(
+def test_a_killed_process_task_is_taken_again_by_the_next(
     opened: Opened, clock: FrozenClock, tmp_path: Path
 ) -> None:
-    """A kill between lease and commit delays the task by its lease, and repeats nothing that was written."""
+    """After a kill between lease and commit, whoever opens the directory next does the task at once, and only once."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
-    now = clock.now()
-    with closing(SqliteLedger.open(tmp_path)) as ledger:
-        assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
+    with closing(SqliteLedger.open(tmp_path, clock=clock)) as ledger:
+        assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([{"facts": [KAYAK]}], path=tmp_path)
     bank = engine.bank("alice")
-    assert (bank.tasks.settle().done, states(engine)) == ((), [TaskState.LEASED])
-    clock.advance(LEASE)
+    assert [(task.state, task.attempts) for task in bank.tasks.list()] == [(TaskState.PENDING, 1)]
     assert (bank.tasks.settle().created, states(engine)) == (1, [TaskState.DONE])
     assert bank.tasks.list()[0].payload == ""
 
@@ -348,11 +345,9 @@ def test_a_task_that_kills_its_process_each_time_is_given_up(
     """Leases that end without an outcome count as attempts, so a crash loop ends."""
     with opened([DOWN], path=tmp_path) as engine:
         engine.bank("alice").retain(TALK)
-    with closing(SqliteLedger.open(tmp_path)) as ledger:
-        for _ in range(MAX_ATTEMPTS):
-            now = clock.advance(LEASE)
-            assert ledger.lease_task("alice", tuple(TaskKind), now=now, until=now + LEASE) is not None
-    clock.advance(LEASE)
+    for _ in range(MAX_ATTEMPTS):
+        with closing(SqliteLedger.open(tmp_path, clock=clock)) as ledger:
+            assert ledger.lease_due(tuple(TaskKind), lasting=LEASE) is not None
     engine = opened([], path=tmp_path)
     engine.bank("alice").tasks.settle()
     assert states(engine) == [TaskState.DEAD]

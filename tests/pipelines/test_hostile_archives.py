@@ -62,7 +62,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 2} if header is None else header
+    head = {"format": "hindsight-archive", "version": 3} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 CONFIG = HindsightConfig(
@@ -109,20 +111,21 @@ def test_a_document_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> No
 
 
 def test_a_task_of_an_earlier_version_is_done(
-    opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path
+    opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path, clock: FrozenClock
 ) -> None:
     """What an earlier version kept is extracted as this version's own task would be."""
     retain_talk(engine)
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
         retain_talk(older)
-        now = older.bank("alice").tasks.list()[0].not_before
-    with closing(SqliteLedger.open(tmp_path)) as ledger:  # the task in the place of this version's own
-        lease = ledger.lease_task("alice", tuple(TaskKind), now=now, until=now)
+    with closing(
+        SqliteLedger.open(tmp_path, clock=clock)
+    ) as ledger:  # the task in the place of this version's own
+        lease = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1))
         assert lease is not None
-        old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION), now)
+        old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION))
         with ledger.transaction("alice") as transaction:
             revision = transaction.feed.revision
-            transaction.commit(WriteSet("alice", revision, tasks=(old,), completed_tasks=(lease.id,)))
+            transaction.commit(WriteSet("alice", revision, tasks=(old,), completed_tasks=(lease.claim,)))
     model = ScriptedModel([{"facts": [KAYAK]}])
     older = opener(tmp_path, model=model, config=CONFIG)
     assert older.bank("alice").tasks.settle().created == engine.bank("alice").tasks.settle().created == 1

@@ -16,6 +16,7 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
+from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
@@ -42,6 +43,7 @@ class Tools:
 
     Attributes:
         read_only: no verb that writes is allowed.
+        worker: who does its tasks unasked.
         languages: of the banks' texts and questions, the likeliest first.
     """
 
@@ -56,6 +58,7 @@ class Tools:
     config: HindsightConfig
     zone: tzinfo
     read_only: bool
+    worker: WorkerMode = WorkerMode.NONE
     in_flight: InFlight = field(default_factory=InFlight)
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)

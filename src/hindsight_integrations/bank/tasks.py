@@ -50,5 +50,5 @@ class AsyncTasks(BankVerbs):
         Raises:
             InvalidRequest: the engine was opened read-only.
         """
-        tools, now = self._context.tools, self._context.tools.clock.now()
-        return await tools.workers.write(tools.ledger.make_due, self._context.name, EXTRACTION, now=now)
+        tools = self._context.tools
+        return await tools.workers.write(tools.ledger.make_due, self._context.name, EXTRACTION)

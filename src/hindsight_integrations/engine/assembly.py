@@ -105,7 +105,8 @@ class AsyncHindsight(Engine):
         chosen = _language_model(model or settings.model)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
-        ledger, storage = _store(path, settings, read_only=read_only, accept_loss=accept_loss)
+        time = clock or SystemClock()
+        ledger, storage = _store(path, settings, time, read_only=read_only, accept_loss=accept_loss)
         workers = Workers(settings.storage.reader_threads)
         tools = Tools(
             ledger=ledger,
@@ -114,7 +115,7 @@ class AsyncHindsight(Engine):
             model=chosen,
             llm=extractor,
             tokens=default_token_counter(),
-            clock=clock or SystemClock(),
+            clock=time,
             workers=workers,
             config=settings,
             zone=zone,
@@ -126,7 +127,7 @@ class AsyncHindsight(Engine):
 
 
 def _store(
-    path: str | Path, config: HindsightConfig, *, read_only: bool, accept_loss: bool
+    path: str | Path, config: HindsightConfig, clock: Clock, *, read_only: bool, accept_loss: bool
 ) -> tuple[Ledger, Storage]:
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -135,7 +136,9 @@ def _store(
         MEMORY if path in (MEMORY, Path(MEMORY)) else checked_path(path, "path")
     )
     index_marks = partial(_index_marks, Path(data))
-    ledger = SqliteLedger.open(data, read_only=read_only, accept_loss=accept_loss, index_marks=index_marks)
+    ledger = SqliteLedger.open(
+        data, read_only=read_only, accept_loss=accept_loss, index_marks=index_marks, clock=clock
+    )
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).
     folder = None if read_only or data == MEMORY else Path(data)

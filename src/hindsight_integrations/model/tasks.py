@@ -1,9 +1,9 @@
-"""Tasks: work that waits in the ledger until `settle` does it (decision 020)."""
+"""Tasks: work that waits in the ledger until somebody does it (decisions 020 and 120)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 
@@ -14,6 +14,10 @@ class TaskKind(StrEnum):
     """Extract a passage for which the model gave no usable answer."""
     EXTRACT_QUEUED = "extract_queued"
     """Extract a passage that was retained while the model was unavailable."""
+    OBSERVE = "observe"
+    """Make the observations of an entity anew; its key is the entity's id."""
+    MERGE_BACKGROUND = "merge_background"
+    """Merge what a conversation or document says of the agent into the bank's background."""
 
 
 class TaskState(StrEnum):
@@ -25,21 +29,52 @@ class TaskState(StrEnum):
     DEAD = "dead"
 
 
+class WorkerMode(StrEnum):
+    """Who does an engine's tasks without being called."""
+
+    NONE = "none"
+    """Nobody: they wait for `settle`."""
+    OWN = "own"
+    """A worker of the engine's own."""
+    ELSEWHERE = "elsewhere"
+    """Another process, or a job that is run every so often."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskWrite:
     """A task to be.
 
+    With a key, a bank has at most one task of that kind and key. Enqueued again while it is PENDING, it stays due when it
+    was; while it is LEASED, it is done once more, `delay` after its holder completed it; DONE or DEAD, it begins anew.
+    Payload and reason are those of the last time.
+
     Attributes:
         kind: which handler does it.
         payload: JSON with all the handler needs.
-        not_before: due from then on (aware UTC).
+        delay: due so long after the commit, by the ledger's clock. Of a task with a key it lets more of the same come
+            together, and whoever settles need not wait for it.
         reason: why it is there, for people.
+        key: what it is about, where one task is enough for all that is enqueued of it; empty where each is one.
     """
 
     kind: TaskKind
     payload: str
-    not_before: datetime
+    delay: timedelta = timedelta(0)
     reason: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskClaim:
+    """One lease of a task. Once another lease of it has begun, it is good for nothing.
+
+    Attributes:
+        task: the task's id.
+        lease: which of its leases, from 1.
+    """
+
+    task: int
+    lease: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +83,33 @@ class Task:
 
     Attributes:
         id: its number, never given again.
+        bank: the bank whose work it is.
         kind: which handler does it.
+        key: see `TaskWrite`.
         state: where it stands.
-        attempts: how often it was begun.
-        not_before: due from then on.
+        attempts: how many leases count as attempts, of those since it was enqueued; the present one is among them.
+        uncounted: how many of them do not, since nothing was the task's fault.
+        lease: how often it was ever leased.
+        not_before: due from then on, by the ledger's clock.
         lease_until: while LEASED, when the lease ends and it is due again; None otherwise.
         reason: why it is there, or why the last attempt failed.
         payload: JSON with all the handler needs; empty once DONE, so that no text outlives its use.
     """
 
     id: int
+    bank: str
     kind: TaskKind
+    key: str
     state: TaskState
     attempts: int
+    uncounted: int
+    lease: int
     not_before: datetime
     lease_until: datetime | None
     reason: str
     payload: str
+
+    @property
+    def claim(self) -> TaskClaim:
+        """Its last lease: the present one, to whom it was leased."""
+        return TaskClaim(self.id, self.lease)

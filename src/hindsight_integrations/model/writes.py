@@ -9,7 +9,7 @@ from datetime import datetime
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.records import RecordKind
-from hindsight_integrations.model.tasks import TaskWrite
+from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
@@ -167,7 +167,7 @@ class WriteSet:
         categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
         observed: what was made of an entity's facts.
         tasks: work to be done later.
-        completed_tasks: tasks whose outcome this is; one that is done already raises TaskClosed.
+        completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
     """
 
     bank: str
@@ -185,7 +185,7 @@ class WriteSet:
     events: tuple[ValidityEvent, ...] = ()
     observed: ObservedWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
-    completed_tasks: tuple[int, ...] = ()
+    completed_tasks: tuple[TaskClaim, ...] = ()
 
     @property
     def empty(self) -> bool:

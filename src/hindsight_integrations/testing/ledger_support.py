@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -23,9 +25,13 @@ from hindsight_integrations.testing.builders import (
     make_units,
     make_write_set,
 )
+from hindsight_integrations.testing.doubles import FrozenClock
 
 NO_IDS: IntArray = np.empty(0, np.int64)
 NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)
+Passes: TypeAlias = Callable[[timedelta], object]
+"""Lets so much time pass."""
+
 CLOSED, RESTORED, AMENDED = ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.AMENDED
 
 
@@ -99,6 +105,16 @@ def rich_write_set(revision: int = 0, bank: str = BANK) -> WriteSet:
 
 class LedgerFixtures:
     """The fixtures of the ledger contract. `ledger` yields an empty, writable ledger and closes it."""
+
+    @pytest.fixture
+    def clock(self) -> FrozenClock:
+        """The ledger's clock, for ledgers that take one."""
+        return FrozenClock(at(10))
+
+    @pytest.fixture
+    def passes(self, clock: FrozenClock) -> Passes:
+        """Lets time pass for the ledger; one that has a clock of its own overrides this."""
+        return clock.advance
 
     @pytest.fixture
     def ledger(self) -> Iterator[Ledger]:

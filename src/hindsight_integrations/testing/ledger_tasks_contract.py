@@ -2,120 +2,367 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
-from hindsight_integrations.errors import TaskClosed
-from hindsight_integrations.model.tasks import Task, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.errors import BankNotFound, RevisionConflict, TaskClosed
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, at, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, commit
+from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
+from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes, commit
 
-PARKED, QUEUED = TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED
-BOTH = (PARKED, QUEUED)
-NOW = at(10)
+PARKED, QUEUED, OBSERVE = TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.OBSERVE
+KINDS = tuple(TaskKind)
+NOW = timedelta(0)
 MINUTE = timedelta(minutes=1)
 
 
-def enqueued(ledger: Ledger, *writes: TaskWrite) -> tuple[Task, ...]:
+def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task, ...]:
     """Commit some tasks at the bank's present revision."""
-    return commit(ledger, replace(make_write_set(revision=ledger.revision(BANK)), tasks=writes)).tasks
+    return commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), tasks=writes)).tasks
 
 
-def work(payload: str, due: datetime = NOW, kind: TaskKind = PARKED) -> TaskWrite:
+def completed(ledger: Ledger, *claims: TaskClaim, unit: str = "") -> None:
+    """Commit the end of some tasks, with a unit that is their effect."""
+    units = make_units(unit) if unit else ()
+    writes = make_write_set(ledger.revision(BANK), units=units)
+    commit(ledger, replace(writes, completed_tasks=claims))
+
+
+def work(payload: str, delay: timedelta = NOW, kind: TaskKind = PARKED, key: str = "") -> TaskWrite:
     """A task."""
-    return TaskWrite(kind, payload, due, f"because of {payload}")
+    return TaskWrite(kind, payload, delay, f"because of {payload}", key)
 
 
-def leased(ledger: Ledger, now: datetime = NOW) -> str:
-    """Payload of the task leased at `now` for a minute; empty if none is due."""
-    task = ledger.lease_task(BANK, BOTH, now=now, until=now + MINUTE)
-    return task.payload if task else ""
+def leased(ledger: Ledger, *, bank: str | None = None, early: bool = False) -> Task:
+    """The task leased for a minute; there must be one."""
+    task = ledger.lease_due(KINDS, lasting=MINUTE, bank=bank, early=early)
+    assert task is not None
+    return task
 
 
-class LedgerTasksContract(LedgerFixtures):
+def idle(ledger: Ledger, *, early: bool = False) -> bool:
+    """Whether no task at all is due."""
+    return ledger.lease_due(KINDS, lasting=MINUTE, early=early) is None
+
+
+def state(ledger: Ledger, task: int) -> TaskState:
+    """Where a task stands."""
+    return next(each.state for each in ledger.tasks(BANK) if each.id == task)
+
+
+class LeasesContract(LedgerFixtures):
     """A task is leased in turn, comes back when its holder is killed, and is completed once."""
 
     def test_a_task_comes_back_as_it_was_written(self, ledger: Ledger, bank: str) -> None:
-        """A task shows its kind, its reason and when it is due, and a commit of it is a revision."""
-        (task,) = enqueued(ledger, work("{}", kind=QUEUED))
+        """A task shows its bank, kind, key and reason, and when it is due; a commit of it is a revision."""
+        (task,) = enqueued(ledger, work("{}", MINUTE, OBSERVE, "alice"))
         assert ledger.tasks(bank) == [task]
-        assert (task.kind, task.state, task.attempts) == (QUEUED, TaskState.PENDING, 0)
-        assert (task.not_before, task.lease_until, task.reason) == (NOW, None, "because of {}")
+        assert (task.bank, task.kind, task.key, task.payload) == (bank, OBSERVE, "alice", "{}")
+        assert (task.state, task.attempts, task.uncounted, task.lease) == (TaskState.PENDING, 0, 0, 0)
+        assert (task.lease_until, task.reason) == (None, "because of {}")
         assert ledger.revision(bank) == 1
+        assert NOW < (ledger.next_due(KINDS) or NOW) <= MINUTE
 
-    def test_tasks_are_leased_in_the_order_they_fall_due(self, ledger: Ledger, bank: str) -> None:
-        """The longest due comes first, none before its time, and no task twice at once."""
-        enqueued(ledger, work("late", NOW + MINUTE), work("second"), work("first", NOW - MINUTE))
-        assert [leased(ledger) for _ in range(3)] == ["first", "second", ""]
-        assert leased(ledger, NOW + 0.5 * MINUTE) == ""
-        assert [task.attempts for task in ledger.tasks(bank)] == [0, 1, 1]
+    def test_tasks_of_all_banks_are_leased_in_the_order_they_fall_due(
+        self, ledger: Ledger, bank: str, passes: Passes
+    ) -> None:
+        """The longest due comes first whatever bank it is of, none before its time, and no task twice at once."""
+        ledger.create_bank("other")
+        enqueued(ledger, work("third", 3 * MINUTE), work("second", 2 * MINUTE))
+        enqueued(ledger, work("first", MINUTE), work("fourth", 9 * MINUTE, QUEUED), bank="other")
+        assert idle(ledger)
+        passes(5 * MINUTE)
+        found = [leased(ledger) for _ in range(3)]
+        assert [(task.bank, task.payload) for task in found] == [
+            ("other", "first"),
+            (bank, "second"),
+            (bank, "third"),
+        ]
+        assert idle(ledger)
+        assert {task.attempts for task in found} == {1}
+        assert {task.lease for task in found} == {1}
+
+    def test_one_bank_can_be_asked_for(self, ledger: Ledger, bank: str) -> None:
+        """Work of one bank is neither seen nor done nor completed in another."""
+        ledger.create_bank("other")
+        (task,) = enqueued(ledger, work("x"))
+        assert ledger.lease_due(KINDS, lasting=MINUTE, bank="other") is None
+        claim = leased(ledger, bank=bank).claim
+        assert (ledger.tasks("other"), claim) == ([], TaskClaim(task.id, 1))
+        with pytest.raises(TaskClosed):
+            commit(ledger, replace(make_write_set(bank="other"), completed_tasks=(claim,)))
+        with pytest.raises(BankNotFound):
+            ledger.lease_due(KINDS, lasting=MINUTE, bank="none")
 
     def test_only_kinds_named_are_leased(self, ledger: Ledger, bank: str) -> None:
-        """Work nobody here can do stays where it is."""
+        """Work nobody here can do stays where it is, and is not waited for."""
         enqueued(ledger, work("parked"))
-        assert ledger.lease_task(bank, (QUEUED,), now=NOW, until=NOW + MINUTE) is None
-        assert ledger.lease_task(bank, (), now=NOW, until=NOW + MINUTE) is None
+        for kinds in ((QUEUED,), ()):
+            assert ledger.lease_due(kinds, lasting=MINUTE) is None
+            assert ledger.next_due(kinds) is None
         assert ledger.tasks(bank)[0].attempts == 0
 
-    def test_a_lease_ends(self, ledger: Ledger, bank: str) -> None:
+    @pytest.mark.usefixtures("bank")
+    def test_the_next_is_known_without_waiting(self, ledger: Ledger, passes: Passes) -> None:
+        """What waits says how long; what is leased is due when its lease ends; what is done or dead never is."""
+        assert ledger.next_due(KINDS) is None
+        (task,) = enqueued(ledger, work("x", 2 * MINUTE))
+        assert MINUTE < (ledger.next_due(KINDS) or NOW) <= 2 * MINUTE
+        passes(3 * MINUTE)
+        assert ledger.next_due(KINDS) == NOW
+        claim = leased(ledger).claim
+        assert NOW < (ledger.next_due(KINDS) or NOW) <= MINUTE
+        ledger.fail_task(claim, reason="enough", retry_in=None)
+        assert (ledger.next_due(KINDS), state(ledger, task.id)) == (None, TaskState.DEAD)
+
+    @pytest.mark.usefixtures("bank")
+    def test_a_lease_ends(self, ledger: Ledger, passes: Passes) -> None:
         """A task whose holder was killed is taken again, and the attempts tell."""
         enqueued(ledger, work("x"))
-        assert leased(ledger) == "x"
-        assert leased(ledger, NOW + MINUTE) == "x"
-        (task,) = ledger.tasks(bank)
-        assert (task.attempts, task.state, task.lease_until) == (2, TaskState.LEASED, NOW + 2 * MINUTE)
+        leased(ledger)
+        passes(MINUTE / 2)
+        assert idle(ledger)
+        passes(MINUTE)
+        task = leased(ledger)
+        assert (task.attempts, task.lease, task.state) == (2, 2, TaskState.LEASED)
+        assert task.lease_until is not None
+        assert (task.lease_until - task.not_before) > MINUTE
 
-    def test_a_failed_task_rests_and_lets_others_pass(self, ledger: Ledger, bank: str) -> None:
+    @pytest.mark.usefixtures("bank")
+    def test_a_lease_that_is_renewed_goes_on(self, ledger: Ledger, passes: Passes) -> None:
+        """A holder that says in time that it is at work keeps its task, however long that takes, as one attempt."""
+        enqueued(ledger, work("x"))
+        claim = leased(ledger).claim
+        for _ in range(30):
+            passes(MINUTE * 0.9)
+            assert ledger.renew_lease(claim, lasting=MINUTE)
+            assert idle(ledger)
+        completed(ledger, claim)
+        assert state(ledger, claim.task) is TaskState.DONE
+        assert not ledger.renew_lease(claim, lasting=MINUTE)
+
+    def test_a_late_holder_changes_nothing(self, ledger: Ledger, bank: str, passes: Passes) -> None:
+        """Whose lease was taken over can neither renew, nor fail, nor complete; whoever took over can."""
+        enqueued(ledger, work("x"))
+        late = leased(ledger).claim
+        passes(2 * MINUTE)
+        holder = leased(ledger).claim
+        before = ledger.tasks(bank)
+        assert not ledger.renew_lease(late, lasting=9 * MINUTE)
+        assert not ledger.fail_task(late, reason="late", retry_in=None)
+        with pytest.raises(TaskClosed):
+            completed(ledger, late, unit="twice")
+        assert (ledger.tasks(bank), ledger.count(bank), ledger.revision(bank)) == (before, 0, 1)
+        completed(ledger, holder, unit="once")
+        with pytest.raises(TaskClosed):
+            completed(ledger, holder, unit="twice")
+        assert (ledger.count(bank), state(ledger, holder.task)) == (1, TaskState.DONE)
+
+    def test_a_holder_nobody_replaced_is_not_late(self, ledger: Ledger, bank: str, passes: Passes) -> None:
+        """A lease that ended unnoticed still completes its task: nobody else has it."""
+        enqueued(ledger, work("x"))
+        claim = leased(ledger).claim
+        passes(9 * MINUTE)
+        completed(ledger, claim, unit="u")
+        assert (ledger.count(bank), state(ledger, claim.task)) == (1, TaskState.DONE)
+
+    def test_a_failed_task_rests_and_lets_others_pass(
+        self, ledger: Ledger, bank: str, passes: Passes
+    ) -> None:
         """A failure is put back until its time, with the reason, and the next task is served."""
-        poisoned, _ = enqueued(ledger, work("poison"), work("sound"))
-        assert leased(ledger) == "poison"
-        ledger.fail_task(bank, poisoned.id, reason="bitter", retry_at=NOW + MINUTE)
-        assert [leased(ledger), leased(ledger)] == ["sound", ""]
-        assert (ledger.tasks(bank)[0].state, ledger.tasks(bank)[0].reason) == (TaskState.PENDING, "bitter")
-        assert "poison" in {leased(ledger, NOW + MINUTE) for _ in range(2)}
+        enqueued(ledger, work("poison"), work("sound"))
+        poison = leased(ledger)
+        assert ledger.fail_task(poison.claim, reason="bitter", retry_in=MINUTE)
+        assert (leased(ledger).payload, idle(ledger, early=True)) == ("sound", True)
+        task = ledger.tasks(bank)[0]
+        assert (task.state, task.reason, task.attempts) == (TaskState.PENDING, "bitter", 1)
+        passes(MINUTE)
+        assert leased(ledger).payload == "poison"
+
+    def test_what_does_not_count_is_no_attempt(self, ledger: Ledger, bank: str) -> None:
+        """A task put back for no fault of its own has as many attempts as before; how often that was, it tells."""
+        enqueued(ledger, work("x"))
+        for counted in (False, True, False):
+            ledger.fail_task(leased(ledger).claim, reason="", retry_in=NOW, counted=counted)
+        (task,) = ledger.tasks(bank)
+        assert (task.attempts, task.uncounted, task.lease) == (1, 2, 3)
 
     def test_a_dead_task_waits_until_it_is_made_due(self, ledger: Ledger, bank: str) -> None:
         """A task given up is not lost: it is listed, keeps its payload, and can be revived."""
-        (task,) = enqueued(ledger, work("x"))
-        leased(ledger)
-        ledger.fail_task(bank, task.id, reason="enough", retry_at=None)
-        assert (ledger.tasks(bank)[0].state, leased(ledger, NOW + 60 * MINUTE)) == (TaskState.DEAD, "")
-        assert ledger.make_due(bank, (QUEUED,), now=NOW) == 0
-        assert ledger.make_due(bank, BOTH, now=NOW) == 1
-        assert (ledger.tasks(bank)[0].attempts, leased(ledger)) == (0, "x")
+        enqueued(ledger, work("x"))
+        ledger.fail_task(leased(ledger).claim, reason="enough", retry_in=None)
+        assert (ledger.tasks(bank)[0].state, idle(ledger)) == (TaskState.DEAD, True)
+        assert ledger.make_due(bank, (QUEUED,)) == 0
+        assert ledger.make_due(bank, KINDS) == 1
+        task = leased(ledger)
+        assert (task.attempts, task.payload) == (1, "x")
+        assert ledger.make_due(bank, KINDS) == 0
 
-    def test_completing_is_one_commit_with_the_facts(self, ledger: Ledger, bank: str) -> None:
+    def test_completing_is_one_commit_with_the_facts(self, ledger: Ledger, bank: str, passes: Passes) -> None:
         """What a task found and its end come together; a done task keeps no text and is never leased again."""
-        (task,) = enqueued(ledger, work("text"))
-        leased(ledger)
-        facts = replace(make_write_set(revision=1, units=make_units("u")), completed_tasks=(task.id,))
-        assert commit(ledger, facts).created == ("u",)
+        enqueued(ledger, work("text"))
+        claim = leased(ledger).claim
+        with pytest.raises(RevisionConflict):
+            commit(ledger, replace(make_write_set(7), completed_tasks=(claim,)))
+        completed(ledger, claim, unit="u")
         (done,) = ledger.tasks(bank)
         assert (done.state, done.payload, done.lease_until) == (TaskState.DONE, "", None)
-        assert leased(ledger, NOW + 60 * MINUTE) == ""
-        assert ledger.make_due(bank, BOTH, now=NOW) == 0
+        passes(60 * MINUTE)
+        assert (idle(ledger), ledger.make_due(bank, KINDS)) == (True, 0)
 
-    def test_a_task_is_completed_once(self, ledger: Ledger, bank: str) -> None:
-        """Two holders of one task write its facts once: the second commit is refused whole."""
+    def test_only_what_is_leased_is_completed(self, ledger: Ledger, bank: str) -> None:
+        """A task that nobody took, or that does not exist, has no holder who could end it."""
         (task,) = enqueued(ledger, work("x"))
-        commit(ledger, replace(make_write_set(revision=1), completed_tasks=(task.id,)))
-        second = replace(make_write_set(revision=2, units=make_units("u")), completed_tasks=(task.id,))
-        with pytest.raises(TaskClosed):
-            commit(ledger, second)
-        with pytest.raises(TaskClosed):
-            commit(ledger, replace(second, completed_tasks=(task.id + 99,)))
-        assert (ledger.count(bank), ledger.revision(bank)) == (0, 2)
-        ledger.fail_task(bank, task.id, reason="late", retry_at=NOW)
-        assert ledger.tasks(bank)[0].state is TaskState.DONE
+        for claim in (task.claim, TaskClaim(task.id, 1), TaskClaim(task.id + 99, 1)):
+            with pytest.raises(TaskClosed):
+                completed(ledger, claim, unit="u")
+        assert (ledger.count(bank), state(ledger, task.id)) == (0, TaskState.PENDING)
 
-    def test_tasks_of_banks_do_not_mix(self, ledger: Ledger, bank: str) -> None:
-        """Work of one bank is neither seen nor done nor completed in another."""
-        (task,) = enqueued(ledger, work("x"))
+    def test_an_erasure_takes_tasks_back(self, ledger: Ledger, bank: str) -> None:
+        """What a holder read before an erasure cannot be committed after it; the task is done again, at no attempt's cost."""
+        commit(ledger, make_write_set(units=make_units("u1")))
+        enqueued(ledger, work("{}"))
+        claim = leased(ledger).claim
+        ledger.erase(bank, Erasure(unit="unknown"))
+        assert ledger.renew_lease(claim, lasting=MINUTE)
+        ledger.erase(bank, Erasure(unit="u1"))
+        assert not ledger.renew_lease(claim, lasting=MINUTE)
+        with pytest.raises(TaskClosed):
+            completed(ledger, claim)
+        assert leased(ledger).attempts == 1
+
+
+class KeyedTasksContract(LedgerFixtures):
+    """Of a kind and a key a bank has one task, whatever is enqueued of it and when."""
+
+    @pytest.mark.usefixtures("bank")
+    def test_enqueued_again_it_stays_due_when_it_was(self, ledger: Ledger, passes: Passes) -> None:
+        """However often something changes, the task is done once, so long after the first change, with the last payload."""
+        (first,) = enqueued(ledger, work("1", MINUTE, OBSERVE, "a"))
+        passes(MINUTE / 2)
+        (again, other) = enqueued(ledger, work("2", MINUTE, OBSERVE, "a"), work("3", MINUTE, OBSERVE, "b"))
+        assert (again.id, again.not_before, again.payload) == (first.id, first.not_before, "2")
+        assert again.reason == "because of 2"
+        assert other.id != first.id
+        passes(MINUTE / 2)
+        assert (leased(ledger).payload, idle(ledger)) == ("2", True)
+
+    def test_the_same_of_another_kind_or_bank_is_another_task(self, ledger: Ledger, bank: str) -> None:
+        """And without a key each is one."""
         ledger.create_bank("other")
-        assert (ledger.tasks("other"), len(ledger.tasks(bank))) == ([], 1)
-        assert ledger.lease_task("other", BOTH, now=NOW, until=NOW + MINUTE) is None
-        with pytest.raises(TaskClosed):
-            commit(ledger, replace(make_write_set(bank="other"), completed_tasks=(task.id,)))
+        enqueued(ledger, work("1", key="a"), work("2", kind=OBSERVE, key="a"), work("3"), work("3"))
+        enqueued(ledger, work("4", key="a"), bank="other")
+        assert (len(ledger.tasks(bank)), len(ledger.tasks("other"))) == (4, 1)
+
+    def test_enqueuing_the_same_again_is_no_revision(self, ledger: Ledger, bank: str) -> None:
+        """A commit that leaves the task as it waits has changed nothing."""
+        for _ in range(3):
+            enqueued(ledger, work("{}", MINUTE, OBSERVE, "a"))
+        assert ledger.revision(bank) == 1
+
+    def test_a_delay_is_not_waited_out_by_who_settles(self, ledger: Ledger, bank: str) -> None:
+        """A task with a key that was not begun is had early; a rest is waited out, and so is any other task's delay."""
+        enqueued(ledger, work("keyed", 9 * MINUTE, OBSERVE, "a"), work("parked", 9 * MINUTE))
+        assert idle(ledger)
+        claim = leased(ledger, bank=bank, early=True).claim
+        ledger.fail_task(claim, reason="", retry_in=MINUTE, counted=False)
+        assert idle(ledger, early=True)
+
+    def test_enqueued_while_leased_it_is_done_again(self, ledger: Ledger, bank: str, passes: Passes) -> None:
+        """What changed while its holder was at work is not lost: once completed, the task waits its delay and is due."""
+        enqueued(ledger, work("1", kind=OBSERVE, key="a"))
+        task = leased(ledger)
+        (same,) = enqueued(ledger, work("2", 5 * MINUTE, OBSERVE, "a"))
+        assert (same.id, same.state, same.lease) == (task.id, TaskState.LEASED, 1)
+        completed(ledger, task.claim, unit="u")
+        (more,) = ledger.tasks(bank)
+        assert (more.state, more.payload, more.attempts) == (TaskState.PENDING, "2", 0)
+        assert idle(ledger)
+        passes(4 * MINUTE)
+        assert idle(ledger)
+        passes(MINUTE)
+        last = leased(ledger)
+        completed(ledger, last.claim)
+        assert (last.lease, state(ledger, task.id)) == (2, TaskState.DONE)
+
+    @pytest.mark.usefixtures("bank")
+    def test_done_or_dead_it_begins_anew(self, ledger: Ledger) -> None:
+        """A key has one task for ever; what is enqueued of it later has all its attempts."""
+        (first,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
+        completed(ledger, leased(ledger).claim)
+        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
+        ledger.fail_task(leased(ledger).claim, reason="enough", retry_in=None)
+        (third,) = enqueued(ledger, work("3", kind=OBSERVE, key="a"))
+        assert (third.id, third.state, third.attempts, third.lease) == (first.id, TaskState.PENDING, 0, 2)
+        assert leased(ledger).payload == "3"
+
+    def test_given_up_while_enqueued_again_it_begins_anew(self, ledger: Ledger, bank: str) -> None:
+        """What came while the last attempt ran is not buried with it."""
+        enqueued(ledger, work("1", kind=OBSERVE, key="a"))
+        claim = leased(ledger).claim
+        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
+        assert ledger.fail_task(claim, reason="enough", retry_in=None)
+        (task,) = ledger.tasks(bank)
+        assert (task.state, task.attempts, leased(ledger).payload) == (TaskState.PENDING, 0, "2")
+
+
+class SharedQueueContract(LedgerFixtures):
+    """Many may take from the queue at once."""
+
+    def test_three_holders_do_each_task_once(self, ledger: Ledger, bank: str) -> None:
+        """Three who lease, renew and complete without knowing of each other: each task is had by one of them."""
+        count = 30
+        enqueued(ledger, *(work(f"u{number}") for number in range(count)))
+        start, ends = threading.Barrier(3), threading.Lock()
+
+        def work_off() -> list[str]:
+            done = []
+            start.wait(60)
+            while (task := ledger.lease_due(KINDS, lasting=MINUTE)) is not None:
+                assert ledger.renew_lease(task.claim, lasting=MINUTE)
+                with ends:  # a revision is decided on by one at a time
+                    completed(ledger, task.claim, unit=task.payload)
+                done.append(task.payload)
+            return done
+
+        with ThreadPoolExecutor(3) as holders:
+            results = [future.result() for future in [holders.submit(work_off) for _ in range(3)]]
+        assert sorted(_all(results)) == sorted(f"u{number}" for number in range(count))
+        assert ledger.count(bank) == count
+        assert {task.state for task in ledger.tasks(bank)} == {TaskState.DONE}
+
+    def test_of_many_who_end_one_task_one_does(self, ledger: Ledger, bank: str) -> None:
+        """Of holders that all believe to have the task, as processes that slept do, one commits its effect."""
+        enqueued(ledger, work("x"))
+        claim = leased(ledger).claim
+        start = threading.Barrier(3)
+
+        def end(unit: str) -> bool:
+            start.wait(60)
+            while True:
+                try:
+                    completed(ledger, claim, unit=unit)
+                except RevisionConflict:
+                    continue
+                except TaskClosed:
+                    return False
+                return True
+
+        with ThreadPoolExecutor(3) as holders:
+            ended = list(holders.map(end, ["u1", "u2", "u3"]))
+        assert (sum(ended), ledger.count(bank)) == (1, 1)
+
+
+class LedgerTasksContract(LeasesContract, KeyedTasksContract, SharedQueueContract):
+    """All that is promised of tasks."""
+
+
+def _all(lists: Iterable[list[str]]) -> list[str]:
+    return [each for one in lists for each in one]

@@ -16,6 +16,7 @@ from hindsight_integrations.validation.archive_lines import (
     EventLine,
     MessageLine,
     RecordLine,
+    TaskLine,
     TurnLine,
     UnitLine,
     WaitingTurnLine,
@@ -40,6 +41,7 @@ class ArchiveCheck:
         self._numbers: dict[str, dict[object, int]] = {kind: {} for kind in LINES}
         self._records: dict[str, int] = {}
         self._spellings: set[tuple[str, str]] = set()
+        self._keyed: set[tuple[str, str]] = set()
         self._pairs: dict[str, set[tuple[object, ...]]] = {kind: set() for kind in LINES}
 
     def take(self, number: int, kind: str, fields: Mapping[str, object]) -> None:
@@ -65,6 +67,8 @@ class ArchiveCheck:
             self._check_record(number, line)
         elif isinstance(line, TurnLine):
             self._check_turn(number, line)
+        elif isinstance(line, TaskLine):
+            self._check_task(number, line)
         elif isinstance(line, EventLine | MessageLine):
             self._check_revision(number, kind, line)
 
@@ -121,6 +125,12 @@ class ArchiveCheck:
         if line.ordinal != self._records.get(line.unit, 0):
             raise ArchiveInvalid(number, "record.ordinal", "it does not follow the one before it")
         self._records[line.unit] = line.ordinal + 1
+
+    def _check_task(self, number: int, line: TaskLine) -> None:
+        """Of a kind and a key there is one task; those without a key are many."""
+        if line.task_key and (line.kind, line.task_key) in self._keyed:
+            raise ArchiveInvalid(number, "task.kind, task.task_key", "an earlier line has the same")
+        self._keyed.add((line.kind, line.task_key))
 
     def _check_vector(self, number: int, kind: str, vector: str) -> None:
         embedder = self.bank.embedder if self.bank else None

@@ -326,10 +326,11 @@ class TaskLine(ArchiveLine):
     """Work that waits."""
 
     kind: Annotated[str, one_of(TaskKind)]
+    task_key: Annotated[str, Field(max_length=MAX_ID)] = ""
     payload: Text
     state: Annotated[str, one_of(TaskState)]
     attempts: Ordinal
-    lease_until: Micros | None
+    lease_until: Micros | None = None
     not_before: Micros
     last_error: Text
 

@@ -32,7 +32,7 @@ class Transaction(LedgerReader, Protocol):
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`; nothing was written.
-            TaskClosed: one of `writes.completed_tasks` is not to be done any more; nothing was written.
+            TaskClosed: a lease of `writes.completed_tasks` is its task's no more; nothing was written.
             InvalidRequest: the write set refers to what is not there, or is of another bank; nothing was written.
         """
         ...

@@ -72,7 +72,7 @@ async def _waiting_passages(
     extraction: Extraction, origin: Origin, speakers: Mapping[MessageKey, str], tools: RetainTools
 ) -> tuple[WaitingPassage, ...]:
     """What waits of a conversation, with the turns that recall finds meanwhile."""
-    passages = waiting_tasks(extraction.waiting, origin, speakers, now=tools.clock.now())
+    passages = waiting_tasks(extraction.waiting, origin, speakers)
 
     def with_units() -> tuple[WaitingPassage, ...]:
         return tuple(
@@ -106,9 +106,7 @@ async def _prepare_document(
         keys=tuple(dict.fromkeys((*intake.keys, version))),
         moments=intake.moments,
         documents=(plan,),
-        waiting=tuple(
-            waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals, now=tools.clock.now())
-        ),
+        waiting=tuple(waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals)),
         revision=revision,
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,

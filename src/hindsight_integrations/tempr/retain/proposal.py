@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_integrations.model.results import Dropped
-from hindsight_integrations.model.tasks import TaskWrite
+from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
@@ -41,7 +41,7 @@ class Proposal:
         documents: the documents they came from, and what changed in them.
         turns: the text of these messages; none where it is not to be kept.
         waiting: passages not extracted yet.
-        completed: tasks whose outcome this is; their messages are known already, so `keys` is empty.
+        completed: leases of the tasks whose outcome this is; their messages are known already, so `keys` is empty.
         extracted: ids of the units of turns that waited for these tasks.
         revision: the bank revision documents were compared at.
         skipped: messages the bank had in this wording before.
@@ -57,7 +57,7 @@ class Proposal:
     documents: tuple[DocumentPlan, ...] = ()
     turns: tuple[TurnWrite, ...] = ()
     waiting: tuple[WaitingPassage, ...] = ()
-    completed: tuple[int, ...] = ()
+    completed: tuple[TaskClaim, ...] = ()
     extracted: tuple[str, ...] = ()
     revision: int = 0
     skipped: int = 0

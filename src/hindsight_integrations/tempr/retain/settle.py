@@ -19,7 +19,7 @@ from hindsight_integrations.tempr.retain.extraction.result import Extraction, wi
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import shown
 from hindsight_integrations.tempr.retain.proposal import Proposal
-from hindsight_integrations.tempr.retain.task_payload import StoredPassage, retry_delay, stored_passage
+from hindsight_integrations.tempr.retain.task_payload import StoredPassage, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_id, whole_messages
 
@@ -28,6 +28,15 @@ logger = logging.getLogger("hindsight_integrations")
 LEASE = timedelta(minutes=15)  # longer than a model call with repairs; a killed process's task waits as long
 MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
 REASON_CHARACTERS = 500
+
+FIRST_DELAY = timedelta(minutes=1)
+LONGEST_DELAY = timedelta(hours=1)
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    return min(FIRST_DELAY * (1 << min(max(attempts - 1, 0), 10)), LONGEST_DELAY)
+
 
 OVERTAKEN = (Dropped("a passage that waited", "what it was made from has been replaced since"),)
 
@@ -56,9 +65,8 @@ async def settle(tools: RetainTools, able: Mapping[TaskKind, Handler]) -> Settle
     settled = Settled()
     bank = tools.projector
     while able:
-        now = tools.clock.now()
         task = await tools.workers.write(
-            bank.ledger.lease_task, bank.name, tuple(able), now=now, until=now + LEASE
+            bank.ledger.lease_due, tuple(able), lasting=LEASE, bank=bank.name, early=True
         )
         if task is None:
             break
@@ -91,10 +99,8 @@ async def _run(task: Task, handler: Handler, tools: RetainTools, settled: Settle
 
 async def _failed(task: Task, reason: str, tools: RetainTools, settled: Settled) -> Settled:
     bank, reason = tools.projector, reason[:REASON_CHARACTERS]
-    retry_at = None
-    if task.attempts < MAX_ATTEMPTS:
-        retry_at = tools.clock.now() + retry_delay(task.attempts)
-    await tools.workers.write(bank.ledger.fail_task, bank.name, task.id, reason=reason, retry_at=retry_at)
+    retry_in = retry_delay(task.attempts) if task.attempts < MAX_ATTEMPTS else None
+    await tools.workers.write(bank.ledger.fail_task, task.claim, reason=reason, retry_in=retry_in)
     return replace(settled, failed={**settled.failed, task.id: reason})
 
 
@@ -138,7 +144,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         drafts=drafts,
         speakers=frozenset(stored.speakers),
         turns=turns_of(messages, moments, origin.tags) if tools.keep_turns else (),
-        completed=(task.id,),
+        completed=(task.claim,),
         extracted=tuple(waiting_id(origin, message) for message in stored.messages),
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,

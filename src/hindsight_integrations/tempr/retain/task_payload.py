@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,13 +18,7 @@ from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.result import Waiting
 from hindsight_integrations.tempr.retain.proposal import WaitingPassage
 
-FIRST_DELAY = timedelta(minutes=1)
-LONGEST_DELAY = timedelta(hours=1)
-
-
-def retry_delay(attempts: int) -> timedelta:
-    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
-    return min(FIRST_DELAY * (1 << min(max(attempts - 1, 0), 10)), LONGEST_DELAY)
+PARKED_REST = timedelta(minutes=1)  # the model has just failed three times on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,6 @@ def waiting_tasks(
     origin: Origin,
     speakers: Mapping[MessageKey, str],
     *,
-    now: datetime,
     ordinals: Sequence[int] = (),
 ) -> list[WaitingPassage]:
     """An extraction's waiting passages with their tasks, each with the messages it keeps (none for a document).
@@ -68,7 +61,6 @@ def waiting_tasks(
         waiting: the passages.
         origin: where they come from.
         speakers: speaker of each message of the conversation; empty for a document.
-        now: the time.
         ordinals: ordinal of each chunk within its document; empty means 0, 1, 2 ...
     """
     passages = []
@@ -85,8 +77,8 @@ def waiting_tasks(
             keys=keys,
         )
         source = replace(origin, moments={each: at for each, at in origin.moments.items() if each in ids})
-        due = now + retry_delay(1) if item.kind is TaskKind.EXTRACT_PARKED else now
-        task = TaskWrite(item.kind, _payload(passage, source), due, item.reason)
+        delay = PARKED_REST if item.kind is TaskKind.EXTRACT_PARKED else timedelta(0)
+        task = TaskWrite(item.kind, _payload(passage, source), delay, item.reason)
         passages.append(WaitingPassage(task, frozenset(keys)))
     return passages
 

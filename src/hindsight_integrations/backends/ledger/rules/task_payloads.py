@@ -38,6 +38,8 @@ def without(payload: str, traces: Traces) -> str | None:
     except ValueError:
         return payload
     thread = str(value.get("thread", "")) if isinstance(value, dict) else ""
+    if _forgotten(value, thread, traces):
+        return None
     kept = _cleaned(value, thread, traces)
     if isinstance(value, dict) and isinstance(kept, dict) and value.get("messages") and not kept["messages"]:
         return None
@@ -55,14 +57,16 @@ def _cleaned(value: Json, thread: str, traces: Traces) -> Json:
 
 
 def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
-    """Whether this is a message that goes."""
+    """Whether this is a message that goes, or a payload that is one text said in one or more messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
     if traces.thread == thread or names_any(f"{value.get('speaker')}: {value['text']}", traces.names):
         return True
-    sent = value.get("timestamp")
+    sent = value.get("timestamp", value.get("said_at"))
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)
-    return inside or (thread, value.get("id")) in traces.messages
+    sources = value.get("sources", [value.get("id")])
+    said_in = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
+    return inside or any((thread, message) in traces.messages for message in said_in)
 
 
 def _within(sent: str, window: Interval) -> bool:

@@ -25,6 +25,7 @@ from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.records import seal_records
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
+from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
@@ -41,7 +42,7 @@ UNFIT = (
 )
 """What a row that does not fit the tables raises. The bank has checked each line before; see validation/archive_check."""
 
-ROWS_IN_ORDER = frozenset({"chunks", "entity_changes", "tasks"})
+ROWS_IN_ORDER = frozenset({"chunks", "entity_changes"})
 """Tables whose rows have an order of their own; the others lie by their keys."""
 
 
@@ -67,6 +68,9 @@ def _entity(field: str) -> str:
 
 _CATEGORY = "(SELECT id FROM record_categories WHERE bank = :bank AND kind = :kind AND name = :{})"
 """The row id of the category named by a field of the archived row."""
+
+
+_UNLEASED = f"replace({{}}, '{TaskState.LEASED.value}', '{TaskState.PENDING.value}')"
 
 
 def _into(table: str, columns: str, **expressions: str) -> str:
@@ -192,7 +196,16 @@ _KINDS = {
             evidence=_unit("evidence"),
         ),
     ),
-    kinds.TASK: _plain("tasks", "kind, payload, state, attempts, lease_until, not_before, last_error"),
+    kinds.TASK: _Kind(  # whoever works on one holds a lease of this bank, not of the archive
+        f"SELECT kind, key AS task_key, payload, {_UNLEASED.format('state')} AS state, attempts, not_before, last_error FROM tasks "
+        "WHERE bank = :bank ORDER BY id",
+        _into(
+            "tasks",
+            "bank, kind, key, payload, state, attempts, not_before, last_error",
+            key=":task_key",
+            state=_UNLEASED.format(":state"),
+        ),
+    ),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.commits import (
@@ -63,7 +64,7 @@ WHERE revision < (
 """
 
 
-def commit(connection: Connection, writes: WriteSet) -> Receipt:
+def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     """Write everything into the open transaction; see the port.
 
     A write set whose rows are all there already leaves the revision as it is.
@@ -76,9 +77,9 @@ def commit(connection: Connection, writes: WriteSet) -> Receipt:
     check_shape(writes, bank.dimension)
     target = Target(connection, bank.id, bank.revision + 1)
     before = connection.total_changes
-    tasks.complete(connection, bank.id, writes.completed_tasks)
+    tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes)
-    enqueued = tasks.enqueue(connection, bank.id, writes.tasks)
+    enqueued = tasks.enqueue(connection, bank.id, writes.tasks, now)
     if connection.total_changes == before:
         return Receipt(bank.revision, ())
     given = next((write.vector for write in writes.units if write.vector), b"")

@@ -21,6 +21,7 @@ from hindsight_integrations.errors import (
     LedgerReadOnly,
     StorageError,
 )
+from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.ledger import Scrub
 
 LEDGER_FILE = "ledger.sqlite"
@@ -74,6 +75,7 @@ class Connections:
         path: the data directory, for messages.
         read_only: whether `writing` refuses.
         accept_loss: whether the user goes on without what may be found to be missing.
+        clock: the ledger's.
     """
 
     def __init__(
@@ -81,12 +83,13 @@ class Connections:
         path: Path,
         uri: str,
         *,
+        clock: Clock,
         lock: DirectoryLock | None = None,
         read_only: bool = False,
         shared: bool = False,
         accept_loss: bool = False,
     ) -> None:
-        self.path, self.read_only, self.accept_loss = path, read_only, accept_loss
+        self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces
@@ -26,6 +27,7 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
+from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.time import to_micros
@@ -59,7 +61,7 @@ class SqliteErasure:
         """Erase the chosen units with all that derives from them; see the port."""
         with suppress(_Foreseen), self._connections.writing() as connection:
             before = find_bank(connection, bank).revision
-            receipt = _erased(connection, bank, erasure)
+            receipt = _erased(connection, bank, erasure, self._connections.clock.now())
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
@@ -79,7 +81,7 @@ class SqliteErasure:
         return self._connections.scrub()
 
 
-def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceipt:
+def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) -> ForgetReceipt:
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
@@ -104,6 +106,9 @@ def _erased(connection: Connection, bank: str, erasure: Erasure) -> ForgetReceip
     counts["turns"] += len(chosen) - len(units)
     if connection.total_changes == before:
         return ForgetReceipt((), (), {}, found.revision)
+    take_back(
+        connection, found.id, now
+    )  # what is worked on may have been read before the erasure, and retell it
     connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (found.revision + 1, found.id))
     connection.execute(
         "INSERT INTO erasures VALUES (?, ?) ON CONFLICT DO UPDATE SET revision = excluded.revision",

@@ -11,7 +11,7 @@ from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import Place
 
@@ -75,20 +75,7 @@ def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
         "UPDATE tasks SET payload = ?, last_error = '' WHERE id = ?", [pair for pair in changed if pair[0]]
     )
     connection.executemany("DELETE FROM tasks WHERE id = ?", [(task,) for kept, task in changed if not kept])
-    _take_back(connection, [task for kept, task in changed if kept])
     return len(changed)
-
-
-def _take_back(connection: Connection, tasks: list[int]) -> None:
-    """Give those of the tasks that somebody works on another id: what they read before the erasure cannot be committed."""
-    worked_on = "FROM tasks WHERE id = ? AND state = ?"
-    values = [(task, TaskState.LEASED) for task in tasks]
-    connection.executemany(
-        "INSERT INTO tasks (bank, kind, payload, state, attempts, not_before) "
-        f"SELECT bank, kind, payload, '{TaskState.PENDING.value}', attempts, not_before {worked_on}",
-        values,
-    )
-    connection.executemany(f"DELETE {worked_on}", values)
 
 
 def traces_of(
@@ -148,6 +135,10 @@ def erase_names(connection: Connection, bank: int, rows: list[int], erasure: Era
         _recount(connection, entity, erased)
     _drop_audit(connection, bank, forgotten)
     connection.executemany("DELETE FROM entities WHERE id = ?", [(entity,) for entity in orphans])
+    connection.executemany(
+        "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key = ? AND key <> ''",
+        [(bank, TaskKind.OBSERVE, entity_id) for entity_id in orphans.values()],
+    )
     return ErasedNames(tuple(orphans.values()), tuple(sorted(names)), lost)
 
 

@@ -45,6 +45,7 @@ from hindsight_integrations.model.embedder import EmbedderIdentity
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.clock import Clock, SystemClock
 from hindsight_integrations.ports.ledger import BankHeader, Receipt
 
 IN_MEMORY: Literal[":memory:"] = ":memory:"
@@ -85,7 +86,7 @@ class SqliteTransaction(SqliteSnapshot):
             reason = f"it is of bank {writes.bank!r}, the transaction of {self._bank!r}"
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._connections.committing() as connection:
-            receipt = commit(connection, writes)
+            receipt = commit(connection, writes, self._connections.clock.now())
         self._done = True
         return receipt
 
@@ -120,6 +121,7 @@ class SqliteLedger(
         read_only: bool = False,
         accept_loss: bool = False,
         index_marks: IndexMarks = no_index_marks,
+        clock: Clock | None = None,
     ) -> SqliteLedger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
@@ -129,6 +131,7 @@ class SqliteLedger(
             accept_loss: go on where something committed is missing, and record that.
             index_marks: reads how far the indexes beside the ledger have come; asked where the ledger's own mark is not
                 enough.
+            clock: the ledger's, by which tasks fall due and leases end; None takes the machine's.
 
         Raises:
             LedgerLost: something that was committed is missing, and `accept_loss` is False.
@@ -140,12 +143,16 @@ class SqliteLedger(
         """
         if path != IN_MEMORY:
             opened = open_for_reading if read_only else open_for_writing
-            return cls(opened(Path(path), accept_loss=accept_loss, index_marks=index_marks))
+            return cls(
+                opened(
+                    Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock or SystemClock()
+                )
+            )
         if read_only:
             raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
         # A database of its own that no other engine can see; it ends with `close`.
         uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-        return cls(Connections(Path(IN_MEMORY), uri, shared=True))
+        return cls(Connections(Path(IN_MEMORY), uri, clock=clock or SystemClock(), shared=True))
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""

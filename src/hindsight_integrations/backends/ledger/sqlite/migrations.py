@@ -20,6 +20,7 @@ from hindsight_integrations.backends.ledger.sqlite.schema import (
     SPEAKERS,
     TURNS,
 )
+from hindsight_integrations.backends.ledger.sqlite.task_tables import LEASES
 from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
 
 Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
@@ -33,7 +34,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     HUBS,
     TURNS,
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
-    (*OBSERVATIONS,),
+    (*LEASES, *OBSERVATIONS),
 )
 """Steps that take a file from version i to version i + 1."""
 

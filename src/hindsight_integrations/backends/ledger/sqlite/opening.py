@@ -15,7 +15,9 @@ from hindsight_integrations.backends.ledger.sqlite.high_water import HighWater, 
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.losses import Loss, found_loss, missing_ledger
 from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION, WITH_HISTORY
+from hindsight_integrations.backends.ledger.sqlite.tasks import end_leases
 from hindsight_integrations.errors import LedgerReadOnly
+from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.watermark import IndexMark
 
 logger = logging.getLogger("hindsight_integrations")
@@ -29,8 +31,10 @@ def no_index_marks() -> Sequence[IndexMark]:
     return ()
 
 
-def open_for_writing(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Connections:
-    """The database of a data directory, created if need be, and the directory's lock.
+def open_for_writing(
+    directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
+) -> Connections:
+    """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
     Raises:
         LedgerBusy: the directory is open for writing already.
@@ -48,15 +52,18 @@ def open_for_writing(directory: Path, *, accept_loss: bool, index_marks: IndexMa
         undo.callback(lock.release)
         loss = _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
         uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
-        opened = Connections(directory, uri, lock=lock, accept_loss=accept_loss)
+        opened = Connections(directory, uri, clock=clock, lock=lock, accept_loss=accept_loss)
         undo.pop_all()
         undo.callback(opened.close)
         opened.begin(loss)
+        end_leases(opened)
         undo.pop_all()
     return opened
 
 
-def open_for_reading(directory: Path, *, accept_loss: bool, index_marks: IndexMarks) -> Connections:
+def open_for_reading(
+    directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
+) -> Connections:
     """The database of a data directory, without its lock; a process that writes may be at work.
 
     Raises:
@@ -66,7 +73,9 @@ def open_for_reading(directory: Path, *, accept_loss: bool, index_marks: IndexMa
     _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
     if not (directory / LEDGER_FILE).is_file():
         raise LedgerReadOnly(directory, "it holds no ledger, and read_only=True creates none")
-    return Connections(directory, _reading_uri(directory), read_only=True, accept_loss=accept_loss)
+    return Connections(
+        directory, _reading_uri(directory), clock=clock, read_only=True, accept_loss=accept_loss
+    )
 
 
 def _reading_uri(directory: Path) -> str:

@@ -1,0 +1,113 @@
+"""Tasks in a ledger file: brought on from earlier versions, taken over by who opens the file, and found by index."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from older_ledgers import bring_back
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
+from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.testing.builders import BANK, at, make_write_set
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.ledger_support import commit
+
+KINDS = tuple(TaskKind)
+HOUR = timedelta(hours=1)
+
+
+def opened_with(path: Path, clock: FrozenClock, *tasks: TaskWrite) -> SqliteLedger:
+    """A ledger with these tasks."""
+    ledger = SqliteLedger.open(path, clock=clock)
+    ledger.create_bank(BANK)
+    commit(ledger, replace(make_write_set(), tasks=tasks))
+    return ledger
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock(at(10))
+
+
+@pytest.mark.parametrize("version", [1, 7])
+def test_tasks_of_an_older_file_are_done(tmp_path: Path, clock: FrozenClock, version: int) -> None:
+    """What waited, failed or was being done under an earlier release is due as it was, with its attempts and its text."""
+    texts = ("waits", "rests", "worked on", "dead")
+    opened_with(tmp_path, clock, *(TaskWrite(TaskKind.EXTRACT_PARKED, text) for text in texts)).close()
+    now = to_micros(clock.now())
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+        bring_back(raw, version)
+        raw.execute("UPDATE tasks SET not_before = ?", (now - 5,))
+        raw.execute(
+            "UPDATE tasks SET not_before = ?, attempts = 1 WHERE payload = 'rests'", (now + 60_000_000,)
+        )
+        leased = (
+            "UPDATE tasks SET state = 'leased', attempts = 3, lease_until = ? WHERE payload = 'worked on'"
+        )
+        raw.execute(leased, (now + 900_000_000,))
+        raw.execute("UPDATE tasks SET state = 'dead', attempts = 12 WHERE payload = 'dead'")
+    raw.close()
+    if version < 3:
+        (tmp_path / "ledger.mark").unlink()
+    again = SqliteLedger.open(tmp_path, clock=clock)
+    found = [again.lease_due(KINDS, lasting=timedelta(minutes=1)) for _ in range(3)]
+    assert [(task.payload, task.attempts) if task else None for task in found] == [
+        ("waits", 1),
+        ("worked on", 4),
+        None,
+    ]
+    assert again.next_due(KINDS) == timedelta(minutes=1)
+    assert [(task.payload, task.state) for task in again.tasks(BANK)][3:] == [("dead", TaskState.DEAD)]
+    assert again.make_due(BANK, KINDS) == 2
+    again.close()
+
+
+def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:
+    """A task whose process was killed is due at once in the next, behind what is due already; the attempt stays counted."""
+    tasks = (TaskWrite(TaskKind.EXTRACT_QUEUED, text) for text in ("kills", "sound"))
+    ledger = opened_with(tmp_path, clock, *tasks)
+    killing = ledger.lease_due(KINDS, lasting=HOUR)
+    assert killing is not None
+    ledger.close()
+    clock.advance(timedelta(seconds=1))
+    again = SqliteLedger.open(tmp_path, clock=clock)
+    assert not again.renew_lease(killing.claim, lasting=HOUR)
+    found = [again.lease_due(KINDS, lasting=HOUR) for _ in range(2)]
+    assert [(task.payload, task.attempts) for task in found if task] == [("sound", 1), ("kills", 2)]
+    reader = SqliteLedger.open(tmp_path, read_only=True)
+    assert {task.state for task in reader.tasks(BANK)} == {TaskState.LEASED}
+    reader.close()
+    again.close()
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["due", "early"])
+@pytest.mark.parametrize("bank", [None, BANK], ids=["all banks", "one bank"])
+def test_the_next_task_is_found_by_index(
+    tmp_path: Path, clock: FrozenClock, bank: str | None, *, early: bool
+) -> None:
+    """However many tasks wait, rest or are done, in however many banks, leasing one and knowing the next reads no table."""
+    ledger = opened_with(tmp_path, clock, TaskWrite(TaskKind.OBSERVE, "{}", key="a"))
+    statements: list[str] = []
+    with ledger._connections.writing() as writer:
+        writer.set_trace_callback(statements.append)
+    with ledger._connections.reading() as reader:
+        reader.set_trace_callback(statements.append)
+    assert ledger.lease_due(KINDS, lasting=HOUR, bank=bank, early=early) is not None
+    assert ledger.next_due(KINDS) is not None
+    selects = [text for text in statements if text.lstrip().startswith("SELECT") and "json_each" in text]
+    with ledger._connections.reading() as reader:
+        reader.set_trace_callback(None)
+        plans = [[str(step[3]) for step in reader.execute(f"EXPLAIN QUERY PLAN {text}")] for text in selects]
+    with ledger._connections.writing() as writer:
+        writer.set_trace_callback(None)
+    (leasing, waiting) = ([step for step in plan if step.startswith("SEARCH tasks")] for plan in plans)
+    index = f"tasks{'_bank' if bank else ''}_{'early' if early else 'due'}"
+    assert [f" {index} " in step or "INTEGER PRIMARY KEY" in step for step in leasing] == [True, True]
+    assert [" tasks_due " in step for step in waiting] == [True]
+    assert not [step for plan in plans for step in plan if step.startswith("SCAN tasks")]
+    ledger.close()
