@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank, Message
+from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 TALK = [
@@ -110,6 +111,24 @@ def test_an_archive_from_before_there_were_several_records_comes_in(light: Hinds
     assert light.doctor(deep=True).damaged == {}
 
 
+def test_tasks_of_an_archive_wait_for_whoever_takes_it_in(light: Hindsight) -> None:
+    """Work that somebody did when an archive of before leases had numbers was made is due here, whatever lease it tells of."""
+    header, *lines, seal = archived(filled(light)).splitlines()
+    task = {"kind": "extract_queued", "payload": "{}", "attempts": 2, "not_before": 5, "last_error": "why"}
+    leased = {**task, "state": "leased", "lease_until": 4_000_000_000_000_000}
+    texts = [json.dumps({**json.loads(header), "version": 2}), *lines, json.dumps(["task", leased])]
+    older = "".join(text + "\n" for text in texts)
+    rows = json.loads(seal)["rows"] + 1
+    sealed = json.dumps(
+        {**json.loads(seal), "rows": rows, "sha256": hashlib.sha256(older.encode()).hexdigest()}
+    )
+    copy = light.bank("copy")
+    copy.archive.load(io.StringIO(f"{older}{sealed}\n"))
+    (taken,) = copy.tasks.list()
+    assert (taken.state, taken.attempts, taken.lease_until, taken.key) == (TaskState.PENDING, 2, None, "")
+    assert taken.reason == "why"
+
+
 def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:
     """Import never mixes into what is there; an emptied bank takes it."""
     bank = filled(light)
@@ -132,7 +151,7 @@ def damaged(text: str) -> dict[str, str]:
         "empty": "",
         "no archive": '{"facts": []}\n',
         "not json": "PK\x03\x04",
-        "newer": text.replace('"version":2', '"version":3'),
+        "newer": text.replace('"version":3', '"version":4'),
         "cut at a line": "".join(lines[:-1]),
         "cut in a line": text[: len(text) // 2],
         "a line lost": "".join(lines[:at] + lines[at + 1 :]),

@@ -237,7 +237,7 @@ BAD = [
     ("evidence", "evidence", None), ("evidence", "effective_at", "x"), ("evidence", "assessment", 1),
     ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "not_before", None), ("task", "not_before", FAR),
     ("task", "lease_until", None), ("task", "attempts", -1), ("task", "attempts", 2**63), ("task", "payload", None),
-    ("task", "payload", "\ud800"),
+    ("task", "payload", "\ud800"), ("task", "task_key", None), ("task", "task_key", "x" * 2000),
 ]  # fmt: skip
 
 
@@ -315,7 +315,8 @@ def broken(good: list[Line]) -> dict[str, str]:
         "three in a line": sealed([*good, ["task", {}, {}]]),
         "a kind that is none": sealed([*good, [["task"], {}]]),
         "fields that are none": sealed([*good, ["task", []]]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 3}),
+        "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
+        "another version": sealed(good, {"format": "hindsight-archive", "version": 4}),
         "no version": sealed(good, {"format": "hindsight-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
         "another format": sealed(good, {"format": "zip", "version": 1}),
