@@ -101,6 +101,36 @@ class LeasesContract(LedgerFixtures):
         with pytest.raises(BankNotFound):
             ledger.lease_due(KINDS, lasting=MINUTE, bank="none")
 
+    def test_busy_banks_can_be_passed_over(self, ledger: Ledger, bank: str, passes: Passes) -> None:
+        """Who does one task of a bank at a time is given the longest due of another, and told when that is due."""
+        ledger.create_bank("other")
+        enqueued(ledger, work("first"), work("second"))
+        enqueued(ledger, work("third", MINUTE), bank="other")
+        assert ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank,)) is None
+        assert NOW < (ledger.next_due(KINDS, besides=(bank, "none")) or NOW) <= MINUTE
+        passes(2 * MINUTE)
+        assert ledger.next_due(KINDS, besides=(bank,)) == NOW
+        other = ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank,))
+        assert other is not None
+        assert (other.bank, other.payload) == ("other", "third")
+        assert ledger.next_due(KINDS, besides=(bank, "other")) is None
+        assert ledger.lease_due(KINDS, lasting=MINUTE, besides=(bank, "other")) is None
+
+    def test_tasks_are_counted_by_state(self, ledger: Ledger, bank: str) -> None:
+        """Over all banks, states that no task is in included."""
+        ledger.create_bank("other")
+        enqueued(ledger, work("x"), work("y"), work("z"))
+        enqueued(ledger, work("x"), bank="other")
+        completed(ledger, leased(ledger, bank=bank).claim)
+        ledger.fail_task(leased(ledger, bank=bank).claim, reason="enough", retry_in=None)
+        leased(ledger, bank=bank)
+        assert ledger.task_counts() == {
+            TaskState.PENDING: 1,
+            TaskState.LEASED: 1,
+            TaskState.DONE: 1,
+            TaskState.DEAD: 1,
+        }
+
     def test_only_kinds_named_are_leased(self, ledger: Ledger, bank: str) -> None:
         """Work nobody here can do stays where it is, and is not waited for."""
         enqueued(ledger, work("parked"))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Protocol
 
-from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind
+from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState
 
 
 class LedgerTasks(Protocol):
@@ -18,7 +18,13 @@ class LedgerTasks(Protocol):
     """
 
     def lease_due(
-        self, kinds: Collection[TaskKind], *, lasting: timedelta, bank: str | None = None, early: bool = False
+        self,
+        kinds: Collection[TaskKind],
+        *,
+        lasting: timedelta,
+        bank: str | None = None,
+        besides: Collection[str] = (),
+        early: bool = False,
     ) -> Task | None:
         """Take the task of these kinds that has been due longest; None if none is due.
 
@@ -29,6 +35,7 @@ class LedgerTasks(Protocol):
             kinds: what the caller can do.
             lasting: how long the lease lasts unless it is renewed.
             bank: of this bank alone; None takes from all, at the same cost however many there are.
+            besides: of none of these banks; who does one task of a bank at a time names those that are busy.
             early: a task with a key that was not leased since it was enqueued is due whatever its delay.
 
         Raises:
@@ -54,8 +61,12 @@ class LedgerTasks(Protocol):
         """
         ...
 
-    def next_due(self, kinds: Collection[TaskKind]) -> timedelta | None:
-        """How long until a task of these kinds is due in any bank: zero if one is, None if none waits."""
+    def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
+        """How long until a task of these kinds is due in any bank but those: zero if one is, None if none waits."""
+        ...
+
+    def task_counts(self) -> dict[TaskState, int]:
+        """How many tasks of all banks are in each state."""
         ...
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:

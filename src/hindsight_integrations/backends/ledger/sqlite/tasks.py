@@ -23,14 +23,16 @@ _TASKS = f"SELECT {_COLUMNS} FROM tasks JOIN banks ON banks.id = tasks.bank"
 _DUE = """
 SELECT tasks.id FROM (
     SELECT (
-        SELECT id FROM tasks WHERE {bank} kind = given.value AND {due} <= :now ORDER BY {due}, id LIMIT 1
+        SELECT id FROM tasks WHERE {banks} kind = given.value AND {due} <= :now ORDER BY {due}, id LIMIT 1
     ) AS first FROM json_each(:kinds) AS given
 ) JOIN tasks ON tasks.id = first ORDER BY {due}, id LIMIT 1
 """
 _NEXT = """
-SELECT min((SELECT min(due) FROM tasks WHERE kind = given.value AND due IS NOT NULL))
+SELECT min((SELECT due FROM tasks WHERE {banks} kind = given.value AND due IS NOT NULL ORDER BY due LIMIT 1))
 FROM json_each(:kinds) AS given
 """
+# Tasks of these banks are read and passed over; where none is named, none is.
+_BESIDES = "bank NOT IN (SELECT banks.id FROM banks JOIN json_each(:besides) ON name = value) AND"
 
 # A holder is known by its lease: whoever was leased the task since has another number.
 _HELD = f"id = :task AND lease = :lease AND state = '{TaskState.LEASED.value}'"
@@ -61,15 +63,22 @@ class SqliteTasks:
     _connections: Connections
 
     def lease_due(
-        self, kinds: Collection[TaskKind], *, lasting: timedelta, bank: str | None = None, early: bool = False
+        self,
+        kinds: Collection[TaskKind],
+        *,
+        lasting: timedelta,
+        bank: str | None = None,
+        besides: Collection[str] = (),
+        early: bool = False,
     ) -> Task | None:
         """Take the task due longest; see the port."""
-        column = "early" if early else "due"
-        query = _DUE.format(bank="" if bank is None else "bank = :bank AND", due=column)
+        banks = _BESIDES if besides else ""
+        banks += "" if bank is None else " bank = :bank AND"
+        query = _DUE.format(banks=banks, due="early" if early else "due")
         with self._connections.writing() as connection:
             now = to_micros(self._connections.clock.now())
             row = None if bank is None else find_bank(connection, bank).id
-            values = {"kinds": json.dumps(sorted(kinds)), "now": now, "bank": row}
+            values = {**_sets(kinds, besides), "now": now, "bank": row}
             due = connection.execute(query, values).fetchone()
             if due is None:
                 return None
@@ -110,12 +119,19 @@ class SqliteTasks:
             )
             return ended.rowcount > 0
 
-    def next_due(self, kinds: Collection[TaskKind]) -> timedelta | None:
+    def next_due(self, kinds: Collection[TaskKind], *, besides: Collection[str] = ()) -> timedelta | None:
         """How long until the next is due; see the port."""
+        query = _NEXT.format(banks=_BESIDES if besides else "")
         with self._connections.reading() as connection:
-            (due,) = connection.execute(_NEXT, {"kinds": json.dumps(sorted(kinds))}).fetchone()
+            (due,) = connection.execute(query, _sets(kinds, besides)).fetchone()
             now = to_micros(self._connections.clock.now())
             return None if due is None else max(due - now, 0) * _MICROSECOND
+
+    def task_counts(self) -> dict[TaskState, int]:
+        """How many tasks of all banks are in which state."""
+        with self._connections.reading() as connection:
+            counts = dict(connection.execute("SELECT state, count(*) FROM tasks GROUP BY state"))
+            return {state: counts.get(state, 0) for state in TaskState}
 
     def make_due(self, bank: str, kinds: Collection[TaskKind]) -> int:
         """Make waiting and dead tasks due; see the port."""
@@ -196,6 +212,10 @@ def end_leases(connections: Connections) -> None:
     if leased:
         with connections.writing() as connection:
             take_back(connection, None, connections.clock.now())
+
+
+def _sets(kinds: Collection[TaskKind], besides: Collection[str]) -> dict[str, Any]:
+    return {"kinds": json.dumps(sorted(kinds)), "besides": json.dumps(sorted(besides))}
 
 
 def _named(claim: TaskClaim) -> dict[str, Any]:
