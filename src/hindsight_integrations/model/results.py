@@ -106,6 +106,8 @@ class Settled:
         dropped: what was not kept, and why.
         tokens_in: prompt tokens the model reported.
         tokens_out: completion tokens it reported.
+        observed: entities whose observations were made anew.
+        merged: texts that were merged into the background.
     """
 
     done: tuple[int, ...] = ()
@@ -114,6 +116,8 @@ class Settled:
     dropped: tuple[Dropped, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
+    observed: int = 0
+    merged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,13 @@ class Remainder:
     tokens: int
 
 
+WITHDRAWAL_NOTE = "[Partly withdrawn later: "
+"""How a note begins that a statement no longer holds."""
+
+
 def withdrawal_note(statement: str) -> str:
     """The note that a statement no longer holds."""
-    return f"[Partly withdrawn later: {statement}]"
+    return f"{WITHDRAWAL_NOTE}{statement}]"
 
 
 @dataclass(frozen=True, slots=True)

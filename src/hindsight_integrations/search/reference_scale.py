@@ -7,7 +7,14 @@ passages of one content are to each other: the channel floor is a cosine of a qu
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+import numpy as np
+
 from hindsight_integrations.model.embedder import REFERENCE, Thresholds
+from hindsight_integrations.ports.arrays import Float64Array, FloatArray
+
+Cosine = TypeVar("Cosine", float, Float64Array)
 
 
 def question_cosine(cosine: float, thresholds: Thresholds) -> float:
@@ -43,7 +50,17 @@ def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
     return min(1.0, max(0.0, carried))
 
 
-def _on_line(cosine: float, low: tuple[float, float], high: tuple[float, float]) -> float:
+def passage_cosines(cosines: FloatArray, thresholds: Thresholds) -> Float64Array:
+    """`passage_cosine` of each of these cosines; any shape."""
+    carried = _on_line(
+        cosines.astype(np.float64),
+        (thresholds.semantic_link, REFERENCE.semantic_link),
+        (thresholds.duplicate, REFERENCE.duplicate),
+    )
+    return np.clip(carried, 0.0, 1.0)
+
+
+def _on_line(cosine: Cosine, low: tuple[float, float], high: tuple[float, float]) -> Cosine:
     """The line through two points (own cosine, reference cosine); as it is where the own ones do not rise."""
     span = high[0] - low[0]
     if span <= 0.0:

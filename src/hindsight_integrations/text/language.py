@@ -264,6 +264,21 @@ class PersonWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JudgementWords:
+    """How whoever writes a text says more than is known.
+
+    Attributes:
+        assumption: what marks a guess ("probably", "seems to").
+        own: an opinion the writer gives as such ("I believe", "in my view").
+        verdict: words that judge ("wonderful", "reliable").
+    """
+
+    assumption: re.Pattern[str] = NEVER
+    own: re.Pattern[str] = NEVER
+    verdict: re.Pattern[str] = NEVER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """One language; a part that is left out finds nothing.
 
@@ -276,6 +291,7 @@ class Language:
         parts: part and whole, clauses and lists.
         frames: grammar around what a statement is about.
         person: in which grammatical person a text speaks.
+        judgements: opinions and guesses.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
         decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
@@ -289,6 +305,7 @@ class Language:
     parts: PartWords = field(default_factory=PartWords)
     frames: FrameWords = field(default_factory=FrameWords)
     person: PersonWords = field(default_factory=PersonWords)
+    judgements: JudgementWords = field(default_factory=JudgementWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False

@@ -2,6 +2,7 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de.frames import FRAMES
+from hindsight_integrations.text.languages.de.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.de.names import NAMES
 from hindsight_integrations.text.languages.de.parts import PARTS
 from hindsight_integrations.text.languages.de.person import PERSON
@@ -20,6 +21,7 @@ GERMAN = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
+    judgements=JUDGEMENTS,
     stop_words=STOP_WORDS,
     stem=snowball("german"),
     decimal_comma=True,

@@ -2,6 +2,7 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en.frames import FRAMES
+from hindsight_integrations.text.languages.en.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.en.names import NAMES
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.person import PERSON
@@ -20,6 +21,7 @@ ENGLISH = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
+    judgements=JUDGEMENTS,
     stop_words=STOP_WORDS,
     stem=snowball("english"),
 )

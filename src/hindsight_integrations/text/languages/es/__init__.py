@@ -2,6 +2,7 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.es.frames import FRAMES
+from hindsight_integrations.text.languages.es.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.es.names import NAMES
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.person import PERSON
@@ -20,6 +21,7 @@ SPANISH = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
+    judgements=JUDGEMENTS,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
     decimal_comma=True,

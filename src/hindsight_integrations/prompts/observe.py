@@ -1,0 +1,70 @@
+"""The prompt that sums up an entity (paper section A.3, in our own words) and its answer schema. It knows no profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import fenced, template
+
+
+class AnsweredObservation(BaseModel):
+    """One observation as a model writes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str = Field(description="the observation: one or two plain sentences in the third person")
+    facts: list[int] = Field(description="the numbers of the facts it tells of, at least one")
+
+
+class AnsweredObservations(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    observations: list[AnsweredObservation] = Field(description="the observations, the most telling first")
+
+
+def observe_prompt(
+    name: str, facts: Sequence[MemoryUnit], *, fewest: int, most: int
+) -> Prompt[AnsweredObservations]:
+    """Render the prompt for the facts of one entity.
+
+    The system message is the same for every entity, so that services can cache it; what changes stands behind it.
+
+    Args:
+        name: of the entity.
+        facts: oldest first; their numbers count from 1.
+        fewest: observations that are expected.
+        most: observations that are allowed.
+    """
+    lines = (fact_line(number, fact) for number, fact in enumerate(facts, 1))
+    parts = (
+        "The entity:\n" + fenced("ENTITY", [" ".join(name.split())]),
+        "The facts, numbered, the oldest first:\n" + fenced("FACTS", lines),
+        f"Write {fewest} to {most} observations." if fewest < most else f"Write {_counted(most)}.",
+    )
+    return Prompt(
+        name="observe",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("observe")),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=AnsweredObservations,
+    )
+
+
+def fact_line(number: int, fact: MemoryUnit) -> str:
+    """A fact as the prompt shows it, on one line: its number, when it was mentioned and happened, and its text."""
+    when = readable_time(None, fact.mentioned_at)
+    if fact.occurred:
+        when = f"{when}; {readable_time(fact.occurred, fact.mentioned_at)}"
+    return f"[{number}] ({when}) {' '.join(fact.text.split())}"
+
+
+def _counted(number: int) -> str:
+    return "one observation" if number == 1 else f"{number} observations"

@@ -1,0 +1,187 @@
+"""What is wrong with observations a model wrote: each spoiled answer is named, and sound ones pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from hindsight_integrations.cara.observations.checking import ECHO_WORDS, Checker
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.prompts.observe import AnsweredObservation, AnsweredObservations
+from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.text.languages import LANGUAGES
+
+ALL = tuple(LANGUAGES.values())
+
+# Earlier paper 2.6.2: the facts of Alice and the observations of them.
+ALICE = (
+    "Alice works at Google",
+    "Alice is a software engineer",
+    "Alice specializes in ML and deep learning",
+    "Alice joined Google in 2023",
+    "Alice is detail-oriented and methodical",
+)
+OBSERVED = (
+    ("Alice is a software engineer at Google specializing in machine learning and deep learning", [1, 2, 3]),
+    ("Alice joined Google in 2023", [4]),
+    ("Alice is detail-oriented and methodical in her approach", [5]),
+)
+
+
+def fact(text: str, day: int = 1, occurred: Interval | None = None) -> MemoryUnit:
+    moment = datetime(2024, 3, day, tzinfo=UTC)
+    return MemoryUnit(f"f{day}", "bank", text, FactType.WORLD, moment, occurred)
+
+
+def checker(texts: Sequence[str], name: str = "Alice", most: int = 7) -> Checker:
+    facts = [fact(text, day) for day, text in enumerate(texts, 1)]
+    return Checker(names=(name, name.casefold()), facts=facts, most=most, languages=ALL)
+
+
+def answer(*observations: tuple[str, list[int]]) -> AnsweredObservations:
+    return AnsweredObservations(
+        observations=[AnsweredObservation(text=text, facts=facts) for text, facts in observations]
+    )
+
+
+def problem(text: str, facts: list[int], texts: Sequence[str] = ALICE, name: str = "Alice") -> str:
+    return checker(texts, name).problem(AnsweredObservation(text=text, facts=facts))
+
+
+def test_the_papers_observations_of_alice_pass() -> None:
+    """The worked example of the earlier paper is sound as it stands."""
+    assert checker(ALICE).problems(answer(*OBSERVED)) == ""
+
+
+SPOILED = [
+    ("I am a software engineer at Google.", [1], "first person"),
+    ("We know Alice from Google.", [1], "first person"),
+    ("You are a software engineer at Google.", [1], "second person"),
+    ("Alice works at Google. " * 40, [1], "919 characters"),
+    ("", [1], "says nothing"),
+    (" \n\t", [1], "says nothing"),
+    ("Alice is a brilliant software engineer.", [2], "a judgement ('brilliant')"),
+    ("Alice probably works at Google.", [1], "a guess ('probably')"),
+    ("Alice seems methodical.", [5], "a guess ('seems')"),
+    ("In my opinion Alice is methodical.", [5], "opinion of the writer"),
+    ("Alice works at Google.", [], "names no fact"),
+    ("Alice works at Google.", [6], "names fact 6, and there are facts 1 to 5"),
+    ("Alice works at Google.", [0], "names fact 0"),
+    ("Alice works at Google.", [-1], "names fact -1"),
+    ("Alice works at Microsoft.", [1], "the name 'Microsoft'"),
+    ("Alice and Ben work at Google.", [1], "the name 'Ben'"),
+    ("Alice joined Google in 2021.", [4], "the number 2021"),
+    ("Alice has 14 engineers at Google.", [1], "the number 14"),
+    ("Alice has twelve engineers at Google.", [1], "the number twelve"),
+    ("Alice arbeitet als Softwareentwicklerin bei Google und ist sehr genau.", [1], "another language"),
+    ("Alice es ingeniera de software en la empresa Google.", [1], "another language"),
+    ("Alice travaille chez Google comme ingénieure logicielle depuis des mois.", [1], "another language"),
+    ("アリスはグーグルで働いている。", [1], "another language"),
+    ("Alice enjoys sailing on the ocean with her family.", [1], "do not say that"),
+]
+
+
+@pytest.mark.parametrize(("text", "facts", "wrong"), SPOILED, ids=[wrong for _, _, wrong in SPOILED])
+def test_a_spoiled_observation_is_refused(text: str, facts: list[int], wrong: str) -> None:
+    """Person, length, opinion, guess, citation, name, number, language, ground: the model is told which it is."""
+    assert wrong in problem(text, facts)
+
+
+def test_an_echo_of_the_instructions_is_refused() -> None:
+    """What the prompt says is no observation, nor are its examples, whoever they name."""
+    words = template("observe").split()
+    echoes = [" ".join(words[at : at + ECHO_WORDS + 4]) for at in range(10, len(words) - 20, 40)]
+    examples = ["Ana is a harbour pilot in Porto and has guided ships there since 2019."]
+    assert all(problem(text, [1]) for text in (*echoes, *examples))
+    assert "repeats the instructions" in problem(examples[0], [1], ["Ana lives in Porto"], "Ana")
+
+
+def test_what_the_facts_say_themselves_may_be_told() -> None:
+    """A judgement, a guess or a number of the facts is no invention of the model."""
+    texts = ["Rui said that Alice is a wonderful cook and probably cooks for forty guests on Sunday"]
+    assert problem("Rui called Alice a wonderful cook.", [1], texts) == ""
+    assert (
+        problem("Alice probably cooks for 40 guests on Sunday.", [1], texts) != ""
+    )  # forty is no numeral we know
+    assert problem("Alice probably cooks for forty guests.", [1], texts) == ""
+
+
+def test_somebodys_words_in_quotes_are_theirs() -> None:
+    """An observation may quote: neither person nor judgement of the quoted words counts."""
+    texts = ["Alice said that she thinks the harbour is lovely: I love it there"]
+    assert problem('Alice said of the harbour: "I love it there, it is lovely".', [1], texts) == ""
+
+
+def test_things_told_one_by_one_may_be_counted() -> None:
+    """A number that counts the facts it stands on is no invented one; more than there are is."""
+    texts = [f"Alice rowed the {river} in spring" for river in ("Douro", "Tejo", "Minho", "Sado")]
+    assert problem("Alice rowed 4 rivers in spring.", [1, 2, 3, 4], texts) == ""
+    assert problem("Alice rowed four rivers in spring.", [1, 2, 3, 4], texts) == ""
+    assert "the number 5" in problem("Alice rowed 5 rivers in spring.", [1, 2, 3, 4], texts)
+
+
+def test_dates_of_the_facts_may_be_told() -> None:
+    """The prompt shows when a fact was mentioned and happened: both ground a date that its text does not have."""
+    happened = Interval(datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC))
+    facts = [replace(fact("Alice: last year I sold my boat", 4), occurred=happened, speaker="Alice")]
+    check = Checker(names=("Alice",), facts=facts, most=7, languages=ALL)
+    told = "Alice sold the boat in 2022, as she said on March 4, 2024."
+    assert check.problem(AnsweredObservation(text=told, facts=[1])) == ""
+    assert "the number 2021" in check.problem(
+        AnsweredObservation(text="Alice sold the boat in 2021.", facts=[1])
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "good", "bad"),
+    [
+        (
+            ["Marta arbeitet seit 2019 als Lotsin im Hafen von Emden", "Marta hat eine Katze"],
+            "Marta ist seit 2019 Lotsin im Hafen von Emden.",
+            ("Marta ist wohl Lotsin in Emden.", "Marta ist eine großartige Lotsin.", "Ich glaube, Marta ist Lotsin.", "Marta ist Lotsin in Kiel."),
+        ),
+        (
+            ["Marta trabaja desde 2019 como práctica en el puerto de Vigo", "Marta tiene un gato"],
+            "Marta es práctica en el puerto de Vigo desde 2019.",
+            ("Marta parece vivir en Vigo.", "Marta es una práctica excelente en Vigo.", "Creo que Marta vive en Vigo.", "Marta trabaja en Cádiz."),
+        ),
+    ],
+    ids=["de", "es"],
+)  # fmt: skip
+def test_other_languages_are_checked_too(facts: list[str], good: str, bad: Sequence[str]) -> None:
+    """German and Spanish observations of German and Spanish facts: sound ones pass, spoiled ones do not."""
+    assert problem(good, [1], facts, "Marta") == ""
+    assert all(problem(text, [1], facts, "Marta") for text in bad)
+
+
+def test_facts_of_a_language_nobody_taught_us_can_be_summed_up() -> None:
+    """Of such a language only what needs no words of it is checked: citations, length, numbers, script."""
+    facts = ["Marie habite à Brest depuis 2019 avec ses deux chats", "Marie dirige le port de plaisance"]
+    assert (
+        problem("Marie, qui habite à Brest depuis 2019, dirige le port de plaisance.", [1, 2], facts, "Marie")
+        == ""
+    )
+    assert "2021" in problem("Marie habite à Brest depuis 2021.", [1], facts, "Marie")
+
+
+@pytest.mark.parametrize(
+    ("facts", "count", "wrong"),
+    [(9, 0, "0 different observations"), (9, 2, "2 different observations"), (9, 3, ""), (3, 1, ""), (9, 8, "8 observations")],
+)  # fmt: skip
+def test_too_few_and_too_many_are_named(facts: int, count: int, wrong: str) -> None:
+    """Three to seven, fewer of very few facts; the same one twice counts once."""
+    texts = [f"Alice rowed river {number} in spring" for number in range(1, facts + 1)]
+    made = [(f"Alice rowed river {number}.", [number]) for number in range(1, count + 1)]
+    found = checker(texts).problems(answer(*made, *made[:1]))
+    assert wrong in found if wrong else found == ""
+
+
+def test_only_what_is_sound_is_kept_each_once_and_no_more_than_allowed() -> None:
+    """An unsound observation costs no other one."""
+    spoiled = ("Alice is a wonderful software engineer", [2])
+    kept = checker(ALICE, most=2).sound(answer(spoiled, OBSERVED[0], OBSERVED[0], *OBSERVED[1:]))
+    assert [one.text for one in kept] == [OBSERVED[0][0], OBSERVED[1][0]]
