@@ -44,5 +44,5 @@ WHERE EXISTS (
     WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT}
 )
 """,
-    "CREATE INDEX entities_unobserved ON entities (bank) WHERE facts_changed > observed_at",
+    "CREATE INDEX entities_unobserved ON entities (bank, facts_changed) WHERE facts_changed > observed_at",
 )
