@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.bank.task_runner import LEASE, MAX_ATTEMPTS, outage_delay, retry_delay
 from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
@@ -38,7 +40,6 @@ from hindsight_integrations.errors import ModelRefused, TaskClosed
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.tempr.retain.settle import LEASE, MAX_ATTEMPTS, retry_delay
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.ledger_support import commit
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
@@ -259,8 +260,8 @@ def test_settle_is_idempotent(opened: Opened) -> None:
 
 
 def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened, clock: FrozenClock) -> None:
-    """A model that stays down is asked after 1, 2, 4 ... minutes; the task dies at last, and can be revived."""
-    engine = opened([DOWN] * (1 + MAX_ATTEMPTS) + [{"facts": [KAYAK]}])
+    """What fails each time is tried after 1, 2, 4 ... minutes; the task dies at last, and can be revived."""
+    engine = opened([DOWN, *[KeyError("context_length_exceeded")] * MAX_ATTEMPTS, {"facts": [KAYAK]}])
     bank = engine.bank("alice")
     bank.retain(TALK)
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -269,16 +270,42 @@ def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened,
         assert bank.tasks.list()[0].attempts == attempt
         clock.advance(retry_delay(attempt))
     (task,) = bank.tasks.list()
-    assert (task.state, "unavailable" in task.reason) == (TaskState.DEAD, True)
+    assert (task.state, "context_length_exceeded" in task.reason) == (TaskState.DEAD, True)
     assert bank.tasks.settle().done == ()
     assert bank.tasks.retry() == 1
     assert bank.tasks.settle().created == 1
 
 
-def test_delays_double_up_to_an_hour() -> None:
-    """The waiting times are as documented."""
-    minutes = [retry_delay(attempts) / MINUTE for attempts in (1, 2, 3, 6, 7, 500)]
-    assert minutes == [1, 2, 4, 32, 60, 60]
+@pytest.mark.parametrize("trouble", [DOWN, ModelRefused("test", "expired")], ids=["down", "refused"])
+def test_an_outage_of_a_day_kills_no_task(opened: Opened, clock: FrozenClock, trouble: Exception) -> None:
+    """A model that is away for a day costs no attempt, however often settle asks, and leaves all to be done afterwards."""
+    away = clock.now() + timedelta(days=1)
+
+    def reply(messages: Any) -> Any:
+        calls.append(clock.now())
+        if clock.now() < away:
+            raise trouble
+        return {"facts": [KAYAK]}
+
+    calls: list[datetime] = []
+    bank = opened(reply).bank("alice")
+    (waiting,) = bank.retain(TALK).queued
+    for minute in range(60):
+        bank.tasks.settle()
+        clock.advance(MINUTE if minute < 59 else away - clock.now() - MINUTE)
+    bank.tasks.settle()
+    (task,) = bank.tasks.list()
+    assert (task.state, task.attempts, type(trouble).__name__ in task.reason) == (TaskState.PENDING, 0, True)
+    rests = [(later - earlier) / MINUTE for earlier, later in pairwise(calls[1:])]
+    assert (rests[:4], set(rests[3:-1])) == ([1, 2, 4, 5], {5})
+    clock.advance(5 * MINUTE)
+    assert bank.tasks.settle().done == (waiting.task,)
+
+
+def test_delays_double() -> None:
+    """Up to an hour for what fails, up to five minutes where the model is away."""
+    assert [retry_delay(attempts) / MINUTE for attempts in (1, 2, 3, 6, 7, 500)] == [1, 2, 4, 32, 60, 60]
+    assert [outage_delay(before) / MINUTE for before in (0, 1, 2, 3, 500)] == [1, 2, 4, 5, 5]
 
 
 def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
@@ -362,7 +389,7 @@ def test_two_who_hold_one_task_write_its_facts_once(opened: Opened, clock: Froze
         if len(calls) == 1:
             raise DOWN
         if len(calls) == 2:  # while this model call runs, the lease ends and another settle does the task
-            clock.advance(LEASE)
+            clock.advance(2 * LEASE)
             bank.tasks.settle()
             return {"facts": [{**KAYAK, "what": "Alice bought a kayak that was red."}]}
         return {"facts": [KAYAK]}

@@ -1,15 +1,14 @@
-"""`bank.tasks`: work that waits, passages parked or queued for a model. Nothing runs but in `settle`."""
+"""`bank.tasks`: work that waits, done by `settle`, or by a worker where the engine was opened with one."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.bank.handlers import EXTRACTION, handlers
+from hindsight_integrations.bank.task_runner import LEASE, run_task
 from hindsight_integrations.model.results import Settled
-from hindsight_integrations.model.tasks import Task, TaskKind
-from hindsight_integrations.tempr.retain.settle import handlers, settle
-
-EXTRACTION = (TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED)
+from hindsight_integrations.model.tasks import Task
 
 Tasks: TypeAlias = list[Task]  # inside the class `list` is the verb
 
@@ -28,17 +27,30 @@ class AsyncTasks(BankVerbs):
     async def settle(self) -> Settled:
         """Do the bank's waiting work that is due, until none is.
 
-        No thread of the engine does this by itself: call it when the model is back, at the end of a conversation, or
-        every so often. A task that fails is tried again later (after 1, 2, 4 ... minutes, at most an hour), and given
-        up as DEAD after 12 attempts; it never stops the others. Without a model, passages to extract wait on.
+        Without a worker nothing does this by itself: call it when the model is back, at the end of a conversation, or
+        every so often. Beside a worker, here or elsewhere, it does what nobody else has begun. What waits for more of the
+        same, as observations do, is done without waiting.
+
+        A task that fails is tried again later (after 1, 2, 4 ... minutes, at most an hour), and given up as DEAD after 12
+        attempts; it never stops the others. A model that is unavailable or refuses is no attempt: tried again after 1, 2,
+        4, then every 5 minutes, for as long as it takes. Without a model, passages to extract wait on.
 
         Raises:
+            EmbedderMismatch: another embedder made the bank's vectors.
             EngineClosed: the engine was closed.
             InvalidRequest: the engine was opened read-only.
         """
-        tools = self._context.retain_tools()
-        await tools.workers.write(self._context.claim_embedder)
-        return await settle(tools, handlers(tools))
+        context, tools = self._context, self._context.tools
+        await tools.workers.write(context.claim_embedder)
+        able, settled = handlers(context), Settled()
+        while able:
+            task = await tools.workers.write(
+                tools.ledger.lease_due, tuple(able), lasting=LEASE, bank=context.name, early=True
+            )
+            if task is None:
+                break
+            settled += (await run_task(task, able[task.kind], tools)).settled
+        return settled
 
     @writes
     async def retry(self) -> int:
@@ -51,4 +63,4 @@ class AsyncTasks(BankVerbs):
             InvalidRequest: the engine was opened read-only.
         """
         tools = self._context.tools
-        return await tools.workers.write(tools.ledger.make_due, self._context.name, EXTRACTION)
+        return await tools.workers.write(tools.ledger.make_due, self._context.name, tuple(EXTRACTION))

@@ -119,6 +119,19 @@ class Settled:
     observed: int = 0
     merged: int = 0
 
+    def __add__(self, later: Settled) -> Settled:
+        """What both did, one after the other."""
+        return Settled(
+            done=(*self.done, *later.done),
+            failed={**self.failed, **later.failed},
+            created=self.created + later.created,
+            dropped=(*self.dropped, *later.dropped),
+            tokens_in=self.tokens_in + later.tokens_in,
+            tokens_out=self.tokens_out + later.tokens_out,
+            observed=self.observed + later.observed,
+            merged=self.merged + later.merged,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RetainResult:

@@ -1,0 +1,43 @@
+"""Who does which kind of task of a bank. A new kind of task is a line here, and its handler where its pipeline is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+from hindsight_integrations.bank.context import BankContext, Tools
+from hindsight_integrations.bank.task_runner import Handler
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task, TaskKind
+from hindsight_integrations.tempr.retain.waiting_passages import extract_waiting
+
+
+def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
+    """The handlers of a bank's tasks, of the kinds this engine can do."""
+    return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.tools)}
+
+
+def able_kinds(tools: Tools) -> frozenset[TaskKind]:
+    """What this engine can do: without a model, what needs one is left waiting."""
+    return frozenset(_HANDLERS) - (frozenset() if tools.llm else EXTRACTION)
+
+
+def model_kinds(tools: Tools) -> frozenset[TaskKind]:
+    """What this engine does by asking its model."""
+    return EXTRACTION if tools.llm else frozenset()
+
+
+async def _extract(context: BankContext, task: Task) -> Settled:
+    llm = context.tools.llm
+    if llm is None:
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+    await context.tools.workers.write(context.claim_embedder)
+    return await extract_waiting(task, llm, context.retain_tools())
+
+
+EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
+
+_HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = dict.fromkeys(
+    EXTRACTION, _extract
+)

@@ -1,0 +1,182 @@
+"""Running a task that was leased, to its end, under a lease that is renewed while its handler works (decision 120)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Protocol, TypeAlias
+
+from hindsight_integrations.concurrency.workers import Runner
+from hindsight_integrations.errors import (
+    BankNotFound,
+    EmbedderMismatch,
+    EngineClosed,
+    MalformedOutput,
+    ModelRefused,
+    ModelUnavailable,
+    StorageError,
+    TaskClosed,
+)
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.ports.ledger import LedgerTasks
+
+logger = logging.getLogger("hindsight_integrations")
+
+LEASE = timedelta(seconds=60)  # a killed process's task is free after it, a slow handler's is renewed
+RENEWALS = 3  # a lease is renewed so often before it would end: two may fail
+MAX_ATTEMPTS = 12  # with delays doubling up to an hour: most of a working day before a task is given up
+REASON_CHARACTERS = 500
+
+FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=1)
+LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # a model comes back sooner than a broken task mends
+
+NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
+"""What does not count as an attempt: another task would have failed alike."""
+
+Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
+"""Does one task and says what it brought: effect and the task's end are one commit, the last thing it waits for."""
+
+
+class TaskTools(Protocol):
+    """What the runner needs of an engine."""
+
+    @property
+    def ledger(self) -> LedgerTasks:
+        """Where the tasks are."""
+        ...
+
+    @property
+    def workers(self) -> Runner:
+        """On whose threads it is asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """How one task went.
+
+    Attributes:
+        settled: what it brought; the task is among its `done` or its `failed`, unless its bank was forgotten.
+        failure: what it failed of; None if it is done.
+    """
+
+    settled: Settled
+    failure: Exception | None = None
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    return _doubled(attempts - 1, LONGEST_DELAY)
+
+
+def outage_delay(uncounted: int) -> timedelta:
+    """How long a task rests that could not be tried, so many times before: 1, 2, 4, then 5 minutes."""
+    return _doubled(uncounted, LONGEST_OUTAGE_DELAY)
+
+
+def _doubled(times: int, longest: timedelta) -> timedelta:
+    return min(FIRST_DELAY * (1 << min(max(times, 0), 10)), longest)
+
+
+async def run_task(
+    task: Task,
+    handler: Handler,
+    tools: TaskTools,
+    *,
+    lasting: timedelta = LEASE,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> TaskRun:
+    """Run a leased task to its end, whatever its handler raises: that is this task's failure and no other's.
+
+    Cancelled, it cancels the handler and gives the lease back, which is then no attempt.
+
+    Args:
+        task: as it was leased.
+        handler: does it.
+        tools: ledger and threads.
+        lasting: what the lease is renewed to, three times before it would end.
+        sleep: waits so many seconds.
+
+    Raises:
+        EngineClosed: the engine was closed meanwhile; the lease ends by itself.
+        BankForgotten: the bank was forgotten before the failure could be told.
+    """
+    if task.attempts > MAX_ATTEMPTS:  # its process was killed each time, so nobody counted it out
+        reason = "it was begun too often without an end"
+        await tools.workers.write(tools.ledger.fail_task, task.claim, reason=reason, retry_in=None)
+        return TaskRun(Settled(failed={task.id: reason}), TaskClosed(task.id))
+    work = asyncio.ensure_future(handler(task))
+    keeping = asyncio.ensure_future(_keep(task, work, tools, lasting, sleep))
+    try:
+        await asyncio.wait({work})
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        if not work.done():  # this is cancelled, not the work
+            work.cancel()
+            await asyncio.wait({work})
+            with suppress(EngineClosed, BankNotFound):
+                await tools.workers.write(give_back, task, tools.ledger)
+    lost = work.cancelled() and not keeping.cancelled() and keeping.exception() is None
+    if work.cancelled() and not lost:
+        await tools.workers.write(give_back, task, tools.ledger)
+        raise asyncio.CancelledError
+    error = TaskClosed(task.id) if lost else work.exception()
+    if error is None:
+        return TaskRun(replace(work.result(), done=(task.id,)))
+    if not isinstance(error, Exception):  # interrupts are the caller's
+        raise error
+    return await _failed(task, error, tools)
+
+
+def give_back(task: Task, ledger: LedgerTasks) -> None:
+    """End a lease as if it had not been: the task is due at once, and has as many attempts as before. Writer thread only."""
+    ledger.fail_task(task.claim, reason=task.reason, retry_in=timedelta(0), counted=False)
+
+
+async def _keep(
+    task: Task,
+    work: asyncio.Future[Settled],
+    tools: TaskTools,
+    lasting: timedelta,
+    sleep: Callable[[float], Awaitable[None]],
+) -> None:
+    """Renew the lease until it is refused; then cancel the work, whose effect could not be committed."""
+    held = True
+    while held:
+        await sleep(lasting.total_seconds() / RENEWALS)
+        try:
+            held = await tools.workers.write(tools.ledger.renew_lease, task.claim, lasting=lasting)
+        except StorageError as error:
+            logger.warning("the lease of task %d could not be renewed: %s", task.id, type(error).__name__)
+    logger.warning(
+        "task %d was taken over by somebody else, or taken back: its work is dropped here", task.id
+    )
+    work.cancel()
+
+
+async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
+    """Put the task back, or bury it, and say why."""
+    reason = f"{type(error).__name__}: {error}"[:REASON_CHARACTERS]
+    settled = Settled(failed={task.id: reason})
+    if isinstance(error, BankNotFound):
+        return TaskRun(Settled(), error)
+    if isinstance(error, TaskClosed):
+        return TaskRun(settled, error)
+    logger.warning("task %d failed at attempt %d: %s", task.id, task.attempts, type(error).__name__)
+    counted = not isinstance(error, NOT_THE_TASKS_FAULT)
+    if counted:
+        rest = retry_delay(task.attempts) if task.attempts < MAX_ATTEMPTS else None
+    else:
+        rest = outage_delay(task.uncounted)
+    await tools.workers.write(
+        tools.ledger.fail_task, task.claim, reason=reason, retry_in=rest, counted=counted
+    )
+    if isinstance(error, MalformedOutput):
+        settled = replace(settled, tokens_in=error.tokens_in, tokens_out=error.tokens_out)
+    return TaskRun(settled, error)

@@ -1,0 +1,335 @@
+"""One task run to its end: its lease is kept while it is at work, and ends as it should however the work ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec
+
+import pytest
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.bank.task_runner import (
+    LEASE,
+    MAX_ATTEMPTS,
+    RENEWALS,
+    Handler,
+    TaskRun,
+    retry_delay,
+    run_task,
+)
+from hindsight_integrations.concurrency.workers import Workers
+from hindsight_integrations.errors import (
+    BankForgotten,
+    EmbedderMismatch,
+    EngineClosed,
+    LedgerBusy,
+    ModelUnavailable,
+    TaskClosed,
+)
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.ledger_support import commit
+
+P = ParamSpec("P")
+
+KINDS = tuple(TaskKind)
+MINUTE = timedelta(minutes=1)
+
+
+@dataclass
+class Engine:
+    """What the runner needs of one, and a clock by which sleeping takes no time."""
+
+    ledger: Ledger
+    workers: Workers
+    clock: FrozenClock
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the time pass at once."""
+        await asyncio.sleep(0)
+        self.clock.advance(timedelta(seconds=seconds))
+
+    def enqueue(self, *payloads: str) -> None:
+        writes = make_write_set(self.ledger.revision(BANK))
+        tasks = tuple(TaskWrite(TaskKind.EXTRACT_QUEUED, payload) for payload in payloads)
+        commit(self.ledger, replace(writes, tasks=tasks))
+
+    def lease(self) -> Task:
+        task = self.ledger.lease_due(KINDS, lasting=LEASE)
+        assert task is not None
+        return task
+
+    async def run(self, task: Task, handler: Handler) -> TaskRun:
+        return await run_task(task, handler, self, sleep=self.sleep)
+
+    def end(self, claim: TaskClaim, unit: str) -> Settled:
+        """Commit a unit as the task's effect, with its end."""
+        writes = make_write_set(self.ledger.revision(BANK), units=make_units(unit))
+        commit(self.ledger, replace(writes, completed_tasks=(claim,)))
+        return Settled(created=1)
+
+    async def effect(self, task: Task) -> Settled:
+        """A handler whose effect is a unit named like the payload."""
+        return await self.workers.write(self.end, task.claim, task.payload)
+
+    @property
+    def task(self) -> Task:
+        """The first task there is."""
+        return self.ledger.tasks(BANK)[0]
+
+
+@asynccontextmanager
+async def opened(*payloads: str) -> AsyncIterator[Engine]:
+    clock = FrozenClock()
+    ledger = SqliteLedger.open(":memory:", clock=clock)
+    ledger.create_bank(BANK)
+    engine = Engine(ledger, Workers(1), clock)
+    engine.enqueue(*payloads)
+    yield engine
+    engine.workers.close()
+    ledger.close()
+
+
+def on_a_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
+    """A test that is a coroutine."""
+
+    @wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(test(*args, **kwargs))
+
+    return run
+
+
+def failing(error: Exception) -> Handler:
+    """A handler that raises."""
+
+    async def fail(task: Task) -> Settled:
+        raise error
+
+    return fail
+
+
+@on_a_loop
+async def test_a_handler_that_takes_ten_minutes_keeps_its_lease() -> None:
+    """While it works nobody else is given its task, at no moment; it is done once, at the first attempt."""
+    async with opened("u") as engine:
+        taken = []
+
+        async def slow(task: Task) -> Settled:
+            began = engine.clock.now()
+            while engine.clock.now() < began + 10 * MINUTE:
+                taken.append(await engine.workers.write(engine.ledger.lease_due, KINDS, lasting=LEASE))
+            return await engine.effect(task)
+
+        run = await engine.run(engine.lease(), slow)
+        assert (run.failure, run.settled.created, set(taken)) == (None, 1, {None})
+        assert len(taken) >= 10 * MINUTE / (LEASE / RENEWALS)
+        assert (engine.task.state, engine.task.lease) == (TaskState.DONE, 1)
+
+
+@pytest.mark.parametrize("how", ["taken over", "erased"])
+@on_a_loop
+async def test_a_stolen_lease_is_noticed(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A holder that slept too long, or whose bank something was erased from, is stopped, and the log says so; nothing of it is kept."""
+    async with opened("u") as engine:
+        stopped = asyncio.Event()
+        task = engine.lease()
+
+        async def steal() -> None:
+            engine.clock.advance(2 * LEASE)
+            other = await engine.workers.write(engine.ledger.lease_due, KINDS, lasting=LEASE)
+            assert other is not None
+            assert other.claim == TaskClaim(task.id, 2)
+
+        async def asleep(task: Task) -> Settled:
+            if how == "taken over":
+                await steal()
+            else:
+                await engine.workers.write(engine.ledger.drop_bank, BANK)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+            raise AssertionError
+
+        run = await engine.run(task, asleep)
+        assert isinstance(run.failure, TaskClosed)
+        assert (list(run.settled.failed), run.settled.done, stopped.is_set()) == ([task.id], (), True)
+        assert "taken over by somebody else" in caplog.text
+        if how == "taken over":
+            assert (engine.task.state, engine.task.lease, engine.task.attempts) == (TaskState.LEASED, 2, 2)
+
+
+@on_a_loop
+async def test_a_late_holder_changes_nothing() -> None:
+    """Its commit is refused whole, its failure is not the task's, and who took over ends the task undisturbed."""
+    async with opened("u") as engine:
+        late = engine.lease()
+        engine.clock.advance(2 * LEASE)
+        holder = engine.lease()
+        for handler in (engine.effect, failing(KeyError("x"))):
+            run = await run_task(late, handler, engine)
+            assert run.failure is not None
+            assert engine.task == holder
+            assert engine.ledger.count(BANK) == 0
+        assert (await run_task(holder, engine.effect, engine)).settled.done == (holder.id,)
+        assert engine.ledger.count(BANK) == 1
+
+
+@on_a_loop
+async def test_poison_is_dead_after_twelve_attempts_and_the_others_are_done() -> None:
+    """What fails each time comes first in line, blocks nothing, rests ever longer and ends."""
+    async with opened("poison", *(f"u{number}" for number in range(9))) as engine:
+
+        async def handle(task: Task) -> Settled:
+            if task.payload == "poison":
+                raise KeyError("poison")
+            return await engine.effect(task)
+
+        order, began = [], engine.clock.now()
+        while engine.task.state is not TaskState.DEAD:
+            task = engine.ledger.lease_due(KINDS, lasting=LEASE)
+            if task is None:
+                engine.clock.advance(MINUTE)
+                continue
+            order.append(task.payload)
+            await engine.run(task, handle)
+        assert order == ["poison", *(f"u{number}" for number in range(9)), *["poison"] * (MAX_ATTEMPTS - 1)]
+        assert engine.ledger.count(BANK) == 9
+        rests = sum((retry_delay(attempt) for attempt in range(1, MAX_ATTEMPTS)), timedelta(0))
+        assert rests <= engine.clock.now() - began <= rests + MAX_ATTEMPTS * MINUTE
+
+
+@on_a_loop
+async def test_a_graceful_stop_gives_the_lease_back() -> None:
+    """Cancelled in the middle, the handler is cancelled too, and the task is due at once with no attempt counted."""
+    async with opened("u") as engine:
+        begun = asyncio.Event()
+
+        async def slow(task: Task) -> Settled:
+            begun.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        running = asyncio.create_task(engine.run(engine.lease(), slow))
+        await begun.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert (engine.task.state, engine.task.attempts) == (TaskState.PENDING, 0)
+        assert (await engine.run(engine.lease(), engine.effect)).settled.created == 1
+
+
+@on_a_loop
+async def test_what_is_being_committed_at_a_stop_stays_committed() -> None:
+    """A cancellation while the effect is written neither repeats nor loses it."""
+    async with opened("u") as engine:
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def end(claim: TaskClaim) -> Settled:
+            loop.call_soon_threadsafe(started.set)
+            return engine.end(claim, "u")
+
+        async def handle(task: Task) -> Settled:
+            return await engine.workers.write(end, task.claim)
+
+        running = asyncio.create_task(engine.run(engine.lease(), handle))
+        await started.wait()
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        assert (engine.task.state, engine.ledger.count(BANK)) == (TaskState.DONE, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ModelUnavailable("m", "down"), EmbedderMismatch(BANK, "one", "another")],
+    ids=["model", "embedder"],
+)
+@on_a_loop
+async def test_what_is_not_the_tasks_fault_is_no_attempt(error: Exception) -> None:
+    """However often, it stays as far from being given up as it was."""
+    async with opened("u") as engine:
+        for _ in range(2 * MAX_ATTEMPTS):
+            run = await engine.run(engine.lease(), failing(error))
+            assert run.failure is error
+            engine.clock.advance(5 * MINUTE)
+        assert (engine.task.state, engine.task.attempts) == (TaskState.PENDING, 0)
+
+
+@on_a_loop
+async def test_a_task_of_a_forgotten_bank_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """It went with its bank: nothing is told of it but that."""
+    caplog.set_level(logging.INFO)
+    async with opened("u") as engine:
+        run = await engine.run(engine.lease(), failing(BankForgotten(BANK)))
+        assert (run.settled, type(run.failure)) == (Settled(), BankForgotten)
+        assert caplog.text == ""
+
+
+@on_a_loop
+async def test_a_ledger_that_is_busy_for_once_costs_no_lease(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A renewal that fails is made again well before the lease ends."""
+    async with opened("u") as engine:
+        renew, calls = engine.ledger.renew_lease, []
+        enough, loop = asyncio.Event(), asyncio.get_running_loop()
+
+        def busy_at_first(claim: TaskClaim, *, lasting: timedelta) -> bool:
+            calls.append(claim)
+            if len(calls) == 6:
+                loop.call_soon_threadsafe(enough.set)
+            if len(calls) == 1:
+                raise LedgerBusy(Path(), None)
+            return renew(claim, lasting=lasting)
+
+        monkeypatch.setattr(engine.ledger, "renew_lease", busy_at_first)
+
+        async def slow(task: Task) -> Settled:
+            await enough.wait()
+            return await engine.effect(task)
+
+        assert (await engine.run(engine.lease(), slow)).settled.created == 1
+        assert "could not be renewed" in caplog.text
+
+
+@on_a_loop
+async def test_a_closed_engine_leaves_the_task_to_the_next() -> None:
+    """Closed under the handler, nothing more can be told to the ledger; the lease ends by itself."""
+    async with opened("u") as engine:
+
+        async def close(task: Task) -> Settled:
+            engine.workers.close()
+            return await engine.effect(task)
+
+        with pytest.raises(EngineClosed):
+            await engine.run(engine.lease(), close)
+        assert engine.task.state is TaskState.LEASED
+        engine.clock.advance(LEASE)
+        assert engine.lease().attempts == 2
+
+
+@on_a_loop
+async def test_a_task_begun_too_often_is_given_up() -> None:
+    """One whose process was killed at every attempt is not begun again."""
+    async with opened("u") as engine:
+        for _ in range(MAX_ATTEMPTS):
+            engine.lease()
+            engine.clock.advance(LEASE)
+        run = await engine.run(engine.lease(), engine.effect)
+        assert ("too often" in run.settled.failed[engine.task.id], engine.task.state) == (
+            True,
+            TaskState.DEAD,
+        )
