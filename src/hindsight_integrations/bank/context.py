@@ -12,6 +12,7 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from hindsight_integrations.bank.open_banks import OpenBanks
+from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
@@ -183,6 +184,19 @@ class BankContext:
             keep_turns=tools.config.retain.source_turns,
             shown_memories=tools.config.retain.shown_memories,
             shown_categories=tools.config.retain.shown_categories,
+        )
+
+    def observation_tools(self) -> ObservationTools:
+        """What the making of observations needs."""
+        tools = self.tools
+        return ObservationTools(
+            projector=self,
+            embedder=tools.embedder,
+            tokens=tools.tokens,
+            model=tools.model,
+            workers=tools.workers,
+            config=tools.config.observations,
+            languages=tools.languages,
         )
 
     def recall_tools(self) -> RecallTools:

@@ -7,6 +7,8 @@ from functools import partial
 
 from hindsight_integrations.bank.context import BankContext, Tools
 from hindsight_integrations.bank.task_runner import Handler
+from hindsight_integrations.cara.observations.observing import observe
+from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
@@ -19,13 +21,19 @@ def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
 
 
 def able_kinds(tools: Tools) -> frozenset[TaskKind]:
-    """What this engine can do: without a model, what needs one is left waiting."""
-    return frozenset(_HANDLERS) - (frozenset() if tools.llm else EXTRACTION)
+    """What this engine can do: without a model, what needs one is left waiting; so is what the settings turn off."""
+    unable = frozenset() if tools.llm else EXTRACTION
+    if tools.config.observations.mode is ObservationMode.OFF:
+        unable |= {TaskKind.OBSERVE}
+    return frozenset(_HANDLERS) - unable
 
 
 def model_kinds(tools: Tools) -> frozenset[TaskKind]:
     """What this engine does by asking its model."""
-    return EXTRACTION if tools.llm else frozenset()
+    asking = EXTRACTION if tools.llm else frozenset[TaskKind]()
+    if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
+        asking |= {TaskKind.OBSERVE}
+    return asking
 
 
 async def _extract(context: BankContext, task: Task) -> Settled:
@@ -36,8 +44,14 @@ async def _extract(context: BankContext, task: Task) -> Settled:
     return await extract_waiting(task, llm, context.retain_tools())
 
 
+async def _observe(context: BankContext, task: Task) -> Settled:
+    await context.tools.workers.write(context.claim_embedder)
+    return await observe(task, context.observation_tools())
+
+
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
-_HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = dict.fromkeys(
-    EXTRACTION, _extract
-)
+_HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
+    **dict.fromkeys(EXTRACTION, _extract),
+    TaskKind.OBSERVE: _observe,
+}
