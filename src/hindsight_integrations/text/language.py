@@ -279,6 +279,63 @@ class JudgementWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """Something of which a person has one at a time: where they were born, what they are called.
+
+    Attributes:
+        name: what it is called here, the same in each language.
+        pattern: a statement of it in the first person, with the group `value`, and perhaps `key` where there is one for
+            each of several things (a favourite colour, a favourite song).
+        several: whether a person may have another one beside it where they say "also".
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    several: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DescriptionWords:
+    """How people describe themselves, in the first person. All words are case-folded.
+
+    Attributes:
+        attributes: of which each person has one.
+        professions: words for what people are, with the field each belongs to; "" for none.
+        fields: words for a field, with the one it is known by here.
+        kinds: words, with the more general one that each is a kind of.
+        alternatives: words of which at most one is true of a person.
+        being: what stands in front of such a word.
+        preferred: one thing before another; groups `first` and `second`.
+        joint: what joins two statements; the second begins with its verb, or with the group `own` where it has its own subject.
+        subject: what begins such a statement when it stands alone.
+        speaker: a statement with the speaker as its subject.
+        liked: what says that the speaker likes something.
+        disliked: that they do not.
+        negation: that something is not so.
+        past: a statement of what was, not of what is.
+        former: that something was so before and is no more.
+        besides: that something comes to what is there ("also").
+    """
+
+    attributes: tuple[Attribute, ...] = ()
+    professions: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    alternatives: tuple[frozenset[str], ...] = ()
+    being: re.Pattern[str] = NEVER
+    preferred: re.Pattern[str] = NEVER
+    joint: re.Pattern[str] = NEVER
+    subject: str = ""
+    speaker: re.Pattern[str] = NEVER
+    liked: re.Pattern[str] = NEVER
+    disliked: re.Pattern[str] = NEVER
+    negation: re.Pattern[str] = NEVER
+    past: re.Pattern[str] = NEVER
+    former: re.Pattern[str] = NEVER
+    besides: re.Pattern[str] = NEVER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """One language; a part that is left out finds nothing.
 
@@ -292,6 +349,7 @@ class Language:
         frames: grammar around what a statement is about.
         person: in which grammatical person a text speaks.
         judgements: opinions and guesses.
+        description: how people describe themselves.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
         decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
@@ -306,6 +364,7 @@ class Language:
     frames: FrameWords = field(default_factory=FrameWords)
     person: PersonWords = field(default_factory=PersonWords)
     judgements: JudgementWords = field(default_factory=JudgementWords)
+    description: DescriptionWords = field(default_factory=DescriptionWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False

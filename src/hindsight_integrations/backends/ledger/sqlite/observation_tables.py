@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
+from hindsight_integrations.model.units import FactType
 
-IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
+FACTS = (FactType.WORLD, FactType.EXPERIENCE)
+"""The networks that observations are made from."""
+IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in FACTS)})"
 """Of a unit; written out, so that it can stand in a statement of the schema."""
 NOT_OBSERVED = f"fact_type <> '{FactType.OBSERVATION.value}'"
 """Of a unit: it is no observation, and so counts among the mentions of an entity."""
@@ -44,5 +46,5 @@ WHERE EXISTS (
     WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT}
 )
 """,
-    "CREATE INDEX entities_unobserved ON entities (bank, facts_changed) WHERE facts_changed > observed_at",
+    "CREATE INDEX entities_unobserved ON entities (bank) WHERE facts_changed > observed_at",
 )

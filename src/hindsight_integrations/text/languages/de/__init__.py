@@ -1,6 +1,7 @@
 """German, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.de.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.de.frames import FRAMES
 from hindsight_integrations.text.languages.de.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.de.names import NAMES
@@ -22,6 +23,7 @@ GERMAN = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("german"),
     decimal_comma=True,

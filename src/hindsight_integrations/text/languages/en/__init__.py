@@ -1,6 +1,7 @@
 """English, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.en.frames import FRAMES
 from hindsight_integrations.text.languages.en.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.en.names import NAMES
@@ -22,6 +23,7 @@ ENGLISH = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("english"),
 )

@@ -1,6 +1,7 @@
 """Spanish, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.es.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.es.names import NAMES
@@ -22,6 +23,7 @@ SPANISH = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
     decimal_comma=True,
