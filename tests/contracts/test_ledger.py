@@ -11,6 +11,7 @@ from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.ledger_contract import LedgerContract
+from hindsight_integrations.testing.ledger_observing_contract import OBSERVING, LedgerObservingContract
 
 
 class TestSqliteLedgerOnDisk(LedgerContract):
@@ -25,5 +26,13 @@ class TestSqliteLedgerInMemory(LedgerContract):
     @pytest.fixture
     def ledger(self, clock: FrozenClock) -> Iterator[Ledger]:
         opened = SqliteLedger.open(":memory:", clock=clock)
+        yield opened
+        opened.close()
+
+
+class TestSqliteLedgerObserving(LedgerObservingContract):
+    @pytest.fixture
+    def ledger(self, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
+        opened = SqliteLedger.open(tmp_path / "data", clock=clock, observing=OBSERVING)
         yield opened
         opened.close()

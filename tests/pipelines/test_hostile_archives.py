@@ -91,8 +91,13 @@ def make_lines(engine: Hindsight) -> list[Line]:
         "thread": "t",
         "speaker": "Bob",
     }
-    lines.insert(last + 1, ["waiting_turn", waits])
+    observed = {**lines[last][1], "unit_id": "o", "fact_type": "observation", "sources": [], "document": None}
+    lines[last + 1 : last + 1] = [["unit", observed], ["waiting_turn", waits]]
+    entity = next(fields["entity_id"] for kind, fields in lines if kind == "entity")
     lines += [
+        ["observation", {"unit": "o", "entity": entity}],
+        ["observation_fact", {"observation": "o", "fact": found[0]}],
+        ["observed", {"entity": entity, "left_out": [found[1]]}],
         ["evidence", {"opinion": found[0], "evidence": found[1], "assessment": "neutral", "effective_at": moment}],
         ["task", {"kind": "extract_parked", "payload": "{}", "state": "leased", "attempts": 1, "lease_until": moment,
                   "not_before": moment, "last_error": "why"}],
@@ -222,6 +227,11 @@ BAD = [
     ("turn", "speaker", 5), ("turn", "role", "king"), ("turn", "said_at", FAR), ("turn", "said_at", "now"),
     ("turn", "tags", "x"), ("turn", "text", "a\ud800b"),
     ("unit", "vector", vector(*[3e38] * DIMENSION)), ("unit", "speaker", None), ("unit", "spell", "x"),
+    ("observation", "unit", "nobody"), ("observation", "unit", "w"), ("observation", "entity", "nobody"),
+    ("observation", "unit", None), ("observation_fact", "observation", "nobody"), ("observation_fact", "fact", "nobody"),
+    ("observation_fact", "fact", "o"), ("observation_fact", "fact", None), ("observed", "entity", "nobody"),
+    ("observed", "left_out", ["nobody"]), ("observed", "left_out", "o"), ("observed", "left_out", ["o", "o"]),
+    ("entity", "facts_changed", -1), ("entity", "facts_changed", 10_000), ("entity", "observed_at", 10_000),
     ("event", "kind", "revoked"), ("event", "kind", None), ("event", "effective_at", FAR), ("event", "unit", "nobody"),
     ("event", "unit", None), ("event", "by_unit", "nobody"), ("event", "reason", None), ("event", "revision", 10_000),
     ("entity", "type", "GOD"), ("entity", "type", None), ("entity", "role", "king"), ("entity", "names", "alice"),
@@ -306,6 +316,8 @@ def broken(good: list[Line]) -> dict[str, str]:
         f"no {kind} line": sealed(without(good, kind)) for kind in ("bank", "document", "unit", "entity")
     }
     memory = next(fields["unit_id"] for kind, fields in good if kind == "unit")
+    cases["an observation that is a fact"] = sealed(changed(good, "observation", "unit", memory))
+    cases["a fact for an observation"] = sealed(changed(good, "observation_fact", "observation", memory))
     cases["a waiting turn with the id of a memory"] = sealed(changed(good, "waiting_turn", "unit_id", memory))
     cases |= {
         "the bank comes second": sealed([good[1], good[0], *good[2:]]),
@@ -361,7 +373,7 @@ def test_an_archive_that_cannot_be_read_twice_is_taken(engine: Hindsight, good: 
         def __init__(self, text: str) -> None:
             self.read = io.StringIO(text).read
 
-    assert engine.bank("target").archive.load(Pipe(sealed(good))) == 4  # type: ignore[arg-type]
+    assert engine.bank("target").archive.load(Pipe(sealed(good))) == 5  # type: ignore[arg-type]
     engine.forget_bank("target")
     with pytest.raises(ArchiveInvalid):
         engine.bank("target").archive.load(Pipe(sealed(good) + "x"))  # type: ignore[arg-type]
@@ -391,7 +403,7 @@ def test_a_bank_with_traces_of_earlier_memories_takes_no_archive(engine: Hindsig
     with pytest.raises(InvalidRequest, match="forget\\(everything=True\\)"):
         bank.archive.load(io.StringIO(sealed(good)))
     bank.forget(everything=True)
-    assert bank.archive.load(io.StringIO(sealed(good))) == 4
+    assert bank.archive.load(io.StringIO(sealed(good))) == 5
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ SPOILED = [
     ("Alice works at Google.", [-1], "names fact -1"),
     ("Alice works at Microsoft.", [1], "the name 'Microsoft'"),
     ("Alice and Ben work at Google.", [1], "the name 'Ben'"),
+    ("Charlotte works at Google.", [1], "the name 'Charlotte'"),
     ("Alice joined Google in 2021.", [4], "the number 2021"),
     ("Alice has 14 engineers at Google.", [1], "the number 14"),
     ("Alice has twelve engineers at Google.", [1], "the number twelve"),
@@ -142,12 +143,12 @@ def test_dates_of_the_facts_may_be_told() -> None:
         (
             ["Marta arbeitet seit 2019 als Lotsin im Hafen von Emden", "Marta hat eine Katze"],
             "Marta ist seit 2019 Lotsin im Hafen von Emden.",
-            ("Marta ist wohl Lotsin in Emden.", "Marta ist eine großartige Lotsin.", "Ich glaube, Marta ist Lotsin.", "Marta ist Lotsin in Kiel."),
+            ("Marta ist wohl Lotsin in Emden.", "Marta ist eine großartige Lotsin.", "Ich glaube, Marta ist Lotsin.", "Marta ist Lotsin in Kiel.", "Kurt arbeitet seit 2019 als Lotse im Hafen von Emden."),
         ),
         (
             ["Marta trabaja desde 2019 como práctica en el puerto de Vigo", "Marta tiene un gato"],
             "Marta es práctica en el puerto de Vigo desde 2019.",
-            ("Marta parece vivir en Vigo.", "Marta es una práctica excelente en Vigo.", "Creo que Marta vive en Vigo.", "Marta trabaja en Cádiz."),
+            ("Marta parece vivir en Vigo.", "Marta es una práctica excelente en Vigo.", "Creo que Marta vive en Vigo.", "Marta trabaja en Cádiz.", "Lucía trabaja en el puerto de Vigo."),
         ),
     ],
     ids=["de", "es"],

@@ -29,6 +29,10 @@ class FactType(StrEnum):
         return cls.EXPERIENCE if value == "bank" else None
 
 
+OBSERVED_NETWORKS = (FactType.WORLD, FactType.EXPERIENCE)
+"""The networks of facts, from which observations are made (paper section 4.1.5); opinions shall not colour them."""
+
+
 class UnitKind(StrEnum):
     """What a unit is."""
 

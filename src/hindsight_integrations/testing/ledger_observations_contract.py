@@ -13,7 +13,7 @@ from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.writes import ObservedWrite, UnitWrite
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, Observed, UnitEdit
+from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Observed, UnitEdit
 from hindsight_integrations.testing.builders import (
     BANK,
     at,
@@ -272,6 +272,29 @@ class LedgerObservationsContract(LedgerFixtures):
         after = told.revision(BANK)
         observe(told, {"o1": ("f1",)}, ("f2",), at_revision=revision)
         assert told.revision(BANK) == after
+
+    def test_observations_are_archived(self, told: Ledger) -> None:
+        """What was made, what it stands on, what was left out and who waits come back the same."""
+        observe(told, {"o1": ("f1", "f2"), "o2": ("f2",)}, ("f3",))
+        rows_there = list(told.archive_rows(BANK))
+        told.create_bank("copy")
+        told.restore_rows("copy", iter(rows_there))
+        assert sorted(map(repr, told.archive_rows("copy"))) == sorted(map(repr, rows_there))
+        for entity in (ALICE, BOB):
+            assert told.observed("copy", [entity]) == told.observed(BANK, [entity])
+        (row,) = told.row_ids("copy", ["o1"]).values()
+        assert told.grounds_of("copy", np.array([row])) == {row: ("f1", "f2")}
+
+    def test_an_archive_of_before_waits_for_observations(self, told: Ledger) -> None:
+        """Entities of a bank that came in without observations get theirs without a new fact; those without facts do not."""
+        tell(told, with_vector(make_unit("op", fact_type=FactType.OPINION)), of="carol")
+        rows_there = [
+            ArchiveRow(row.kind, {**row.fields, **({"facts_changed": 0} if row.kind == "entity" else {})})
+            for row in told.archive_rows(BANK)
+        ]
+        told.create_bank("copy")
+        told.restore_rows("copy", iter(rows_there))
+        assert told.facts_changed("copy", [ALICE, BOB, "carol"]) == {ALICE, BOB}
 
     def test_a_forgotten_bank_leaves_nothing_made(self, told: Ledger) -> None:
         """Neither erasing everything nor dropping the bank leaves observations behind."""

@@ -14,6 +14,7 @@ COUNTED = (
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _WORD = re.compile(r"[^\W_]+")
+_OPENING = re.compile(r"(?:^|[.!?]\s)[^\w\s]*([^\W\d_]+)")
 _ABBREVIATION = re.compile(r"[A-Z]{2,6}s?")
 
 
@@ -29,13 +30,12 @@ def unknown_names(text: str, grounds: Sequence[str], language: Language) -> list
     known = {*words, *map(language.stem, words)}
     initials = "".join(word[0] for word in words)
     spotter = NameSpotter([text], people=(), aliases=(), languages=[language])
+    named = dict.fromkeys((*(name.text for name in spotter.names_in(text)), *_openings(text, language)))
     return [
-        name.text
-        for name in spotter.names_in(text)
-        if not _is_abbreviated(name.text, initials)
-        and any(
-            word not in known and language.stem(word) not in known for word in _words(name.text, language)
-        )
+        name
+        for name in named
+        if not _is_abbreviated(name, initials)
+        and any(word not in known and language.stem(word) not in known for word in _words(name, language))
     ]
 
 
@@ -69,6 +69,18 @@ def grounded_share(text: str, grounds: Sequence[str], names: Sequence[str], lang
     told = content_stems(text, language) - content_stems(" ".join(names), language)
     said = frozenset[str]().union(*(content_stems(ground, language) for ground in grounds))
     return len(told & said) / len(told) if told else 1.0
+
+
+def _openings(text: str, language: Language) -> Iterator[str]:
+    """Words with which sentences begin that are no common ones: here, other than in talk, the subject stands there.
+
+    Of a language in which nouns have capitals too the rules for its names must do.
+    """
+    if language.names.nouns is None:
+        for match in _OPENING.finditer(text):
+            word = match[1].casefold()
+            if match[1][0].isupper() and word not in language.stop_words | language.names.no_names:
+                yield match[1]
 
 
 def _words(text: str, language: Language) -> list[str]:

@@ -24,8 +24,10 @@ def judgement(text: str, grounds: Sequence[str], language: Language) -> str:
     plain, _ = hidden(text)
     if found := words.own.search(plain):
         return f"an opinion of the writer ({found[0].strip(' ,')!r})"
-    if (found := words.assumption.search(plain)) and not any(map(words.assumption.search, grounds)):
-        return f"a guess ({found[0].strip(' ,')!r})"
+    guessed = {found[0].casefold() for ground in grounds for found in words.assumption.finditer(ground)}
+    for found in words.assumption.finditer(plain):
+        if found[0].casefold() not in guessed:
+            return f"a guess ({found[0].strip(' ,')!r})"
     told = frozenset[str]().union(*(content_stems(ground, language) for ground in grounds))
     for found in words.verdict.finditer(plain):
         if not content_stems(found[0], language) <= told:

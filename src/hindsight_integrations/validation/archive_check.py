@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from hindsight_integrations.errors import ArchiveInvalid
-from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, ValidityKind
 from hindsight_integrations.validation.archive_lines import (
     LINES,
     ArchiveLine,
     BankLine,
     CategoryLine,
+    EntityLine,
     EventLine,
     MessageLine,
+    ObservationFactLine,
+    ObservationLine,
+    ObservedLine,
     RecordLine,
     TaskLine,
     TurnLine,
@@ -40,6 +44,8 @@ class ArchiveCheck:
         # Pairs are kept as numbers, not as ids: a bank has many times more links than memories.
         self._numbers: dict[str, dict[object, int]] = {kind: {} for kind in LINES}
         self._records: dict[str, int] = {}
+        self._networks: dict[str, str] = {}
+        self._observations: set[str] = set()
         self._spellings: set[tuple[str, str]] = set()
         self._keyed: set[tuple[str, str]] = set()
         self._pairs: dict[str, set[tuple[object, ...]]] = {kind: set() for kind in LINES}
@@ -61,7 +67,12 @@ class ArchiveCheck:
         self._remember(number, kind, line)
         if isinstance(line, BankLine):
             self.bank = line
-        elif isinstance(line, UnitLine):
+        else:
+            self._check(number, kind, line)
+
+    def _check(self, number: int, kind: str, line: ArchiveLine) -> None:
+        """What the line says of others."""
+        if isinstance(line, UnitLine):
             self._check_unit(number, kind, line)
         elif isinstance(line, CategoryLine | RecordLine):
             self._check_record(number, line)
@@ -71,6 +82,8 @@ class ArchiveCheck:
             self._check_task(number, line)
         elif isinstance(line, EventLine | MessageLine):
             self._check_revision(number, kind, line)
+        else:
+            self._check_observed(number, line)
 
     def _remember(self, number: int, kind: str, line: ArchiveLine) -> None:
         """Find what it refers to, and refuse a second line of the same key."""
@@ -97,6 +110,7 @@ class ArchiveCheck:
         """A memory, or a turn that waits: they share their ids."""
         if not isinstance(line, WaitingTurnLine):
             self._check_vector(number, kind, line.vector)
+            self._networks[line.unit_id] = line.fact_type
             self.units += 1
             return
         if line.unit_id in self._numbers["unit"]:
@@ -131,6 +145,36 @@ class ArchiveCheck:
         if line.task_key and (line.kind, line.task_key) in self._keyed:
             raise ArchiveInvalid(number, "task.kind, task.task_key", "an earlier line has the same")
         self._keyed.add((line.kind, line.task_key))
+
+    def _check_observed(self, number: int, line: ArchiveLine) -> None:
+        """Entities, and what was made of their facts."""
+        if isinstance(line, ObservationLine | ObservationFactLine):
+            self._check_made(number, line)
+        elif isinstance(line, EntityLine | ObservedLine):
+            self._check_entity(number, line)
+
+    def _check_made(self, number: int, line: ObservationLine | ObservationFactLine) -> None:
+        """An observation is one, and stands on facts."""
+        if isinstance(line, ObservationLine):
+            if self._networks[line.unit] != FactType.OBSERVATION:
+                raise ArchiveInvalid(number, "observation.unit", "the memory is no observation")
+            self._observations.add(line.unit)
+        elif line.observation not in self._observations:
+            reason = "no observation of that id stands before it"
+            raise ArchiveInvalid(number, "observation_fact.observation", reason)
+        elif self._networks[line.fact] not in OBSERVED_NETWORKS:
+            raise ArchiveInvalid(number, "observation_fact.fact", "the memory is no fact")
+
+    def _check_entity(self, number: int, line: EntityLine | ObservedLine) -> None:
+        """It was looked at no later than the bank came, and what was left out is there."""
+        if isinstance(line, ObservedLine):
+            if not self._networks.keys() >= set(line.left_out):
+                raise ArchiveInvalid(
+                    number, "observed.left_out", "no unit of one of the ids stands before it"
+                )
+        elif self.bank and (latest := max(line.facts_changed, line.observed_at)) > self.bank.revision:
+            reason = f"{latest} is after the bank's own, {self.bank.revision}"
+            raise ArchiveInvalid(number, "entity.facts_changed", reason)
 
     def _check_vector(self, number: int, kind: str, vector: str) -> None:
         embedder = self.bank.embedder if self.bank else None

@@ -258,6 +258,9 @@ class EntityLine(ArchiveLine):
     type: Annotated[str, one_of(EntityType)]
     role: Annotated[str, one_of(EntityRole)]
     names: Annotated[Texts, AfterValidator(distinct)]
+    # Archives of before there were observations do not have them.
+    facts_changed: Revision = 0
+    observed_at: Revision = 0
 
 
 class MentionLine(ArchiveLine):
@@ -268,6 +271,33 @@ class MentionLine(ArchiveLine):
     unit: Id
     entity: Id
     text: Text
+
+
+class ObservationLine(ArchiveLine):
+    """A memory that was made from facts of an entity."""
+
+    key: ClassVar = ("unit",)
+    refers: ClassVar = {"unit": "unit", "entity": "entity"}
+    unit: Id
+    entity: Id
+
+
+class ObservationFactLine(ArchiveLine):
+    """A fact that an observation stands on."""
+
+    key: ClassVar = ("observation", "fact")
+    refers: ClassVar = {"observation": "unit", "fact": "unit"}
+    observation: Id
+    fact: Id
+
+
+class ObservedLine(ArchiveLine):
+    """What observations of an entity leave out."""
+
+    key: ClassVar = ("entity",)
+    refers: ClassVar = {"entity": "entity"}
+    entity: Id
+    left_out: Annotated[list[Id], AfterValidator(distinct)]
 
 
 class LinkLine(ArchiveLine):
@@ -354,6 +384,9 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "event": EventLine,
     "entity": EntityLine,
     "mention": MentionLine,
+    "observation": ObservationLine,
+    "observation_fact": ObservationFactLine,
+    "observed": ObservedLine,
     "link": LinkLine,
     "edit": EditLine,
     "entity_change": EntityChangeLine,

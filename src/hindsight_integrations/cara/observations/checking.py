@@ -17,7 +17,9 @@ from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.which_language import in_another_language, written_in
 
 LONGEST = 400  # characters of an observation; the prompt asks for 300
-LEAST_GROUNDED = 0.2  # share of an observation's content words that its facts have (decision 125)
+LEAST_GROUNDED = (
+    1 / 3
+)  # share of an observation's content words, names apart, that its facts have (decision 125)
 ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
 FEWEST = 3  # paper section A.3: three to seven, fewer of very few facts
 FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
@@ -96,11 +98,11 @@ class Checker:
                 yield f"the name {name!r} is in none of the facts it names"
         for number in unknown_numbers(text, shown, language or self.languages[0]):
             yield f"the number {number} is in none of the facts it names"
-        if language is not None and not self._grounded(text, told, language):
+        if language is not None and not self._grounded(text, shown, language):
             yield "the facts it names do not say that"
 
-    def _grounded(self, text: str, told: Sequence[str], language: Language) -> bool:
-        return grounded_share(text, told, self.names, language) >= LEAST_GROUNDED
+    def _grounded(self, text: str, shown: Sequence[str], language: Language) -> bool:
+        return grounded_share(text, shown, self.names, language) >= LEAST_GROUNDED
 
     @cached_property
     def _sample(self) -> str:

@@ -13,6 +13,7 @@ BATCH = 500  # rows written at once: bounds memory, and is past the point where 
 BANK, DOCUMENT, CHUNK, MESSAGE, UNIT = "bank", "document", "chunk", "message", "unit"
 CATEGORY, RECORD = "category", "record"
 TURN, WAITING = "turn", "waiting_turn"
+OBSERVATION, OBSERVATION_FACT, OBSERVED = "observation", "observation_fact", "observed"
 EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
 EDIT, CHANGE, EVIDENCE, TASK = "edit", "entity_change", "evidence", "task"
 

@@ -20,6 +20,9 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 )
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_all_waiting
+from hindsight_integrations.backends.ledger.sqlite.observations import wait_for_observations
 from hindsight_integrations.backends.ledger.sqlite.one_record import only_record, write_only_records
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.records import seal_records
@@ -30,7 +33,18 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 JSON_FIELDS = frozenset(
-    {"metadata", "tags", "sources", "spellings", "names", "embedder", "profile", "fields", "detail"}
+    {
+        "metadata",
+        "tags",
+        "sources",
+        "spellings",
+        "names",
+        "embedder",
+        "profile",
+        "fields",
+        "detail",
+        "left_out",
+    }
 )
 UNFIT = (
     sqlite3.IntegrityError,
@@ -153,8 +167,9 @@ _KINDS = {
         ),
     ),
     kinds.ENTITY: _Kind(
-        "SELECT entity_id, name, type, role, names FROM entities WHERE bank = :bank ORDER BY id",
-        _into("entities", "bank, entity_id, name, type, role, names"),
+        "SELECT entity_id, name, type, role, names, facts_changed, observed_at FROM entities WHERE bank = :bank "
+        "ORDER BY id",
+        _into("entities", "bank, entity_id, name, type, role, names, facts_changed, observed_at"),
         _into_each("entity_names", "name"),
         _into_each("entity_blocks", "block"),
     ),
@@ -168,6 +183,25 @@ _KINDS = {
             entity=_entity("entity"),
             revision=":now",
         ),
+    ),
+    kinds.OBSERVATION: _Kind(
+        "SELECT unit_id AS unit, entity_id AS entity FROM observations JOIN units ON units.id = unit "
+        "JOIN entities ON entities.id = entity WHERE units.bank = :bank ORDER BY unit",
+        _into("observations", "unit, entity", unit=_unit("unit"), entity=_entity("entity")),
+    ),
+    kinds.OBSERVATION_FACT: _Kind(
+        "SELECT one.unit_id AS observation, two.unit_id AS fact FROM observation_facts "
+        "JOIN units AS one ON one.id = observation JOIN units AS two ON two.id = fact WHERE one.bank = :bank "
+        "ORDER BY observation, fact",
+        _into("observation_facts", "observation, fact", observation=_unit("observation"), fact=_unit("fact")),
+    ),
+    kinds.OBSERVED: _Kind(
+        "SELECT entity_id AS entity, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(facts) AS fact "
+        "CROSS JOIN units ON units.id = fact.value ORDER BY units.id)) AS left_out "
+        "FROM observed_left_out JOIN entities ON entities.id = entity WHERE bank = :bank ORDER BY entities.id",
+        "INSERT INTO observed_left_out (entity, facts) SELECT "
+        f"{_entity('entity')}, (SELECT json_group_array(id) FROM (SELECT units.id AS id FROM json_each(:left_out) AS fact "
+        "CROSS JOIN units ON unit_id = fact.value WHERE bank = :bank ORDER BY units.id))",
     ),
     kinds.LINK: _Kind(
         "SELECT one.unit_id AS source, two.unit_id AS target, code, weight FROM links "
@@ -246,6 +280,7 @@ class SqliteArchive:
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
+            observe_all_waiting(self._connections, connection)
         return units
 
 
@@ -298,9 +333,10 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
     """What follows from the rows: mention counts, the units that messages stand for, and the bank's revision."""
     connection.execute(
         "UPDATE entities SET (mentions, last_seen) = (SELECT count(*), max(mentioned_at) FROM mentions "
-        "JOIN units ON units.id = unit WHERE entity = entities.id) WHERE bank = ?",
+        f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE bank = ?",
         (bank,),
     )
+    wait_for_observations(connection, bank, revision)
     connection.execute(
         "INSERT INTO unit_sources (bank, thread, message, unit) SELECT DISTINCT bank, thread, value, units.id "
         "FROM units, json_each(sources) WHERE bank = ?",

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
 
 from hindsight_integrations.backends.gate import Gate
@@ -76,6 +77,7 @@ class Connections:
         read_only: whether `writing` refuses.
         accept_loss: whether the user goes on without what may be found to be missing.
         clock: the ledger's.
+        observing: how long changes of an entity's facts are collected until observations are made of them; None makes none.
     """
 
     def __init__(
@@ -88,8 +90,10 @@ class Connections:
         read_only: bool = False,
         shared: bool = False,
         accept_loss: bool = False,
+        observing: timedelta | None = None,
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
+        self.observing = observing
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}

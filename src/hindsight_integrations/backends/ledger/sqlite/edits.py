@@ -18,6 +18,7 @@ from hindsight_integrations.backends.ledger.sqlite.commit import write_links
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
@@ -64,6 +65,7 @@ class SqliteEdits:
                 (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),
             )
             connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
+            observe_changed(self._connections, connection, found.id, revision)
         return revision
 
 

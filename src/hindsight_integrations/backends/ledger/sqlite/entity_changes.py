@@ -13,6 +13,7 @@ from hindsight_integrations.backends.ledger.sqlite.connections import Connection
 from hindsight_integrations.backends.ledger.sqlite.entities import logged_changes, mention_texts
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target, write_names
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
     note_changed,
     observations_of,
@@ -20,6 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
 )
 from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows, find_bank, unit_rows
 from hindsight_integrations.model.entities import EntityChange, EntityChangeKind, EntityRole
+from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.ledger import EntitySplit
 
@@ -84,6 +86,11 @@ class _Editor:
         note_changed(self.target, rows)
 
     def remove(self, row: int) -> None:
+        self.connection.execute(
+            "DELETE FROM tasks WHERE bank = ? AND kind = ? AND key <> '' "
+            "AND key = (SELECT entity_id FROM entities WHERE id = ?)",
+            (self.bank, TaskKind.OBSERVE, row),
+        )
         self.connection.execute("DELETE FROM entities WHERE id = ?", (row,))
 
     def log(self, kind: EntityChangeKind, moved: Moved, made_at: datetime) -> EntityChange:
@@ -128,7 +135,7 @@ class SqliteEntityChanges:
                 connection.execute("UPDATE entities SET role = ? WHERE id = ? AND role = ''", (role, target))
             editor.recount(target)
             editor.note_changed(target)
-            return editor.log(EntityChangeKind.MERGE, moved, made_at)
+            return self._logged(editor, EntityChangeKind.MERGE, moved, made_at)
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:
         """Make a new entity of some names and mentions of another."""
@@ -144,7 +151,7 @@ class SqliteEntityChanges:
             editor.recount(source, target)
             editor.note_changed(source, target)
             moved = Moved(split.entity_id, split.new_id, split.names, split.units, name=split.name, type=kind)
-            return editor.log(EntityChangeKind.SPLIT, moved, made_at)
+            return self._logged(editor, EntityChangeKind.SPLIT, moved, made_at)
 
     def alias_entity(
         self, bank: str, entity_id: str, names: Sequence[str], made_at: datetime
@@ -178,7 +185,16 @@ class SqliteEntityChanges:
                 _part(editor, row, moved)
             connection.execute("UPDATE entity_changes SET undone = 1 WHERE id = ?", (change_id,))
             set_graph_epoch(connection, editor.bank, editor.revision)
+            observe_changed(self._connections, connection, editor.bank, editor.revision)
             return change.as_undone().public()
+
+    def _logged(
+        self, editor: _Editor, kind: EntityChangeKind, moved: Moved, made_at: datetime
+    ) -> EntityChange:
+        """The change, logged, and a task for each entity whose facts it changed."""
+        change = editor.log(kind, moved, made_at)
+        observe_changed(self._connections, editor.connection, editor.bank, editor.revision)
+        return change
 
 
 def set_graph_epoch(connection: Connection, bank: int, revision: int) -> None:

@@ -19,6 +19,7 @@ from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
     erase_traces,
     traces_of,
 )
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
     entities_to_sum_up,
     note_changed,
@@ -62,6 +63,9 @@ class SqliteErasure:
         with suppress(_Foreseen), self._connections.writing() as connection:
             before = find_bank(connection, bank).revision
             receipt = _erased(connection, bank, erasure, self._connections.clock.now())
+            if receipt.revision > before:
+                row = find_bank(connection, bank).id
+                observe_changed(self._connections, connection, row, receipt.revision)
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())

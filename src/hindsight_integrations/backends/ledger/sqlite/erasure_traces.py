@@ -66,7 +66,7 @@ def _erase_documents(connection: Connection, bank: int, given: str, document: st
 def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
     """What waiting tasks carry of what is forgotten; how many tasks that changed or ended."""
     tasks = connection.execute(
-        "SELECT id, payload FROM tasks WHERE bank = ? AND payload <> ''", (bank,)
+        "SELECT id, payload FROM tasks WHERE bank = ? AND payload NOT IN ('', '{}')", (bank,)
     ).fetchall()
     after = [(task, payload, without(payload, traces)) for task, payload in tasks]
     changed = [(kept, task) for task, payload, kept in after if kept != payload]

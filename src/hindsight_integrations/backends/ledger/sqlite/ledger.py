@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Literal
@@ -23,6 +25,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteE
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import ObservationReads
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.opening import (
     IndexMarks,
     no_index_marks,
@@ -87,6 +90,9 @@ class SqliteTransaction(SqliteSnapshot):
             raise InvalidRequest("writes", reason, "Open a transaction of that bank.")
         with self._connections.committing() as connection:
             receipt = commit(connection, writes, self._connections.clock.now())
+            if receipt.revision > writes.expected_revision:
+                bank = find_bank(connection, writes.bank).id
+                observe_changed(self._connections, connection, bank, receipt.revision)
         self._done = True
         return receipt
 
@@ -122,6 +128,7 @@ class SqliteLedger(
         accept_loss: bool = False,
         index_marks: IndexMarks = no_index_marks,
         clock: Clock | None = None,
+        observing: timedelta | None = None,
     ) -> SqliteLedger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
@@ -132,6 +139,8 @@ class SqliteLedger(
             index_marks: reads how far the indexes beside the ledger have come; asked where the ledger's own mark is not
                 enough.
             clock: the ledger's, by which tasks fall due and leases end; None takes the machine's.
+            observing: changes of an entity's facts are collected for so long, then a task to make its observations anew is
+                due; None enqueues none.
 
         Raises:
             LedgerLost: something that was committed is missing, and `accept_loss` is False.
@@ -142,17 +151,15 @@ class SqliteLedger(
             InvalidRequest: a read-only ledger in memory.
         """
         if path != IN_MEMORY:
-            opened = open_for_reading if read_only else open_for_writing
-            return cls(
-                opened(
-                    Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=clock or SystemClock()
-                )
-            )
+            open_it = open_for_reading if read_only else partial(open_for_writing, observing=observing)
+            time = clock or SystemClock()
+            return cls(open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=time))
         if read_only:
             raise InvalidRequest("read_only", "a ledger in memory starts empty", "Open it for writing.")
         # A database of its own that no other engine can see; it ends with `close`.
         uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
-        return cls(Connections(Path(IN_MEMORY), uri, clock=clock or SystemClock(), shared=True))
+        time = clock or SystemClock()
+        return cls(Connections(Path(IN_MEMORY), uri, clock=time, shared=True, observing=observing))
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""

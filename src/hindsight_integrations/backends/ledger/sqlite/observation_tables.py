@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
 
-FACTS = (FactType.WORLD, FactType.EXPERIENCE)
-"""The networks that observations are made from."""
-IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in FACTS)})"
+IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
 """Of a unit; written out, so that it can stand in a statement of the schema."""
 NOT_OBSERVED = f"fact_type <> '{FactType.OBSERVATION.value}'"
 """Of a unit: it is no observation, and so counts among the mentions of an entity."""
@@ -46,5 +44,5 @@ WHERE EXISTS (
     WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT}
 )
 """,
-    "CREATE INDEX entities_unobserved ON entities (bank) WHERE facts_changed > observed_at",
+    "CREATE INDEX entities_unobserved ON entities (bank, facts_changed) WHERE facts_changed > observed_at",
 )

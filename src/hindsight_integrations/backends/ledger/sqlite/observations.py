@@ -190,6 +190,16 @@ def note_changed(target: Target, entities: Collection[int]) -> None:
     )
 
 
+def wait_for_observations(connection: Connection, bank: int, revision: int) -> None:
+    """Entities of an archive of before there were observations: each that has a fact waits for its first."""
+    connection.execute(
+        "UPDATE entities SET facts_changed = ? WHERE bank = ? AND facts_changed = 0 AND EXISTS ("
+        "SELECT 1 FROM mentions CROSS JOIN units ON units.id = unit "
+        f"WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT})",
+        (revision, bank),
+    )
+
+
 def remove_units(target: Target, rows: Collection[int]) -> None:
     """Remove units that were derived, or waited, as no erasure: what they were made of lives on."""
     gone = sorted(rows)

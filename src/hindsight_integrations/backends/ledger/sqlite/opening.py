@@ -7,6 +7,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from hindsight_integrations.backends.ledger.sqlite.high_water import HighWater, 
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.losses import Loss, found_loss, missing_ledger
 from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION, WITH_HISTORY
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_waiting
 from hindsight_integrations.backends.ledger.sqlite.tasks import end_leases
 from hindsight_integrations.errors import LedgerReadOnly
 from hindsight_integrations.ports.clock import Clock
@@ -32,7 +34,12 @@ def no_index_marks() -> Sequence[IndexMark]:
 
 
 def open_for_writing(
-    directory: Path, *, accept_loss: bool, index_marks: IndexMarks, clock: Clock
+    directory: Path,
+    *,
+    accept_loss: bool,
+    index_marks: IndexMarks,
+    clock: Clock,
+    observing: timedelta | None,
 ) -> Connections:
     """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
@@ -52,11 +59,14 @@ def open_for_writing(
         undo.callback(lock.release)
         loss = _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
         uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
-        opened = Connections(directory, uri, clock=clock, lock=lock, accept_loss=accept_loss)
+        opened = Connections(
+            directory, uri, clock=clock, lock=lock, accept_loss=accept_loss, observing=observing
+        )
         undo.pop_all()
         undo.callback(opened.close)
         opened.begin(loss)
         end_leases(opened)
+        observe_waiting(opened)
         undo.pop_all()
     return opened
 

@@ -24,6 +24,9 @@ _COMMON_WORDS = """
     speaking looking hope glad happy merry remember guess think got get go going come see look take make keep try wish
     love like need want feel sounds sound dear mom mum dad everyone everybody someone something nothing anything god
     christmas easter halloween thanksgiving
+    additionally afterwards apart aside beside besides beyond currently despite eventually following formerly generally
+    initially instead lately likewise mainly mostly originally overall previously primarily professionally rather recently
+    regarding regularly several similarly subsequently therefore thereafter throughout together various within
 """
 _SHOUTED = "OK LOL OMG WOW YES NO NOT HA AM PM FYI BTW IMO IMHO TBH ASAP PS RSVP AND THE BUT SO IT IS MY YOU ALL VERY"
 

@@ -1,0 +1,134 @@
+"""What every ledger promises of the tasks that make observations (decision 124): one for each entity whose facts changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_observations_contract import (
+    ALICE,
+    BOB,
+    WITHDRAWALS,
+    observation,
+    rows,
+    seen,
+    tell,
+)
+from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes, commit
+
+OBSERVING = timedelta(minutes=1)
+"""For how long the ledgers of `LedgerObservingContract` collect changes."""
+
+
+class LedgerObservingContract(LedgerFixtures):
+    """Whoever waits for observations has one task. The fixture `ledger` yields a ledger that collects changes for OBSERVING."""
+
+    @pytest.fixture
+    def told(self, ledger: Ledger, bank: str) -> Ledger:
+        """A bank with three facts of Alice, and one of Bob."""
+        assert bank == BANK
+        tell(ledger, *make_units("f1", "f2", "f3"))
+        tell(ledger, *make_units("b1"), of=BOB)
+        return ledger
+
+    @pytest.fixture
+    def settled(self, told: Ledger, passes: Passes) -> Ledger:
+        """The same, with observations of Alice, and nothing left to do."""
+        passes(OBSERVING)
+        for _ in range(2):
+            done(told, {"o1": ("f1",)} if not rows(told, "o1") else {}, passes)
+        assert waiting(told) == []
+        return told
+
+    def test_a_fact_enqueues_its_entity_once(self, told: Ledger, passes: Passes) -> None:
+        """Many facts in a row are one task, which is due when the first of them has waited long enough."""
+        (alice, bob) = told.tasks(BANK)
+        assert (alice.kind, alice.key, alice.payload) == (TaskKind.OBSERVE, ALICE, "{}")
+        passes(OBSERVING / 2)
+        tell(told, *make_units("f4"))
+        assert told.tasks(BANK) == [alice, bob]
+        assert told.lease_due([TaskKind.OBSERVE], lasting=OBSERVING) is None
+        passes(OBSERVING / 2)
+        assert told.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+
+    def test_what_is_no_fact_enqueues_nobody(self, settled: Ledger) -> None:
+        """Neither opinions nor observations, nor a retain that brings nothing new."""
+        tell(settled, with_vector(make_unit("op", fact_type=FactType.OPINION)), observation("given"))
+        tell(settled, *make_units("f1"))
+        assert waiting(settled) == []
+
+    @pytest.mark.parametrize("withdrawal", WITHDRAWALS)
+    def test_a_withdrawal_enqueues_its_entities(self, settled: Ledger, withdrawal: str) -> None:
+        """What was made of it is gone, and is made anew; others are left alone."""
+        WITHDRAWALS[withdrawal](settled)
+        assert waiting(settled) == [ALICE]
+
+    def test_a_fact_that_comes_while_observations_are_made_is_not_lost(
+        self, settled: Ledger, passes: Passes
+    ) -> None:
+        """The task is done once more after it was done."""
+        tell(settled, *make_units("f4"))
+        passes(OBSERVING)
+        revision = settled.revision(BANK)
+        task = settled.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+        assert task
+        tell(settled, *make_units("f5"))
+        write = ObservedWrite(ALICE, {"o1": ("f1",)}, (), revision)
+        writes = make_write_set(settled.revision(BANK))
+        commit(settled, replace(writes, observed=write, completed_tasks=(task.claim,)))
+        assert (seen(settled), waiting(settled)) == ((True, ("o1",)), [ALICE])
+
+    def test_entities_merged_and_split_are_enqueued_and_nobody_else(self, settled: Ledger) -> None:
+        """A merged entity is not summed up any more; put back, it is."""
+        change = settled.merge_entities(BANK, ALICE, BOB, at(7))
+        assert waiting(settled) == [ALICE]
+        settled.undo_entity_change(BANK, change.id)
+        assert waiting(settled) == [ALICE, BOB]
+        settled.split_entity(BANK, EntitySplit(ALICE, "ali", "Ali", ("ali",), ("f3",)), at(7))
+        assert waiting(settled) == ["ali", ALICE, BOB]
+
+    def test_a_forgotten_entity_leaves_no_task(self, told: Ledger) -> None:
+        """Its id is made of its name."""
+        told.erase(BANK, Erasure(entity=BOB))
+        assert {task.key for task in told.tasks(BANK)} == {ALICE}
+
+    def test_a_bank_that_came_in_is_observed(self, told: Ledger) -> None:
+        """An archive without observations, or without their tasks, waits like a bank that was retained."""
+        kept = [row for row in told.archive_rows(BANK) if row.kind != "task"]
+        told.create_bank("copy")
+        told.restore_rows("copy", iter(kept))
+        assert waiting(told, "copy") == [ALICE, BOB]
+
+
+def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
+    """Keys of the tasks that are still to be done, sorted."""
+    return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
+
+
+def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
+    """Do the task due longest: make these observations of its entity."""
+    task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+    assert task
+    passes(OBSERVING / 10)
+    revision = ledger.revision(BANK)
+    made = ObservedWrite(task.key, facts, (), revision)
+    writes = make_write_set(
+        revision, units=[observation(unit) for unit in facts], mentions=[(unit, task.key) for unit in facts]
+    )
+    commit(ledger, replace(writes, observed=made, completed_tasks=(task.claim,)))
