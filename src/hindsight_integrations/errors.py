@@ -199,10 +199,10 @@ class MemoryDamaged(StorageError):
 class RevisionConflict(StorageError):
     """The bank's revision is no longer the one the write was decided on. The pipeline decides again."""
 
-    def __init__(self, bank: str, expected: int, actual: int) -> None:
+    def __init__(self, bank: str, expected: int, actual: int, of: str = "revision") -> None:
         self.bank, self.expected, self.actual = bank, expected, actual
         super().__init__(
-            f"bank {bank!r} is at revision {actual}, not {expected}: somebody wrote in between. Decide again and retry."
+            f"bank {bank!r} is at {of} {actual}, not {expected}: somebody wrote in between. Decide again and retry."
         )
 
 

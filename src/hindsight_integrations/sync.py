@@ -18,6 +18,7 @@ from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
+from hindsight_integrations.model.profile import BankProfile
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,10 +87,13 @@ class Records(_SyncFace[AsyncRecords]):
 
 
 class Profile(_SyncFace[AsyncProfile]):
-    """Who the agent behind the bank is."""
+    """Who the agent behind the bank is, and was."""
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
+    history = _awaited(AsyncProfile.history)
+    restore = _awaited(AsyncProfile.restore)
+    forget_history = _awaited(AsyncProfile.forget_history)
 
     if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
 
@@ -136,6 +140,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     iterate_units = _iterated(AsyncMemoryBank.iterate_units)
     count = _awaited(AsyncMemoryBank.count)
 
+    def with_profile(self, profile: BankProfile) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face
+        return MemoryBank(self._target.with_profile(profile), self._loop)
+
+    with_profile.__doc__ = AsyncMemoryBank.with_profile.__doc__
+
     @classmethod
     def over(cls, bank: AsyncMemoryBank) -> Self:
         """The sync face of an async bank, for code that cannot await."""
@@ -163,7 +172,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
 
     @property
     def profile(self) -> Profile:
-        """Who the agent behind the bank is: get, set."""
+        """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
         return Profile(self._target.profile, self._loop)
 
     @property

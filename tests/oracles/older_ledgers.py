@@ -26,6 +26,7 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
     8: (
+        "DROP TABLE profile_changes",
         *(f"DROP INDEX tasks_{name}" for name in ("key", "due", "early", "bank_due", "bank_early", "leased")),
         *(
             f"ALTER TABLE tasks DROP COLUMN {name}"

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hindsight_integrations import ArchiveInvalid, Hindsight, InvalidRequest, MemoryBank, Message
+from hindsight_integrations import (
+    ArchiveInvalid,
+    BankProfile,
+    BigFive,
+    Disposition,
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    Message,
+)
 from hindsight_integrations.bank import archive_file
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.model.time import LAST_INSTANT, to_micros
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.validation.archive_lines import LINES
 
@@ -78,10 +89,12 @@ def make_lines(engine: Hindsight) -> list[Line]:
     found = bank.retain(TALK, facts=FACTS, thread="t", tags=["x"], metadata={"k": "v"}).unit_ids
     bank.retain("A long document about figs. It has two sentences.", document_id="d1")
     bank.entities.alias("Alice Chen", "The Captain")
+    bank.profile.set(BankProfile("Ada", "I like proofs.", BigFive(openness=0.9)))
+    bank.profile.set(BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2)))
     bank.edit(found[0], tags=["y"])
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
     lines = [json.loads(line) for line in archived(bank).splitlines()[1:-1]]
-    moment = lines[1][1].get("mentioned_at", 0)
+    moment = next(fields["mentioned_at"] for kind, fields in lines if kind == "document")
     last = max(at for at, line in enumerate(lines) if line[0] == "unit")
     waits = {
         **lines[last][1],
@@ -138,7 +151,10 @@ def read_all(bank: MemoryBank, engine: Hindsight) -> None:
         bank.history(unit.id), bank.maintenance.edits(unit.id)
     bank.recall("Who paid for plums in May 2024?", include_chunks=True, include_invalidated=True)
     bank.recall("plums", as_of="2024-05-20")
-    bank.entities.list(), bank.entities.changes(), bank.tasks.list(), bank.profile.get(), bank.records.list()
+    bank.entities.list(), bank.entities.changes(), bank.tasks.list(), bank.records.list()
+    changes = bank.profile.history()
+    assert not changes or changes[-1].profile == bank.profile.get()
+    assert all(bank.profile.get(as_of=change.effective_at) for change in changes)
     assert json.loads(archived(bank).splitlines()[-1])["units"] == bank.count()
     assert engine.doctor().failures == {}
 
@@ -179,6 +195,7 @@ def vector(*numbers: float) -> str:
     return base64.b64encode(np.array(numbers, "<f4").tobytes()).decode()
 
 
+LATEST = to_micros(LAST_INSTANT)
 FAR, NAN, INF = 2**62, float("nan"), float("inf")
 deep: Any = []
 for _ in range(100):
@@ -192,6 +209,13 @@ BAD = [
     ("bank", "profile.disposition.empathy", 2.5), ("bank", "profile.extra", 1), ("bank", "embedder", 5),
     ("bank", "embedder", None), ("bank", "embedder.dimension", 0), ("bank", "embedder.dimension", 10**9),
     ("bank", "embedder.thresholds", {}), ("bank", "embedder.thresholds.duplicate", INF), ("bank", "embedder.name", "\ud800"),
+    ("bank", "profile.disposition", {**asdict(Disposition()), **asdict(BigFive())}), ("bank", "profile.disposition", {}),
+    ("profile_change", "number", 0), ("profile_change", "number", "1"), ("profile_change", "number", 1.0),
+    ("profile_change", "profile", None), ("profile_change", "profile.name", 5), ("profile_change", "profile.background", "\ud800"),
+    ("profile_change", "profile.disposition.openness", 1.01), ("profile_change", "profile.disposition.neuroticism", NAN),
+    ("profile_change", "profile.disposition", {**asdict(Disposition()), **asdict(BigFive())}),
+    ("profile_change", "profile.disposition", {"openness": 0.5}), ("profile_change", "profile.bias_strength", True),
+    ("profile_change", "effective_at", FAR), ("profile_change", "recorded_at", None), ("profile_change", "reason", 5),
     ("document", "mentioned_at", "abc"), ("document", "mentioned_at", FAR), ("document", "metadata", {"a": 5}),
     ("document", "metadata", {"\ud800": "x"}), ("document", "metadata", deep), ("document", "tags", "abc"),
     ("document", "tags", ["x", "x"]), ("document", "tags", [""]), ("document", "tags", [f"t{n}" for n in range(65)]),
@@ -327,6 +351,9 @@ def broken(good: list[Line]) -> dict[str, str]:
         "three in a line": sealed([*good, ["task", {}, {}]]),
         "a kind that is none": sealed([*good, [["task"], {}]]),
         "fields that are none": sealed([*good, ["task", []]]),
+        "an earlier profile after a later one": sealed([good[0], good[2], good[1], *good[3:]]),
+        "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
+        "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
         "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
         "another version": sealed(good, {"format": "hindsight-archive", "version": 4}),
         "no version": sealed(good, {"format": "hindsight-archive"}),

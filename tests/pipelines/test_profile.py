@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hindsight_integrations import BankProfile, BigFive, Disposition, Hindsight, InvalidRequest
+from hindsight_integrations import (
+    BankProfile,
+    BigFive,
+    Disposition,
+    Hindsight,
+    HindsightConfig,
+    InvalidRequest,
+    MemoryBank,
+)
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.prompts.character import verbalize
+from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, MAX_NAME
 
 ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
 IRIS = BankProfile("Iris", "I paint.", BigFive(0.9, 0.2, 0.7, 0.3, 0.5), 0.8)
+NEUTRAL = BankProfile()
+LIGHT = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+HOUR = timedelta(hours=1)
+Opener = Callable[..., Hindsight]
 NAN, INFINITE = float("nan"), float("inf")
 
 
@@ -93,3 +117,216 @@ def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
     for face in (bank, bank.asynchronous):
         with pytest.raises(TypeError, match=r"bank\.profile\.get\(\) now"):
             face.profile()  # type: ignore[operator] # that is the point
+
+
+def answering(messages: list[Any]) -> dict[str, Any]:
+    return {"text": "Yes.", "based_on": []}
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    """A model that answers whatever is asked, and keeps what it was shown."""
+    return ScriptedModel(answering)
+
+
+@pytest.fixture
+def bank(opener: Opener, model: ScriptedModel) -> MemoryBank:
+    """A bank with one memory and a model to answer from it."""
+    bank = opener(config=LIGHT, model=model).bank("alice")
+    bank.retain(
+        "Zoe rents a studio.", timestamp="2024-06-01", facts=[{"what": "Zoe rents a studio in Leith."}]
+    )
+    return bank
+
+
+def who_answered(model: ScriptedModel) -> str:
+    """Who the system message of the newest call said the model is; around it stands what is always there."""
+    system, asked = (str(message.content) for message in model.prompts[-1])
+    assert "Zoe rents a studio" in asked
+    return system.removeprefix(template("answer") + "\n\n")
+
+
+def test_reflect_answers_in_the_banks_character(bank: MemoryBank, model: ScriptedModel) -> None:
+    """The model is told who it is: nobody in particular at first, then whoever the bank was made."""
+    for profile in (NEUTRAL, ADA, IRIS):
+        bank.profile.set(profile)
+        bank.reflect("Where does Zoe live?")
+        assert who_answered(model) == verbalize(profile)
+
+
+def test_with_profile_lends_a_character_to_one_call(bank: MemoryBank, model: ScriptedModel) -> None:
+    """A handle of the same bank answers as somebody else, at any time asked about; nothing of that is stored."""
+    bank.profile.set(ADA)
+    other = bank.with_profile(IRIS)
+    for as_of in (None, "2024-06-20", "2024-06-02"):
+        other.reflect("Where does Zoe live?", as_of=as_of)
+        assert who_answered(model) == verbalize(IRIS)
+    assert (other.profile.get(), len(other.profile.history()), other.count()) == (ADA, 1, 1)
+    assert other.retain("Zoe paints.", facts=[{"what": "Zoe paints."}]).created == 1
+    assert bank.count() == 2
+    bank.reflect("Where does Zoe live?")
+    assert who_answered(model) == verbalize(ADA)
+    asyncio.run(bank.asynchronous.with_profile(NEUTRAL).reflect("Where does Zoe live?"))
+    assert who_answered(model) == verbalize(NEUTRAL)
+
+
+def test_with_profile_takes_profiles_alone(bank: MemoryBank) -> None:
+    """What could not be set cannot be lent either."""
+    for wrong in (None, "Ada", ADA.disposition, BankProfile(background="x" * 10_000)):
+        with pytest.raises(InvalidRequest):
+            bank.with_profile(wrong)  # type: ignore[arg-type] # that is the point
+
+
+def test_as_of_answers_from_the_memories_and_in_the_character_of_then(
+    bank: MemoryBank, model: ScriptedModel, clock: FrozenClock
+) -> None:
+    """Set Ada, an hour later Iris who knows more: asked as of then, Ada answers, and from what was known."""
+    start = clock.now()
+    bank.profile.set(ADA)
+    clock.set(start + HOUR)
+    bank.profile.set(IRIS)
+    bank.retain(
+        "Zoe rents a studio in Rome now.",
+        timestamp=start + HOUR,
+        facts=[{"what": "Zoe rents a studio in Rome."}],
+    )
+    clock.set(start + 2 * HOUR)
+    for as_of, profile, rome in (
+        (start - HOUR, NEUTRAL, False),
+        (start, ADA, False),
+        (start + HOUR / 2, ADA, False),
+        (start + HOUR, IRIS, True),
+        (None, IRIS, True),
+    ):
+        bank.reflect("Where does Zoe rent a studio?", as_of=as_of)
+        assert who_answered(model) == verbalize(profile)
+        assert ("Rome" in str(model.prompts[-1][1].content)) == rome
+        assert bank.profile.get(as_of=as_of) == profile
+
+
+def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, clock: FrozenClock) -> None:
+    """Each change has its number, its time and what made it; restoring is a change too, and setting the same again none."""
+    bank, start = light.bank("alice"), clock.now()
+    assert bank.profile.history() == ()
+    for hours, profile in enumerate((NEUTRAL, ADA, ADA, IRIS, IRIS)):
+        clock.set(start + hours * HOUR)
+        bank.profile.set(profile)
+    bank.profile.restore(1)
+    told = [(c.number, c.profile, (c.effective_at - start) / HOUR, c.reason) for c in bank.profile.history()]
+    assert told == [(1, ADA, 1, "set"), (2, IRIS, 3, "set"), (3, ADA, 4, "restored 1")]
+    assert bank.profile.get() == ADA
+    bank.profile.restore(3)
+    assert len(bank.profile.history()) == 3
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (2, "number: there is no change 2. Pass one that profile.history"),
+        (0, "number: 0 is"),
+        (-1, "number: -1 is"),
+        ("1", "number: '1' is not a whole number"),
+        (1.5, "number: 1.5 is"),
+        (2**63, "number: "),
+        (None, "number: None is"),
+    ],
+)
+def test_a_change_that_is_not_there_cannot_be_restored(light: Hindsight, number: Any, message: str) -> None:
+    """The error says so, and nothing changes."""
+    bank = light.bank("alice")
+    bank.profile.set(ADA)
+    with pytest.raises(InvalidRequest, match=message):
+        bank.profile.restore(number)
+    assert len(bank.profile.history()) == 1
+
+
+def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) -> None:
+    """Whoever takes in old conversations says since when the agent was who it is; times in order, none ahead."""
+    bank = light.bank("alice")
+    bank.profile.set(ADA, since="2023-05-01")
+    bank.profile.set(IRIS, since=datetime(2023, 7, 1, tzinfo=UTC))
+    assert [bank.profile.get(as_of=day) for day in ("2023-04-30", "2023-06-30", "2023-07-01")] == [
+        NEUTRAL,
+        ADA,
+        IRIS,
+    ]
+    for since, message in (
+        (clock.now() + HOUR, "since: .* is in the future"),
+        ("2023-06-01", "since: .* is before the last change, which holds since 2023-07-01"),
+        ("someday", "since: "),
+    ):
+        with pytest.raises(InvalidRequest, match=message):
+            bank.profile.set(ADA, since=since)
+    assert [change.profile for change in bank.profile.history()] == [ADA, IRIS]
+
+
+WORD = "zarzuela"
+
+
+@pytest.mark.parametrize("gone", ["forget_history", "forget_bank"])
+def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone: str) -> None:
+    """An earlier background stands in no byte of the data directory any more; the present profile is untouched."""
+    engine = opener(tmp_path, config=LIGHT)
+    bank = engine.bank("alice")
+    for profile in (replace(ADA, background=f"I sing {WORD}."), IRIS):
+        bank.profile.set(profile)
+
+    def held() -> bool:
+        return any(WORD.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+    assert held()
+    if gone == "forget_bank":
+        engine.forget_bank("alice")
+    else:
+        receipt = bank.profile.forget_history()
+        assert (dict(receipt.counts), receipt.files_clean) == ({"profile_changes": 1}, True)
+        assert bank.profile.get() == IRIS
+        assert [change.number for change in bank.profile.history()] == [2]
+        assert dict(bank.profile.forget_history().counts) == {}
+    assert not held()
+
+
+def test_forgetting_memories_leaves_profile_and_history(light: Hindsight) -> None:
+    """`forget(everything=True)` empties the bank; who its agent is and was is another verb's."""
+    bank = light.bank("alice")
+    bank.retain("My tent leaks.")
+    for profile in (ADA, IRIS):
+        bank.profile.set(profile)
+    bank.forget(everything=True)
+    assert [change.profile for change in bank.profile.history()] == [ADA, IRIS]
+
+
+def archived(bank: MemoryBank) -> list[str]:
+    file = io.StringIO()
+    bank.archive.export(file)
+    return file.getvalue().splitlines()
+
+
+def test_an_archive_carries_the_history(light: Hindsight, clock: FrozenClock) -> None:
+    """Export and load: the same changes with the same times, in place of what the empty bank was given."""
+    bank, copy = light.bank("alice"), light.bank("copy")
+    for profile in (ADA, IRIS):
+        clock.advance(HOUR)
+        bank.profile.set(profile)
+    copy.profile.set(BankProfile("Somebody"))
+    copy.archive.load(io.StringIO("\n".join([*archived(bank), ""])))
+    assert copy.profile.history() == bank.profile.history()
+    assert copy.profile.get() == IRIS
+    assert json.loads(archived(copy)[0])["version"] == 3
+
+
+def test_profiles_are_there_after_a_restart_and_read_only(opener: Opener, tmp_path: Path) -> None:
+    """What was set is in the file; a reader sees it, and may lend a character but change none."""
+    engine = opener(tmp_path, config=LIGHT)
+    engine.bank("alice").profile.set(IRIS)
+    engine.close()
+    reader = opener(tmp_path, config=LIGHT, read_only=True).bank("alice")
+    assert [change.profile for change in reader.profile.history()] == [reader.profile.get()] == [IRIS]
+    reader.with_profile(ADA)
+    for write in (
+        lambda: reader.profile.set(ADA),
+        lambda: reader.profile.restore(1),
+        reader.profile.forget_history,
+    ):
+        with pytest.raises(InvalidRequest, match="the engine was opened read-only"):
+            write()

@@ -76,6 +76,9 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "records.split": lambda it: it.bank.records.split("expense", "figs", spellings=["food (figs)"]),
     "count": lambda it: it.bank.count(),
     "profile.get": lambda it: it.bank.profile.get(),
+    "profile.history": lambda it: it.bank.profile.history(),
+    "profile.restore": lambda it: it.bank.profile.restore(1),
+    "profile.forget_history": lambda it: it.bank.profile.forget_history(),
     "entities.list": lambda it: it.bank.entities.list(),
     "entities.merge": lambda it: it.bank.entities.merge("Ann Lee", "Bob Chen"),
     "entities.split": lambda it: it.bank.entities.split("Ann Lee", names=["Annie"]),
@@ -91,7 +94,8 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
 }
 WRITING = {
-    *("retain", "retain_many", "edit", "restore", "forget", "profile.set"),
+    *("retain", "retain_many", "edit", "restore", "forget"),
+    *("profile.set", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
@@ -118,6 +122,8 @@ def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
         bank = engine.bank("alice")
         bank.retain(**fact("Ann Lee likes figs."))
         bank.entities.alias("Ann Lee", "Annie")
+        for name in ("Eve", "Ada"):
+            bank.profile.set(BankProfile(name))
         assert bank.retain("This passage waits.").queued
         engine.bank("empty")
     return tmp_path

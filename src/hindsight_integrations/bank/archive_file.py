@@ -77,8 +77,7 @@ def check_archive(file: IO[str]) -> CheckedArchive:
             _check_seal(number, value, {"rows": number - 2, "units": check.units, "sha256": seal.hexdigest()})
             if file.read(1):
                 raise ArchiveInvalid(number + 1, LINE, "something follows the seal, which must be the last")
-            if check.bank is None:
-                raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
+            check.check_whole(number)
             return CheckedArchive(check, seal.hexdigest())
         else:
             check.take(number, *_kind_and_fields(number, value))

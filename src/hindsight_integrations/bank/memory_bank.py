@@ -13,6 +13,8 @@ from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.writing import WritingVerbs
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.validation.arguments import checked_profile
 
 MOVED = {
     "merge_entities": "entities.merge",
@@ -40,6 +42,17 @@ def unknown_attribute(bank: object, name: str) -> AttributeError:
 class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
 
+    def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:
+        """The same bank, whose `reflect` answers as another agent; nothing of that is stored.
+
+        Args:
+            profile: in whose character it answers, whatever the bank's own is, then or now.
+
+        Raises:
+            InvalidRequest: it is no profile, or its name or background is blank, too long or cannot be stored.
+        """
+        return AsyncMemoryBank(self._context, answering_as=checked_profile(profile))
+
     @property
     def name(self) -> str:
         """The bank's id."""
@@ -57,7 +70,7 @@ class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
 
     @property
     def profile(self) -> AsyncProfile:
-        """Who the agent behind the bank is: get, set."""
+        """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
         return AsyncProfile(self._context)
 
     @property

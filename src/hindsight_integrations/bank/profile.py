@@ -1,12 +1,24 @@
-"""`bank.profile`: who the agent behind the bank is."""
+"""`bank.profile`: who the agent behind the bank is, and was."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.validation.arguments import checked_profile
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.errors import InvalidRequest, LedgerFailed
+from hindsight_integrations.model.erasure import ForgetReceipt
+from hindsight_integrations.model.profile import BankProfile, ProfileChange
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.writes import ProfileWrite, WriteSet
+from hindsight_integrations.ports.ledger import Scrub
+from hindsight_integrations.validation.arguments import Moment, checked_instant, checked_profile
+from hindsight_integrations.validation.limits import checked_count
+
+MAX_NUMBER = 2**63 - 1  # of a change, as the ledger counts
+
+Changes: TypeAlias = tuple[ProfileChange, ...]
 
 
 def moved_to_get() -> TypeError:
@@ -15,31 +27,133 @@ def moved_to_get() -> TypeError:
 
 
 class AsyncProfile(BankVerbs):
-    """Who the agent behind the bank is."""
+    """Who the agent behind the bank is, and was."""
 
     namespace = "profile"
 
-    async def get(self) -> BankProfile:
-        """The profile as it is now: a neutral one without a name until it is set."""
-        tools = self._context.tools
-        return (await tools.workers.read(tools.ledger.bank, self._context.name)).profile
+    async def get(self, *, as_of: datetime | str | None = None) -> BankProfile:
+        """The profile: a neutral one without a name until one is set.
+
+        Args:
+            as_of: a moment; the profile of then. None means now.
+
+        Raises:
+            InvalidRequest: the moment cannot be read.
+        """
+        return await profile_of(self._context, as_of)
 
     @writes
-    async def set(self, profile: BankProfile) -> None:
-        """Replace the profile.
+    async def set(self, profile: BankProfile, *, since: Moment = None) -> None:
+        """Replace the profile; one that is the bank's already changes nothing. Every change is kept, see `history`.
 
         Args:
             profile: the new one; a name of up to 200 characters on one line, a background of up to 4,000.
+            since: from when on it holds, for `as_of`; now if None. Not in the future, and not before the last change.
 
         Raises:
-            InvalidRequest: it is no profile, its name or background is blank, too long or cannot be stored, or the
-                engine was opened read-only.
+            InvalidRequest: it is no profile, its name or background is blank, too long or cannot be stored, the moment
+                cannot be read or is none it can hold from, or the engine was opened read-only.
+        """
+        bank, given = self._context, checked_profile(profile)
+        effective_at = checked_instant(since, "since", bank.tools.dates)
+        await bank.tools.workers.write(_given, bank, given, effective_at, "set")
+
+    async def history(self) -> Changes:
+        """Every change of the profile with the time from which it holds, oldest first; none if it was never set.
+
+        A profile that an earlier version of this package stored is the first change, and holds since ever.
         """
         tools = self._context.tools
-        await tools.workers.write(tools.ledger.set_profile, self._context.name, checked_profile(profile))
+        return tuple(await tools.workers.read(tools.ledger.profile_changes, self._context.name))
+
+    @writes
+    async def restore(self, number: int) -> None:
+        """Make the profile of an earlier change the bank's again, from now on; that is a change itself.
+
+        Args:
+            number: of the change, as `history` gives it.
+
+        Raises:
+            InvalidRequest: there is no change of that number, or the engine was opened read-only.
+        """
+        bank, wanted = self._context, checked_count(number, "number", most=MAX_NUMBER)
+        await bank.tools.workers.write(_restored, bank, wanted)
+
+    @writes
+    async def forget_history(self) -> ForgetReceipt:
+        """Erase every change but the last, for good and from the ledger's files: who the agent was nobody can tell then.
+
+        The present profile stays as it is; for times before its own change it is as if none had been set. `forget`, on the
+        other hand, erases memories and leaves the profile and its history alone, whatever a background tells of them: a
+        background that tells what is to be forgotten is set anew first. Waiting merges of backgrounds stay.
+
+        Returns:
+            How many changes were erased (`counts["profile_changes"]`), and whether the files hold none of them any more.
+
+        Raises:
+            InvalidRequest: the engine was opened read-only.
+        """
+        return await self._context.tools.workers.write(_history_forgotten, self._context)
 
     if not TYPE_CHECKING:  # a type checker shall go on naming what cannot be called
 
         def __call__(self) -> NoReturn:
             """Say where the verb went."""
             raise moved_to_get()
+
+
+async def profile_of(bank: BankContext, as_of: object = None) -> BankProfile:
+    """The bank's profile now, or at a moment.
+
+    Raises:
+        InvalidRequest: the moment cannot be read.
+    """
+    tools = bank.tools
+    moment = checked_instant(as_of, "as_of", tools.dates)
+    if moment is None:
+        return (await tools.workers.read(tools.ledger.bank, bank.name)).profile
+    return await tools.workers.read(tools.ledger.profile_at, bank.name, moment)
+
+
+def _given(bank: BankContext, profile: BankProfile, since: datetime | None, reason: str) -> None:
+    """Make a profile the bank's, unless it is. Writer thread only."""
+    now = as_utc(bank.tools.clock.now())
+    with bank.tools.ledger.transaction(bank.name) as transaction:
+        newest = transaction.profile_change(bank.name)
+        if since is not None:
+            _check_since(since, now, newest)
+        if profile == (newest.profile if newest else BankProfile()):
+            return
+        write = ProfileWrite(profile, since or now, reason, newest.number if newest else 0)
+        transaction.commit(WriteSet(bank.name, transaction.feed.revision, profile=write))
+
+
+def _check_since(since: datetime, now: datetime, newest: ProfileChange | None) -> None:
+    if since > now:
+        raise InvalidRequest("since", f"{since} is in the future", "Set the profile when it holds.")
+    if newest and since < newest.effective_at:
+        reason = f"{since} is before the last change, which holds since {newest.effective_at}"
+        raise InvalidRequest("since", reason, "Set profiles in the order in which they held.")
+
+
+def _restored(bank: BankContext, number: int) -> None:
+    ledger = bank.tools.ledger
+    change = ledger.profile_change(bank.name, number)
+    if change is None:
+        raise InvalidRequest(
+            "number", f"there is no change {number}", "Pass one that profile.history() gives."
+        )
+    _given(bank, change.profile, None, f"restored {number}")
+
+
+def _history_forgotten(bank: BankContext) -> ForgetReceipt:
+    ledger = bank.tools.ledger
+    erased = ledger.forget_profile_history(bank.name)
+    counts = {"profile_changes": erased} if erased else {}
+    receipt = ForgetReceipt((), (), counts, ledger.revision(bank.name))
+    if not erased:
+        return receipt
+    try:
+        return replace(receipt, files_clean=ledger.scrub() is Scrub.CLEAN)
+    except LedgerFailed:  # a full disk: the bytes go at the next erasure or the next open
+        return replace(receipt, files_clean=False)

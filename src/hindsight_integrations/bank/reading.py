@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.bank.context import BankContext, BankVerbs
+from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.cara.reflect import reflect
 from hindsight_integrations.choices import choice
@@ -46,7 +47,16 @@ MAX_UNITS = 10_000  # of one recall
 
 
 class ReadingVerbs(BankVerbs):
-    """Verbs that find memories, and look at one or at the bank."""
+    """Verbs that find memories, and look at one or at the bank.
+
+    Args:
+        context: the bank.
+        answering_as: in whose character `reflect` answers; None for the bank's own.
+    """
+
+    def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
+        super().__init__(context)
+        self._answering_as = answering_as
 
     async def recall(
         self,
@@ -128,7 +138,9 @@ class ReadingVerbs(BankVerbs):
         )
         return await self._recalled(request)
 
-    async def reflect(self, query: str, *, max_tokens: int = 4096) -> Reflection:
+    async def reflect(
+        self, query: str, *, max_tokens: int = 4096, as_of: datetime | str | None = None
+    ) -> Reflection:
         """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
 
         Without a model the answer is the best memories themselves, and `extractive` is True.
@@ -136,14 +148,17 @@ class ReadingVerbs(BankVerbs):
         Args:
             query: the question.
             max_tokens: budget of the memories the answer may use.
+            as_of: a moment; the answer of then: from the memories that were valid, in the character that the bank had
+                (see `profile.history`). None means now.
 
         Raises:
+            InvalidRequest: an option is out of range.
             ModelError: the model failed; memory is unchanged.
         """
-        profile = await self._profile()
+        profile = self._answering_as or await profile_of(self._context, as_of)
 
         async def recall_for(text: str) -> RecallResult:
-            return await self.recall(text, max_tokens=max_tokens)
+            return await self.recall(text, max_tokens=max_tokens, as_of=as_of)
 
         return await reflect(query, recall_for, profile=profile, model=self._context.tools.model)
 
@@ -174,10 +189,6 @@ class ReadingVerbs(BankVerbs):
         """How many memories the bank holds, those no longer valid included."""
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
-
-    async def _profile(self) -> BankProfile:
-        tools = self._context.tools
-        return (await tools.workers.read(tools.ledger.bank, self._context.name)).profile
 
     async def _recalled(self, query: RecallQuery) -> RecallResult:
         """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.

@@ -226,7 +226,8 @@ class WritingVerbs(BankVerbs):
                 stands as whole words.
             names: of the entity: only these names go, and the memories that mention it under one of them.
             window: (start, end): what happened or was said in it.
-            everything: all memories of the bank; its name and profile stay.
+            everything: all memories of the bank; its name, its profile and what that was before stay (see
+                `profile.forget_history`).
             thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
             message: id of one message of `thread`: its turn, and every memory made from it.
             dry_run: erase nothing; the receipt says which memories would go, and which names of entities.

@@ -110,7 +110,7 @@ class Engine:
         return await self._workers.read(self._examine_deeply if deep else self._examine)
 
     async def forget_bank(self, name: str) -> int:
-        """Erase a whole bank: its memories, its profile, its indexes and their files.
+        """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.
 
         Objects made for the bank before raise BankForgotten afterwards, and do nothing; `bank(name)` starts a new bank.
 

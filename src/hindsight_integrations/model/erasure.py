@@ -18,7 +18,7 @@ class Erasure:
         entity: id of an entity: it and every unit that mentions it.
         names: of the entity, normalised: these alone, and the units that mention it under one of them. Empty means all.
         window: units that happened or were mentioned in it.
-        everything: all content; the bank stays, empty, with its profile and embedder.
+        everything: all content; the bank stays, empty, with its profile, the history of that, and its embedder.
         thread: a conversation: its turns and every memory made from them.
         message: id of one message of `thread`: its turn and every memory made from it.
     """

@@ -9,6 +9,7 @@ from enum import StrEnum
 from hindsight_integrations.errors import InvalidRequest, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_INSTANT = datetime.min.replace(tzinfo=UTC)
 LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.turns import Role
@@ -155,6 +156,24 @@ class ObservedWrite:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileWrite:
+    """A profile to be the bank's.
+
+    Attributes:
+        profile: the whole of it.
+        effective_at: from when on it holds (aware UTC). The ledger puts it no later than its own time, and no earlier than
+            the change before it.
+        reason: what makes the change, for people; no memory text.
+        expected: number of the newest change it was decided on, 0 if there was none; another one raises RevisionConflict.
+    """
+
+    profile: BankProfile
+    effective_at: datetime
+    reason: str
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSet:
     """All that one retain (or reflect) wants to change in one bank.
 
@@ -166,6 +185,7 @@ class WriteSet:
         extracted: ids of units of turns that waited and wait no more.
         categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
         observed: what was made of an entity's facts.
+        profile: who the agent is from now on; by itself it does not raise the revision.
         tasks: work to be done later.
         completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
     """
@@ -184,6 +204,7 @@ class WriteSet:
     links: tuple[Link, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
     observed: ObservedWrite | None = None
+    profile: ProfileWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
     completed_tasks: tuple[TaskClaim, ...] = ()
 
@@ -201,6 +222,7 @@ class WriteSet:
             or self.entities
             or self.events
             or self.observed is not None
+            or self.profile is not None
             or self.tasks
             or self.completed_tasks
         )

@@ -10,7 +10,7 @@ import pytest
 
 from hindsight_integrations.errors import BankNotFound, EngineClosed
 from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.builders import (
@@ -25,6 +25,7 @@ from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContra
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
+from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
@@ -41,6 +42,7 @@ class LedgerContract(
     LedgerMaintenanceContract,
     LedgerRecordsContract,
     LedgerObservationsContract,
+    LedgerProfilesContract,
     LedgerTasksContract,
     LedgerTurnsContract,
 ):
@@ -63,7 +65,6 @@ class LedgerContract(
             lambda: ledger.revision("nobody"),
             lambda: changes(ledger, "nobody", 0).columns,
             lambda: ledger.units("nobody", NO_IDS),
-            lambda: ledger.set_profile("nobody", BankProfile()),
             lambda: commit(ledger, make_write_set(bank="nobody")),
         ):
             with pytest.raises(BankNotFound, match=bank):
@@ -105,13 +106,6 @@ class LedgerContract(
         assert not set(one.tolist()) & set(two.tolist())
         assert ledger.entities_named("two", ["alice"])["alice"].mentions == 2
         assert {unit.bank for unit in ledger.units("two", two).values()} == {"two"}
-
-    def test_a_profile_is_kept(self, ledger: Ledger, bank: str) -> None:
-        """The profile read back is the one set, and setting it is no commit."""
-        profile = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
-        ledger.set_profile(bank, profile)
-        assert ledger.create_bank(bank).profile == profile
-        assert ledger.revision(bank) == 0
 
     def test_ten_thousand_units_go_through_quickly(self, ledger: Ledger, bank: str) -> None:
         """A large import and a full load stay a matter of seconds."""

@@ -19,6 +19,7 @@ from hindsight_integrations.validation.archive_lines import (
     ObservationFactLine,
     ObservationLine,
     ObservedLine,
+    ProfileChangeLine,
     RecordLine,
     TaskLine,
     TurnLine,
@@ -41,6 +42,7 @@ class ArchiveCheck:
     def __init__(self) -> None:
         self.bank: BankLine | None = None
         self.units = 0
+        self._profile: ProfileChangeLine | None = None
         # Pairs are kept as numbers, not as ids: a bank has many times more links than memories.
         self._numbers: dict[str, dict[object, int]] = {kind: {} for kind in LINES}
         self._records: dict[str, int] = {}
@@ -67,6 +69,8 @@ class ArchiveCheck:
         self._remember(number, kind, line)
         if isinstance(line, BankLine):
             self.bank = line
+        elif isinstance(line, ProfileChangeLine):
+            self._check_profile(number, line)
         else:
             self._check(number, kind, line)
 
@@ -84,6 +88,29 @@ class ArchiveCheck:
             self._check_revision(number, kind, line)
         else:
             self._check_observed(number, line)
+
+    def check_whole(self, number: int) -> None:
+        """Check what all lines together must say, once the last has gone by.
+
+        Args:
+            number: of the line after it.
+
+        Raises:
+            ArchiveInvalid: they do not.
+        """
+        if self.bank is None:
+            raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
+        if self._profile and self._profile.profile != self.bank.profile:
+            raise ArchiveInvalid(number, "bank.profile", "it is not that of its last change")
+
+    def _check_profile(self, number: int, line: ProfileChangeLine) -> None:
+        """A profile that the bank was given comes after those that it was given before."""
+        before, self._profile = self._profile, line
+        for field in ("number", "effective_at"):
+            if before and getattr(line, field) < getattr(before, field):
+                raise ArchiveInvalid(
+                    number, f"profile_change.{field}", "it is before that of an earlier line"
+                )
 
     def _remember(self, number: int, kind: str, line: ArchiveLine) -> None:
         """Find what it refers to, and refuse a second line of the same key."""

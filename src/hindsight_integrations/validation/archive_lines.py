@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from hindsight_integrations.model.entities import EntityChangeKind, EntityRole, EntityType
 from hindsight_integrations.model.records import RecordKind, spelling_key
@@ -16,6 +16,7 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.memory_graph import LINK_CODES
+from hindsight_integrations.validation.archive_profile import ArchivedProfile
 from hindsight_integrations.validation.archive_values import (
     MAX_DIMENSION,
     MAX_ID,
@@ -27,6 +28,7 @@ from hindsight_integrations.validation.archive_values import (
     Ordinal,
     Revision,
     Share,
+    Strict,
     Tags,
     Text,
     Texts,
@@ -39,11 +41,7 @@ from hindsight_integrations.validation.archive_values import (
 from hindsight_integrations.validation.limits import MAX_TOKENS
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-
-
-class ArchiveLine(_Strict):
+class ArchiveLine(Strict):
     """One line of an archive.
 
     Attributes:
@@ -55,48 +53,17 @@ class ArchiveLine(_Strict):
     refers: ClassVar[Mapping[str, str]] = {}
 
 
-class _Thresholds(_Strict):
+class _Thresholds(Strict):
     semantic_link: float
     channel_floor: float
     duplicate: float
 
 
-class _Embedder(_Strict):
+class _Embedder(Strict):
     name: Text
     dimension: Annotated[int, Field(ge=1, le=MAX_DIMENSION)]
     weights: Text
     thresholds: _Thresholds
-
-
-_Scale = Annotated[float, Field(ge=1, le=5, multiple_of=1)]
-
-
-class _Disposition(_Strict):
-    skepticism: _Scale
-    literalism: _Scale
-    empathy: _Scale
-
-
-class _BigFive(_Strict):
-    openness: Share
-    conscientiousness: Share
-    extraversion: Share
-    agreeableness: Share
-    neuroticism: Share
-
-
-def _kind_of_character(given: object) -> str:
-    return "big five" if isinstance(given, Mapping) and "openness" in given else "one to five"
-
-
-class _Profile(_Strict):
-    name: Text
-    background: Text
-    disposition: Annotated[
-        Annotated[_Disposition, Tag("one to five")] | Annotated[_BigFive, Tag("big five")],
-        Discriminator(_kind_of_character),
-    ]
-    bias_strength: Share
 
 
 class BankLine(ArchiveLine):
@@ -104,7 +71,18 @@ class BankLine(ArchiveLine):
 
     revision: Revision
     embedder: _Embedder | None
-    profile: _Profile
+    profile: ArchivedProfile
+
+
+class ProfileChangeLine(ArchiveLine):
+    """A profile that the bank was given; they come in the order in which they were, the present one last."""
+
+    key: ClassVar = ("number",)
+    number: Annotated[int, Field(ge=1, le=MAX_ORDINAL)]
+    profile: ArchivedProfile
+    effective_at: Micros
+    recorded_at: Micros
+    reason: Text
 
 
 class DocumentLine(ArchiveLine):
@@ -320,7 +298,7 @@ class EditLine(ArchiveLine):
     fields: Texts
 
 
-class _Moved(_Strict):
+class _Moved(Strict):
     entity_id: Id
     other_id: Annotated[str, Field(max_length=MAX_ID)]
     names: Texts
@@ -373,6 +351,7 @@ class TaskLine(ArchiveLine):
 
 LINES: Mapping[str, type[ArchiveLine]] = {
     "bank": BankLine,
+    "profile_change": ProfileChangeLine,
     "document": DocumentLine,
     "chunk": ChunkLine,
     "message": MessageLine,

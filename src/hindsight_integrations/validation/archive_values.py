@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Annotated, TypeVar
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.time import EPOCH, LAST_INSTANT, to_micros
@@ -27,6 +27,12 @@ _FIRST = to_micros(EPOCH.replace(year=1))
 _LAST = to_micros(LAST_INSTANT)
 
 Item = TypeVar("Item")
+
+
+class Strict(BaseModel):
+    """Values of the very types that are declared, and no others beside them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 def distinct(values: list[Item]) -> list[Item]:

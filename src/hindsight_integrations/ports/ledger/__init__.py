@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.ports.ledger.feed import Feed
 from hindsight_integrations.ports.ledger.maintenance import LedgerMaintenance, Scrub
 from hindsight_integrations.ports.ledger.observations import Observed
@@ -68,10 +67,6 @@ class Ledger(LedgerReader, LedgerMaintenance, LedgerTasks, Protocol):
 
     def create_bank(self, name: str) -> BankHeader:
         """The bank of that name, made if there is none."""
-        ...
-
-    def set_profile(self, bank: str, profile: BankProfile) -> None:
-        """Replace the bank's profile. No commit: the revision stays."""
         ...
 
     def revision(self, bank: str) -> int:

@@ -61,6 +61,13 @@ class LedgerMaintenance(Protocol):
         """Delete the bank itself with all it holds; returns how many units it held."""
         ...
 
+    def forget_profile_history(self, bank: str) -> int:
+        """Erase every profile the bank was given but the present one, which keeps its number; returns how many.
+
+        No commit: the revision stays. `scrub` removes them from the storage.
+        """
+        ...
+
     def scrub(self) -> Scrub:
         """Rewrite the storage so that nothing erased is left in it.
 

@@ -15,6 +15,7 @@ CATEGORY, RECORD = "category", "record"
 TURN, WAITING = "turn", "waiting_turn"
 OBSERVATION, OBSERVATION_FACT, OBSERVED = "observation", "observation_fact", "observed"
 EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
+PROFILE_CHANGE = "profile_change"
 EDIT, CHANGE, EVIDENCE, TASK = "edit", "entity_change", "evidence", "task"
 
 

@@ -24,6 +24,7 @@ from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_all_waiting
 from hindsight_integrations.backends.ledger.sqlite.observations import wait_for_observations
 from hindsight_integrations.backends.ledger.sqlite.one_record import only_record, write_only_records
+from hindsight_integrations.backends.ledger.sqlite.profile_tables import KEEP_AS_FIRST
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.records import seal_records
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS, find_bank, unit_rows
@@ -124,6 +125,10 @@ def _units(kind: UnitKind) -> _Kind:
 
 
 _KINDS = {
+    kinds.PROFILE_CHANGE: _Kind(
+        "SELECT number, profile, effective_at, recorded_at, reason FROM profile_changes WHERE bank = :bank ORDER BY number",
+        _into("profile_changes", "bank, number, profile, effective_at, recorded_at, reason"),
+    ),
     kinds.DOCUMENT: _plain("documents", "id, content_hash, context, mentioned_at, metadata, tags"),
     kinds.CHUNK: _plain("chunks", "document, ordinal, text, content_hash, position"),
     kinds.MESSAGE: _plain("message_keys", "thread, message, content_hash, revision"),
@@ -318,10 +323,11 @@ def _count_others(connection: Connection, bank: int) -> int:
 
 
 def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json]) -> int:
-    """Profile and embedder of the archived bank; the revision it stood at."""
+    """Profile and embedder of the archived bank; the revision it stood at. What the bank was given before goes."""
     values = _bound(fields)
     embedder, revision = fields["embedder"], fields["revision"]
     dimension = embedder["dimension"] if isinstance(embedder, dict) else None
+    connection.execute("DELETE FROM profile_changes WHERE bank = ?", (bank,))
     connection.execute(
         "UPDATE banks SET profile = ?, embedder = ?, dimension = ? WHERE id = ?",
         (values["profile"], values["embedder"], dimension, bank),
@@ -342,6 +348,9 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
         "FROM units, json_each(sources) WHERE bank = ?",
         (bank,),
     )
+    connection.execute(
+        KEEP_AS_FIRST
+    )  # archives of before changes were recorded have the present profile alone
     seal_records(connection, bank)
     seal_units(connection, bank)
     seal_vectors(connection, bank)

@@ -23,6 +23,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_mentions,
 )
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
+from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
 from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
 from hindsight_integrations.backends.ledger.sqlite.rows import (
@@ -67,7 +68,7 @@ WHERE revision < (
 def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     """Write everything into the open transaction; see the port.
 
-    A write set whose rows are all there already leaves the revision as it is.
+    A write set whose rows are all there already leaves the revision as it is; so does a profile, which no index holds.
     """
     bank = find_bank(connection, writes.bank)
     if bank.revision != writes.expected_revision:
@@ -76,6 +77,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
         return Receipt(bank.revision, ())
     check_shape(writes, bank.dimension)
     target = Target(connection, bank.id, bank.revision + 1)
+    write_profile(connection, bank.id, writes, now)
     before = connection.total_changes
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes)

@@ -32,6 +32,7 @@ from hindsight_integrations.backends.ledger.sqlite.opening import (
     open_for_reading,
     open_for_writing,
 )
+from hindsight_integrations.backends.ledger.sqlite.profile_changes import ProfileReads, SqliteProfiles
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.record_reader import RecordReader
 from hindsight_integrations.backends.ledger.sqlite.rows import (
@@ -54,7 +55,7 @@ from hindsight_integrations.ports.ledger import BankHeader, Receipt
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(UnitReader, RecordReader, EntityReader, ObservationReads, SqliteTurns):
+class SqliteSnapshot(UnitReader, RecordReader, EntityReader, ObservationReads, ProfileReads, SqliteTurns):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection) -> None:
@@ -102,12 +103,14 @@ class SqliteLedger(
     RecordReader,
     EntityReader,
     ObservationReads,
+    ProfileReads,
     SqliteTurns,
     SqliteErasure,
     SqliteEdits,
     SqliteEntityChanges,
     SqliteCategoryChanges,
     SqliteArchive,
+    SqliteProfiles,
     SqliteTasks,
 ):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
@@ -190,12 +193,6 @@ class SqliteLedger(
                 (name, key, fields_text(BankProfile())),
             )
         return self.bank(name)
-
-    def set_profile(self, bank: str, profile: BankProfile) -> None:
-        """Replace the bank's profile."""
-        with self._connections.writing() as connection:
-            row = find_bank(connection, bank).id
-            connection.execute("UPDATE banks SET profile = ? WHERE id = ?", (fields_text(profile), row))
 
     def set_embedder(self, bank: str, embedder: EmbedderIdentity, ids: IntArray, vectors: Matrix) -> int:
         """Record who makes the bank's vectors and replace those of `ids`; returns the revision. See the port."""

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import OBSERVATIONS
 from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
+from hindsight_integrations.backends.ledger.sqlite.profile_tables import PROFILES
 from hindsight_integrations.backends.ledger.sqlite.record_tables import ONE_RECORD_ENDS, RECORDS
 from hindsight_integrations.backends.ledger.sqlite.schema import (
     APPLICATION_ID,
@@ -34,7 +35,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     HUBS,
     TURNS,
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
-    (*LEASES, *OBSERVATIONS),
+    (*LEASES, *OBSERVATIONS, *PROFILES),
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -1,0 +1,206 @@
+"""What every ledger promises of profiles and their history (ports/ledger/profiles.py, decision 122)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
+from hindsight_integrations.model.writes import ProfileWrite
+from hindsight_integrations.ports.ledger import Ledger, Scrub
+from hindsight_integrations.testing.builders import BANK, at, make_event, make_units, make_write_set
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.ledger_support import CLOSED, LedgerFixtures, commit
+
+ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
+IRIS = BankProfile("Iris", "I paint.", BigFive(0.9, 0.2, 0.7, 0.3, 0.5), 0.8)
+
+
+def give(
+    ledger: Ledger,
+    profile: BankProfile,
+    effective_at: datetime,
+    *,
+    expected: int | None = None,
+    bank: str = BANK,
+) -> None:
+    """Make a profile the bank's, decided on its newest change unless another is given."""
+    newest = ledger.profile_change(bank)
+    number = (newest.number if newest else 0) if expected is None else expected
+    write = ProfileWrite(profile, effective_at, "given", number)
+    commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), profile=write))
+
+
+class LedgerProfilesContract(LedgerFixtures):
+    """Promises of the profile a bank has, and of those it had."""
+
+    @pytest.fixture
+    def given(self, ledger: Ledger, bank: str, clock: FrozenClock) -> list[BankProfile]:
+        """Profiles of a bank, one an hour, the clock standing an hour after the last."""
+        profiles = [ADA, IRIS, replace(ADA, background="I like proofs and Prague.")]
+        for hours, profile in enumerate(profiles):
+            clock.set(at(hours))
+            give(ledger, profile, at(hours), bank=bank)
+        clock.set(at(len(profiles)))
+        return profiles
+
+    def test_a_profile_is_kept_with_its_time(
+        self, ledger: Ledger, bank: str, given: list[BankProfile]
+    ) -> None:
+        """The newest is the bank's; each is in the history with its number, and none raises the revision."""
+        expected = [
+            ProfileChange(number, profile, at(number - 1), at(number - 1), "given")
+            for number, profile in enumerate(given, 1)
+        ]
+        assert ledger.profile_changes(bank) == expected
+        assert ledger.profile_change(bank) == expected[-1]
+        assert [ledger.profile_change(bank, number) for number in range(5)] == [None, *expected, None]
+        assert ledger.bank(bank).profile == ledger.create_bank(bank).profile == given[-1]
+        assert ledger.revision(bank) == 0
+        with ledger.snapshot(bank) as snapshot:
+            assert snapshot.profile_changes(bank) == expected
+
+    def test_a_bank_that_was_given_none_is_neutral(self, ledger: Ledger, bank: str) -> None:
+        """No change, and a neutral profile at all times."""
+        assert ledger.profile_changes(bank) == []
+        assert ledger.profile_change(bank) is None
+        assert ledger.profile_at(bank, at(0)) == ledger.bank(bank).profile == BankProfile()
+
+    def test_the_profile_of_then(self, ledger: Ledger, bank: str, given: list[BankProfile]) -> None:
+        """At each moment the last that held, by the second; before the first a neutral one."""
+        microsecond, second = timedelta(microseconds=1), timedelta(seconds=1)
+        assert ledger.profile_at(bank, at(0) - second) == BankProfile()
+        for hours, profile in enumerate(given):
+            assert ledger.profile_at(bank, at(hours)) == profile
+            assert ledger.profile_at(bank, at(hours + 1) - microsecond) == profile
+        assert ledger.profile_at(bank, at(10_000)) == given[-1]
+        late = replace(ADA, name="Late")
+        give(ledger, late, at(2) + timedelta(milliseconds=700))
+        assert ledger.profile_at(bank, at(2)) == late
+        assert ledger.profile_at(bank, at(2) - microsecond) == given[1]
+
+    @pytest.mark.usefixtures("given")
+    def test_its_time_never_runs_backwards_nor_ahead(
+        self, ledger: Ledger, bank: str, clock: FrozenClock
+    ) -> None:
+        """What is dated before the last change holds since that; what is dated ahead holds from now on."""
+        give(ledger, replace(ADA, name="Early"), at(-500))
+        give(ledger, replace(ADA, name="Ahead"), at(500))
+        clock.set(at(-1000))  # a clock that was set back
+        give(ledger, replace(ADA, name="Back"), at(-1000))
+        times = [change.effective_at for change in ledger.profile_changes(bank)]
+        assert times[-3:] == [at(2), at(3), at(3)]
+        assert all(one <= other for one, other in pairwise(times))
+        assert ledger.profile_at(bank, at(3)) == ledger.bank(bank).profile == replace(ADA, name="Back")
+
+    @pytest.mark.parametrize("expected", [0, 2, 4])
+    def test_one_decided_on_another_profile_is_refused(
+        self, ledger: Ledger, bank: str, given: list[BankProfile], expected: int
+    ) -> None:
+        """Somebody changed the profile in between: nothing of the write set is written."""
+        before = ledger.profile_changes(bank)
+        write = ProfileWrite(BankProfile("Mallory"), at(3), "late", expected)
+        writes = replace(make_write_set(units=make_units("u1")), profile=write)
+        with pytest.raises(RevisionConflict, match=f"change of its profile 3, not {expected}"):
+            commit(ledger, writes)
+        assert ledger.profile_changes(bank) == before
+        assert ledger.bank(bank).profile == given[-1]
+        assert ledger.count(bank) == 0
+
+    def test_it_stands_and_falls_with_its_commit(self, ledger: Ledger, bank: str) -> None:
+        """A profile is written with the units of its write set, and not without them."""
+        write = ProfileWrite(ADA, at(0), "merged", 0)
+        broken = replace(make_write_set(events=[make_event("nothing", CLOSED)]), profile=write)
+        with pytest.raises(InvalidRequest):
+            commit(ledger, broken)
+        assert ledger.profile_changes(bank) == []
+        receipt = commit(ledger, replace(make_write_set(units=make_units("u1")), profile=write))
+        assert (receipt.revision, receipt.created) == (1, ("u1",))
+        assert ledger.bank(bank).profile == ADA
+
+    @pytest.mark.usefixtures("given")
+    def test_a_transaction_sees_the_newest(self, ledger: Ledger, bank: str) -> None:
+        """Whoever decides on a profile reads it in the transaction in which it is replaced."""
+        with ledger.transaction(bank) as transaction:
+            newest = transaction.profile_change(bank)
+            assert newest is not None
+            write = ProfileWrite(IRIS, at(3), "decided", newest.number)
+            transaction.commit(replace(make_write_set(transaction.feed.revision), profile=write))
+        assert ledger.bank(bank).profile == IRIS
+
+    @pytest.mark.usefixtures("given")
+    def test_banks_have_histories_of_their_own(self, ledger: Ledger) -> None:
+        """Numbers and profiles of one bank are nothing to another; a bank made anew under a name has no history."""
+        ledger.create_bank("other")
+        give(ledger, IRIS, at(0), bank="other")
+        assert [change.number for change in ledger.profile_changes("other")] == [1]
+        ledger.drop_bank(BANK)
+        ledger.create_bank(BANK)
+        assert ledger.profile_changes(BANK) == []
+        assert ledger.bank("other").profile == IRIS
+
+    def test_forgetting_everything_keeps_profile_and_history(
+        self, ledger: Ledger, bank: str, given: list[BankProfile]
+    ) -> None:
+        """An emptied bank is still somebody's."""
+        commit(ledger, make_write_set(units=make_units("u1")))
+        before = ledger.profile_changes(bank)
+        ledger.erase(bank, Erasure(everything=True))
+        assert ledger.profile_changes(bank) == before
+        assert ledger.bank(bank).profile == given[-1]
+
+    def test_a_history_that_was_forgotten_is_gone(
+        self, ledger: Ledger, bank: str, given: list[BankProfile]
+    ) -> None:
+        """Only the present profile is left, under its number; for times before it there was none; later ones count on."""
+        kept = ledger.profile_change(bank)
+        assert ledger.forget_profile_history(bank) == 2
+        assert ledger.scrub() is Scrub.CLEAN
+        assert ledger.profile_changes(bank) == [kept]
+        assert ledger.bank(bank).profile == ledger.profile_at(bank, at(2)) == given[-1]
+        assert ledger.profile_at(bank, at(1)) == BankProfile()
+        assert ledger.forget_profile_history(bank) == 0
+        give(ledger, IRIS, at(3))
+        assert [change.number for change in ledger.profile_changes(bank)] == [3, 4]
+
+    def test_a_whole_history_goes_through_an_archive(
+        self, ledger: Ledger, bank: str, given: list[BankProfile]
+    ) -> None:
+        """What leaves comes in again under the same numbers, in place of what the bank was given meanwhile."""
+        rows = list(ledger.archive_rows(bank))
+        ledger.create_bank("copy")
+        give(ledger, BankProfile("Somebody"), at(0), bank="copy")
+        ledger.restore_rows("copy", iter(rows))
+        assert ledger.profile_changes("copy") == ledger.profile_changes(bank)
+        assert ledger.bank("copy").profile == given[-1]
+
+    def test_an_archive_without_history_has_its_profile_since_ever(
+        self, ledger: Ledger, bank: str, given: list[BankProfile]
+    ) -> None:
+        """Older archives hold the present profile alone: nobody knows when it was given."""
+        rows = [row for row in ledger.archive_rows(bank) if row.kind != "profile_change"]
+        ledger.create_bank("copy")
+        ledger.restore_rows("copy", iter(rows))
+        (change,) = ledger.profile_changes("copy")
+        assert (change.number, change.profile) == (1, given[-1])
+        assert ledger.profile_at("copy", at(-100_000)) == given[-1]
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            lambda ledger: ledger.profile_changes("nobody"),
+            lambda ledger: ledger.profile_change("nobody"),
+            lambda ledger: ledger.profile_at("nobody", at(0)),
+            lambda ledger: ledger.forget_profile_history("nobody"),
+        ],
+    )
+    def test_an_unknown_bank_has_no_profile(self, ledger: Ledger, call: Callable[[Ledger], object]) -> None:
+        """A misspelt bank is reported, like everywhere."""
+        with pytest.raises(BankNotFound):
+            call(ledger)
