@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_integrations import Hindsight
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.language_model_contract import verdict_prompt
 from hindsight_integrations.testing.openai_server import OpenAIServer
@@ -29,6 +30,15 @@ def test_the_first_example_runs(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "red kayak" in done.stdout.splitlines()[0]
+
+
+def test_the_example_of_a_profile_runs(light: Hindsight) -> None:
+    """It sets a profile of three dimensions, lends one of five traits, and stores the first alone."""
+    code = next(code for code in examples() if "bank.with_profile" in code)
+    bank = light.bank("club")
+    bank.retain("The new boat costs 4,000 euros.", timestamp="2024-11-02")
+    exec(code, {"bank": bank})  # noqa: S102 - the README's own
+    assert (bank.profile.get().name, len(bank.profile.history())) == ("Iris", 1)
 
 
 def test_record_and_replay_runs(tmp_path: Path) -> None:

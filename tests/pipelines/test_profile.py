@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hindsight_integrations import (
     BankProfile,
@@ -25,14 +27,16 @@ from hindsight_integrations import (
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
+from hindsight_integrations.testing.strategies import profiles
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, MAX_NAME
 
 ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
 IRIS = BankProfile("Iris", "I paint.", BigFive(0.9, 0.2, 0.7, 0.3, 0.5), 0.8)
 NEUTRAL = BankProfile()
 LIGHT = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
+START = datetime(2024, 6, 12, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 Opener = Callable[..., Hindsight]
 NAN, INFINITE = float("nan"), float("inf")
@@ -45,6 +49,30 @@ def test_both_kinds_of_character_are_kept(light: Hindsight) -> None:
     for profile in (ADA, IRIS, BankProfile()):
         bank.profile.set(profile)
         assert bank.profile.get() == profile
+
+
+@settings(max_examples=60)
+@given(profiles=st.lists(profiles(), min_size=1, max_size=5), times=st.data())
+def test_whatever_profiles_are_set_each_holds_in_its_time(
+    profiles: list[BankProfile], times: st.DataObject
+) -> None:
+    """Set at any times, also of a clock that runs back: the history runs forwards, and tells of each moment what held."""
+    clock = FrozenClock(START)
+    with Hindsight.open(
+        ":memory:", config=LIGHT, embeddings=HashEmbedder(), reranker=None, clock=clock
+    ) as engine:
+        bank = engine.bank("alice")
+        for profile in profiles:
+            clock.set(START + times.draw(st.integers(-5, 5)) * HOUR)
+            bank.profile.set(profile)
+            assert bank.profile.get() == profile
+        changes = bank.profile.history()
+        assert [change.number for change in changes] == [*range(1, len(changes) + 1)]
+        moments = [change.effective_at for change in changes]
+        assert moments == sorted(moments)
+        for moment in (START + hours * HOUR for hours in range(-6, 7)):
+            held = [change.profile for change in changes if change.effective_at <= moment]
+            assert bank.profile.get(as_of=moment) == (held[-1] if held else NEUTRAL)
 
 
 @pytest.mark.parametrize("value", [0, 6, 2.5, NAN, INFINITE, True, False, None, "3", [3], 10**400])

@@ -15,7 +15,9 @@ from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import FIRST_INSTANT
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
+from hindsight_integrations.ports.ledger import ArchiveRow
 from hindsight_integrations.testing.builders import at
+from hindsight_integrations.validation.archive_check import ArchiveCheck
 
 LONG = "I was a mayor of a harbour town. " * 500
 STORED = {
@@ -61,6 +63,20 @@ def test_an_older_profile_is_the_first_change_and_holds_since_ever(older: Sqlite
         assert change.recorded_at > datetime(2025, 1, 1, tzinfo=UTC)
         for moment in (FIRST_INSTANT, at(0), datetime.max.replace(tzinfo=UTC)):
             assert older.profile_at(name, moment) == profile
+
+
+def test_an_older_profile_can_be_archived(older: SqliteLedger) -> None:
+    """What was taken once and is none any more, such as a boolean for a number, is no line that is refused elsewhere."""
+    for name, profile in READ.items():
+        lines = [(row.kind, row.fields) for row in older.archive_rows(name)]
+        assert [kind for kind, _ in lines] == ["bank", "profile_change"]
+        check = ArchiveCheck()
+        for number, (kind, fields) in enumerate(lines, 2):
+            check.take(number, kind, fields)
+        check.check_whole(4)
+        older.create_bank(f"{name} again")
+        older.restore_rows(f"{name} again", iter(ArchiveRow(*line) for line in lines))
+        assert older.bank(f"{name} again").profile == profile
 
 
 def test_a_bank_without_a_profile_has_no_change(older: SqliteLedger) -> None:

@@ -8,7 +8,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.text import is_storable
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType, MemoryUnit
 
@@ -52,6 +54,15 @@ def records() -> st.SearchStrategy[Record]:
         numbers | texts(most=40),
         st.sampled_from(("", "coffee")),
     )
+
+
+def profiles() -> st.SearchStrategy[BankProfile]:
+    """Profiles of both kinds that may be set."""
+    levels, shares = st.integers(1, 5), st.floats(0.0, 1.0)
+    characters = st.builds(Disposition, levels, levels, levels) | st.builds(BigFive, *[shares] * 5)
+    names = texts(most=40).filter(lambda text: is_storable(text) and len(text.splitlines()) == 1)
+    backgrounds = texts().filter(is_storable)
+    return st.builds(BankProfile, st.just("") | names, st.just("") | backgrounds, characters, shares)
 
 
 @st.composite

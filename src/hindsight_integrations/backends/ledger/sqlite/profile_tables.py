@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from sqlite3 import Connection
+
+from hindsight_integrations.backends.ledger.sqlite.rows import fields_text, profile_from
 from hindsight_integrations.model.time import FIRST_INSTANT, to_micros
 
 NEUTRAL = (
@@ -18,7 +21,17 @@ FROM banks WHERE profile <> '{NEUTRAL}' AND id NOT IN (SELECT bank FROM profile_
 """
 """Profiles of before changes were recorded: when they were given nobody knows, so they hold since ever."""
 
+
+def with_numbers(connection: Connection) -> None:
+    """Write anew the profiles of before booleans were refused: an archive of them could not be loaded."""
+    for bank, text in connection.execute("SELECT id, profile FROM banks").fetchall():
+        connection.execute(
+            "UPDATE banks SET profile = ? WHERE id = ?", (fields_text(profile_from(text)), bank)
+        )
+
+
 PROFILES = (
+    with_numbers,
     """
 CREATE TABLE profile_changes (
     bank INTEGER NOT NULL REFERENCES banks ON DELETE CASCADE,
