@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +26,7 @@ from hindsight_integrations import (
     InvalidRequest,
     MemoryBank,
 )
+from hindsight_integrations.backends.ledger.sqlite import connections
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
@@ -232,6 +235,21 @@ def test_as_of_answers_from_the_memories_and_in_the_character_of_then(
         assert bank.profile.get(as_of=as_of) == profile
 
 
+def test_as_of_asks_as_if_it_were_then(light: Hindsight) -> None:
+    """What "yesterday" means in the question counts from then, not from now."""
+    bank = light.bank("zoe")
+    for day, colour in ((7, "red"), (8, "green"), (9, "blue"), (11, "grey")):
+        bank.retain(f"Zoe bought a {colour} scarf.", timestamp=f"2024-06-{day:02}T08:00")
+    answers = {
+        as_of: bank.reflect("Which scarf did Zoe buy yesterday?", as_of=as_of)
+        for as_of in (None, "2024-06-09T12:00")
+    }
+    assert [reflection.units[0].text for reflection in answers.values()] == [
+        "Zoe bought a grey scarf.",
+        "Zoe bought a green scarf.",
+    ]
+
+
 def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, clock: FrozenClock) -> None:
     """Each change has its number, its time and what made it; restoring is a change too, and setting the same again none."""
     bank, start = light.bank("alice"), clock.now()
@@ -312,6 +330,24 @@ def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone:
         assert [change.number for change in bank.profile.history()] == [2]
         assert dict(bank.profile.forget_history().counts) == {}
     assert not held()
+
+
+def test_a_reader_elsewhere_delays_the_rewriting_and_the_receipt_says_so(
+    opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another process reads the old state the files keep the old background; the next open rewrites them."""
+    monkeypatch.setattr(connections, "BUSY_MILLISECONDS", 50)
+    engine = opener(tmp_path, config=LIGHT)
+    bank = engine.bank("alice")
+    for profile in (replace(ADA, background=f"I sing {WORD}."), IRIS):
+        bank.profile.set(profile)
+    with closing(sqlite3.connect(f"file:{tmp_path / 'ledger.sqlite'}?mode=ro", uri=True)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM units").fetchone()
+        assert bank.profile.forget_history().files_clean is False
+    engine.close()
+    opener(tmp_path, config=LIGHT)
+    assert not any(WORD.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_forgetting_memories_leaves_profile_and_history(light: Hindsight) -> None:

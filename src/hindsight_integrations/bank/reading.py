@@ -149,7 +149,7 @@ class ReadingVerbs(BankVerbs):
             query: the question.
             max_tokens: budget of the memories the answer may use.
             as_of: a moment; the answer of then: from the memories that were valid, in the character that the bank had
-                (see `profile.history`). None means now.
+                (see `profile.history`), to the question as asked then ("yesterday"). None means now.
 
         Raises:
             InvalidRequest: an option is out of range.
@@ -158,7 +158,7 @@ class ReadingVerbs(BankVerbs):
         profile = self._answering_as or await profile_of(self._context, as_of)
 
         async def recall_for(text: str) -> RecallResult:
-            return await self.recall(text, max_tokens=max_tokens, as_of=as_of)
+            return await self.recall(text, max_tokens=max_tokens, as_of=as_of, query_timestamp=as_of)
 
         return await reflect(query, recall_for, profile=profile, model=self._context.tools.model)
 
