@@ -42,6 +42,24 @@ def test_a_task_about_nothing_else_goes() -> None:
     assert without(payload(context="of the secret"), traces({"the secret"}, {("t", "m1")})) is None
 
 
+def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
+    """A text that waits to be merged into the background goes with its message, conversation, document, day and speaker."""
+    told = {"text": "Bob sells plums.", "said_at": at(0).isoformat(), "thread": "t", "sources": ["m1", "m2"]}
+    text = json.dumps({**told, "document_id": "d1"})
+    for gone in (
+        traces(messages={("t", "m2")}),
+        traces(thread="t"),
+        traces(window=Interval(at(0), at(1))),
+        traces({"d1"}),
+        traces(names=frozenset({"bob"})),
+        traces({"Bob sells plums."}),
+    ):
+        assert without(text, gone) is None
+    for other in (traces(messages={("t", "m3"), ("u", "m1")}), traces(window=Interval(at(1), at(2)))):
+        assert without(text, other) == text
+    assert without(json.dumps({**told, "sources": "m1"}), traces(messages={("t", "m1")})) is not None
+
+
 def test_other_tasks_stay_as_they_are() -> None:
     """Another thread's message of the same id is another message; what is no JSON is not touched."""
     assert without(payload(), traces({"figs", ""}, {("other", "m1")})) == payload()

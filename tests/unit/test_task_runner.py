@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from hindsight_integrations.bank.task_runner import (
     RENEWALS,
     Handler,
     TaskRun,
+    lease_task,
     retry_delay,
     run_task,
 )
@@ -228,6 +230,24 @@ async def test_a_graceful_stop_gives_the_lease_back() -> None:
             await running
         assert (engine.task.state, engine.task.attempts) == (TaskState.PENDING, 0)
         assert (await engine.run(engine.lease(), engine.effect)).settled.created == 1
+
+
+@on_a_loop
+async def test_a_stop_while_a_task_is_leased_leaves_it_to_others() -> None:
+    """Cancelled before it was told which task it has, nobody holds the task."""
+    async with opened("u") as engine:
+        held = threading.Event()
+        blocking = asyncio.ensure_future(engine.workers.write(held.wait, 60))
+        leasing = asyncio.create_task(lease_task(KINDS, engine))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        leasing.cancel()
+        await asyncio.sleep(0)
+        held.set()
+        with pytest.raises(asyncio.CancelledError):
+            await leasing
+        await blocking
+        assert (engine.task.state, engine.task.attempts, engine.task.lease) == (TaskState.PENDING, 0, 1)
 
 
 @on_a_loop

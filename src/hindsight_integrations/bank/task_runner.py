@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ from hindsight_integrations.errors import (
     TaskClosed,
 )
 from hindsight_integrations.model.results import Settled
-from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.tasks import Task, TaskKind
 from hindsight_integrations.ports.ledger import LedgerTasks
 
 logger = logging.getLogger("hindsight_integrations")
@@ -81,6 +81,29 @@ def outage_delay(uncounted: int) -> timedelta:
 
 def _doubled(times: int, longest: timedelta) -> timedelta:
     return min(FIRST_DELAY * (1 << min(max(times, 0), 10)), longest)
+
+
+async def lease_task(
+    kinds: Collection[TaskKind],
+    tools: TaskTools,
+    *,
+    lasting: timedelta = LEASE,
+    bank: str | None = None,
+    besides: Collection[str] = (),
+    early: bool = False,
+) -> Task | None:
+    """Lease the task due longest, or None; see `LedgerTasks.lease_due`. Cancelled meanwhile, it gives the lease back."""
+    leasing = asyncio.ensure_future(
+        tools.workers.write(
+            tools.ledger.lease_due, tuple(kinds), lasting=lasting, bank=bank, besides=besides, early=early
+        )
+    )
+    try:
+        return await asyncio.shield(leasing)
+    except asyncio.CancelledError:
+        if task := await leasing:  # leased to one who is not there any more
+            await tools.workers.write(give_back, task, tools.ledger)
+        raise
 
 
 async def run_task(

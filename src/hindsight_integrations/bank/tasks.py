@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.handlers import EXTRACTION, handlers
-from hindsight_integrations.bank.task_runner import LEASE, run_task
+from hindsight_integrations.bank.handlers import handlers
+from hindsight_integrations.bank.task_runner import lease_task, run_task
 from hindsight_integrations.model.results import Settled
-from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.tasks import Task, TaskKind
 
 Tasks: TypeAlias = list[Task]  # inside the class `list` is the verb
 
@@ -44,9 +44,7 @@ class AsyncTasks(BankVerbs):
         await tools.workers.write(context.claim_embedder)
         able, settled = handlers(context), Settled()
         while able:
-            task = await tools.workers.write(
-                tools.ledger.lease_due, tuple(able), lasting=LEASE, bank=context.name, early=True
-            )
+            task = await lease_task(able, tools, bank=context.name, early=True)
             if task is None:
                 break
             settled += (await run_task(task, able[task.kind], tools)).settled
@@ -54,7 +52,7 @@ class AsyncTasks(BankVerbs):
 
     @writes
     async def retry(self) -> int:
-        """Make every parked or queued passage due now, DEAD ones too; `settle` then extracts them.
+        """Make all tasks due now that wait, rest after a failure or were given up; `settle`, or a worker, then does them.
 
         Returns:
             How many there are.
@@ -63,4 +61,4 @@ class AsyncTasks(BankVerbs):
             InvalidRequest: the engine was opened read-only.
         """
         tools = self._context.tools
-        return await tools.workers.write(tools.ledger.make_due, self._context.name, tuple(EXTRACTION))
+        return await tools.workers.write(tools.ledger.make_due, self._context.name, tuple(TaskKind))

@@ -14,7 +14,7 @@ from hindsight_integrations.errors import BankNotFound, RevisionConflict, TaskCl
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
+from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
 from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes, commit
 
 PARKED, QUEUED, OBSERVE = TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.OBSERVE
@@ -268,6 +268,39 @@ class LeasesContract(LedgerFixtures):
             completed(ledger, claim)
         assert leased(ledger).attempts == 1
 
+    def test_tasks_come_in_with_an_archive(self, ledger: Ledger, bank: str) -> None:
+        """With their keys, attempts and reasons; who holds one there has no lease here."""
+        enqueued(ledger, work("1", MINUTE, OBSERVE, "a"), work("2"), work("3", 9 * MINUTE), work("4"))
+        completed(ledger, leased(ledger).claim)
+        held = leased(ledger)
+        ledger.create_bank("copy")
+        ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
+        found = {task.payload: task for task in ledger.tasks("copy")}
+        assert [task.payload for task in ledger.tasks("copy")] == ["1", "", "3", "4"]
+        assert (found["1"].kind, found["1"].key, found["1"].reason) == (OBSERVE, "a", "because of 1")
+        assert (found["4"].state, found["4"].attempts) == (TaskState.PENDING, 1)
+        assert ledger.tasks(bank)[3] == held
+        assert leased(ledger, bank="copy").payload == "4"
+        with pytest.raises(TaskClosed):
+            commit(
+                ledger,
+                replace(make_write_set(ledger.revision("copy"), bank="copy"), completed_tasks=(held.claim,)),
+            )
+        assert len(enqueued(ledger, work("5", kind=OBSERVE, key="a"), bank="copy")) == 1
+        assert len(ledger.tasks("copy")) == 4
+
+    def test_the_tasks_of_an_entity_go_with_it(self, ledger: Ledger, bank: str) -> None:
+        """What is kept under the id of somebody who is erased is no trace of them."""
+        writes = make_write_set(
+            units=make_units("u1", "u2"),
+            entities=[make_entity("e1", "alice"), make_entity("e2", "bob")],
+            mentions=[("u1", "e1"), ("u2", "e2")],
+        )
+        commit(ledger, writes)
+        enqueued(ledger, work("{}", kind=OBSERVE, key="e1"), work("{}", kind=OBSERVE, key="e2"))
+        ledger.erase(bank, Erasure(entity="e1"))
+        assert [task.key for task in ledger.tasks(bank)] == ["e2"]
+
 
 class KeyedTasksContract(LedgerFixtures):
     """Of a kind and a key a bank has one task, whatever is enqueued of it and when."""
@@ -332,6 +365,17 @@ class KeyedTasksContract(LedgerFixtures):
         (third,) = enqueued(ledger, work("3", kind=OBSERVE, key="a"))
         assert (third.id, third.state, third.attempts, third.lease) == (first.id, TaskState.PENDING, 0, 2)
         assert leased(ledger).payload == "3"
+
+    def test_failed_while_enqueued_again_it_is_done_once(self, ledger: Ledger, bank: str) -> None:
+        """The next attempt has what came meanwhile; when it is done, nothing is left to be done again."""
+        (task,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
+        claim = leased(ledger).claim
+        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
+        ledger.fail_task(claim, reason="bitter", retry_in=NOW)
+        second = leased(ledger, bank=bank)
+        assert (second.payload, second.attempts) == ("2", 2)
+        completed(ledger, second.claim)
+        assert state(ledger, task.id) is TaskState.DONE
 
     def test_given_up_while_enqueued_again_it_begins_anew(self, ledger: Ledger, bank: str) -> None:
         """What came while the last attempt ran is not buried with it."""
