@@ -23,6 +23,7 @@ from hindsight_integrations.testing.builders import (
 )
 from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
+from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKeyedTasksContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
 from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
@@ -44,6 +45,7 @@ class LedgerContract(
     LedgerObservationsContract,
     LedgerProfilesContract,
     LedgerTasksContract,
+    LedgerKeyedTasksContract,
     LedgerTurnsContract,
 ):
     """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""

@@ -302,91 +302,6 @@ class LeasesContract(LedgerFixtures):
         assert [task.key for task in ledger.tasks(bank)] == ["e2"]
 
 
-class KeyedTasksContract(LedgerFixtures):
-    """Of a kind and a key a bank has one task, whatever is enqueued of it and when."""
-
-    @pytest.mark.usefixtures("bank")
-    def test_enqueued_again_it_stays_due_when_it_was(self, ledger: Ledger, passes: Passes) -> None:
-        """However often something changes, the task is done once, so long after the first change, with the last payload."""
-        (first,) = enqueued(ledger, work("1", MINUTE, OBSERVE, "a"))
-        passes(MINUTE / 2)
-        (again, other) = enqueued(ledger, work("2", MINUTE, OBSERVE, "a"), work("3", MINUTE, OBSERVE, "b"))
-        assert (again.id, again.not_before, again.payload) == (first.id, first.not_before, "2")
-        assert again.reason == "because of 2"
-        assert other.id != first.id
-        passes(MINUTE / 2)
-        assert (leased(ledger).payload, idle(ledger)) == ("2", True)
-
-    def test_the_same_of_another_kind_or_bank_is_another_task(self, ledger: Ledger, bank: str) -> None:
-        """And without a key each is one."""
-        ledger.create_bank("other")
-        enqueued(ledger, work("1", key="a"), work("2", kind=OBSERVE, key="a"), work("3"), work("3"))
-        enqueued(ledger, work("4", key="a"), bank="other")
-        assert (len(ledger.tasks(bank)), len(ledger.tasks("other"))) == (4, 1)
-
-    def test_enqueuing_the_same_again_is_no_revision(self, ledger: Ledger, bank: str) -> None:
-        """A commit that leaves the task as it waits has changed nothing."""
-        for _ in range(3):
-            enqueued(ledger, work("{}", MINUTE, OBSERVE, "a"))
-        assert ledger.revision(bank) == 1
-
-    def test_a_delay_is_not_waited_out_by_who_settles(self, ledger: Ledger, bank: str) -> None:
-        """A task with a key that was not begun is had early; a rest is waited out, and so is any other task's delay."""
-        enqueued(ledger, work("keyed", 9 * MINUTE, OBSERVE, "a"), work("parked", 9 * MINUTE))
-        assert idle(ledger)
-        claim = leased(ledger, bank=bank, early=True).claim
-        ledger.fail_task(claim, reason="", retry_in=MINUTE, counted=False)
-        assert idle(ledger, early=True)
-
-    def test_enqueued_while_leased_it_is_done_again(self, ledger: Ledger, bank: str, passes: Passes) -> None:
-        """What changed while its holder was at work is not lost: once completed, the task waits its delay and is due."""
-        enqueued(ledger, work("1", kind=OBSERVE, key="a"))
-        task = leased(ledger)
-        (same,) = enqueued(ledger, work("2", 5 * MINUTE, OBSERVE, "a"))
-        assert (same.id, same.state, same.lease) == (task.id, TaskState.LEASED, 1)
-        completed(ledger, task.claim, unit="u")
-        (more,) = ledger.tasks(bank)
-        assert (more.state, more.payload, more.attempts) == (TaskState.PENDING, "2", 0)
-        assert idle(ledger)
-        passes(4 * MINUTE)
-        assert idle(ledger)
-        passes(MINUTE)
-        last = leased(ledger)
-        completed(ledger, last.claim)
-        assert (last.lease, state(ledger, task.id)) == (2, TaskState.DONE)
-
-    @pytest.mark.usefixtures("bank")
-    def test_done_or_dead_it_begins_anew(self, ledger: Ledger) -> None:
-        """A key has one task for ever; what is enqueued of it later has all its attempts."""
-        (first,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
-        completed(ledger, leased(ledger).claim)
-        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        ledger.fail_task(leased(ledger).claim, reason="enough", retry_in=None)
-        (third,) = enqueued(ledger, work("3", kind=OBSERVE, key="a"))
-        assert (third.id, third.state, third.attempts, third.lease) == (first.id, TaskState.PENDING, 0, 2)
-        assert leased(ledger).payload == "3"
-
-    def test_failed_while_enqueued_again_it_is_done_once(self, ledger: Ledger, bank: str) -> None:
-        """The next attempt has what came meanwhile; when it is done, nothing is left to be done again."""
-        (task,) = enqueued(ledger, work("1", kind=OBSERVE, key="a"))
-        claim = leased(ledger).claim
-        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        ledger.fail_task(claim, reason="bitter", retry_in=NOW)
-        second = leased(ledger, bank=bank)
-        assert (second.payload, second.attempts) == ("2", 2)
-        completed(ledger, second.claim)
-        assert state(ledger, task.id) is TaskState.DONE
-
-    def test_given_up_while_enqueued_again_it_begins_anew(self, ledger: Ledger, bank: str) -> None:
-        """What came while the last attempt ran is not buried with it."""
-        enqueued(ledger, work("1", kind=OBSERVE, key="a"))
-        claim = leased(ledger).claim
-        enqueued(ledger, work("2", kind=OBSERVE, key="a"))
-        assert ledger.fail_task(claim, reason="enough", retry_in=None)
-        (task,) = ledger.tasks(bank)
-        assert (task.state, task.attempts, leased(ledger).payload) == (TaskState.PENDING, 0, "2")
-
-
 class SharedQueueContract(LedgerFixtures):
     """Many may take from the queue at once."""
 
@@ -434,8 +349,8 @@ class SharedQueueContract(LedgerFixtures):
         assert (sum(ended), ledger.count(bank)) == (1, 1)
 
 
-class LedgerTasksContract(LeasesContract, KeyedTasksContract, SharedQueueContract):
-    """All that is promised of tasks."""
+class LedgerTasksContract(LeasesContract, SharedQueueContract):
+    """All that is promised of tasks, whether they have a key or not."""
 
 
 def _all(lists: Iterable[list[str]]) -> list[str]:
