@@ -20,6 +20,8 @@
     ├── ModelError
     │   ├── ModelUnavailable                 down, slow or rate-limited: worth retrying
     │   ├── ModelRefused      (ValueError)   the key or the access is wrong: retrying cannot help
+    │   ├── PromptTooLong                    it does not fit the model's context
+    │   ├── FeatureUnsupported               the model's service lacks what the request asks for
     │   └── MalformedOutput                  answered, but outside the prompt's schema
     ├── MissingDependency     (ImportError)  an optional package or weights are not installed
     └── EngineClosed                         used after close, or in a forked child
@@ -264,11 +266,18 @@ class ModelError(HindsightError):
 
 
 class ModelUnavailable(ModelError):
-    """The model could not be reached, timed out or limited the rate. Retryable."""
+    """The model could not be reached, timed out or limited the rate. Retryable.
 
-    def __init__(self, model: str, reason: str) -> None:
-        self.model, self.reason = model, reason
-        super().__init__(f"model {model} is unavailable: {reason}. Try again later; memory is unchanged.")
+    Attributes:
+        model: which.
+        reason: what happened.
+        retry_after: seconds after which the service wants to be asked again; None if it did not say.
+    """
+
+    def __init__(self, model: str, reason: str, retry_after: float | None = None) -> None:
+        self.model, self.reason, self.retry_after = model, reason, retry_after
+        when = "later" if retry_after is None else f"in {retry_after:g} s"
+        super().__init__(f"model {model} is unavailable: {reason}. Try again {when}; memory is unchanged.")
 
 
 class ModelRefused(ModelError, ValueError):
@@ -279,19 +288,50 @@ class ModelRefused(ModelError, ValueError):
         super().__init__(f"model {model} refused the call: {reason}. Check its API key and access rights.")
 
 
+class PromptTooLong(ModelError):
+    """The prompt does not fit the model's context. Asking the same again cannot help."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        self.model, self.reason = model, reason
+        super().__init__(
+            f"the prompt does not fit the context of model {model}: {reason}. Use extraction='concise' or a smaller "
+            "chunk_characters (RetainConfig), or serve the model with a longer context (8192 tokens do)."
+        )
+
+
+class FeatureUnsupported(ModelError):
+    """The model's service refuses a field of the request that it does not know, and there is no other way to ask."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        self.model, self.reason = model, reason
+        super().__init__(
+            f"the service of model {model} does not support the request: {reason}. Use a server with "
+            "response_format json_schema or tool calls."
+        )
+
+
 class MalformedOutput(ModelError):
     """The model answered outside the prompt's schema. Carries the output for a repair prompt.
 
     Attributes:
         tokens_in: what the answer cost all the same, where the model says.
         tokens_out: likewise.
+        cut_off: whether it reached a limit of tokens, so that its end is not there.
     """
 
     def __init__(
-        self, model: str, output: str, problem: str, *, tokens_in: int = 0, tokens_out: int = 0
+        self,
+        model: str,
+        output: str,
+        problem: str,
+        *,
+        tokens_in: int = 0,
+        tokens_out: int = 0,
+        cut_off: bool = False,
     ) -> None:
         self.model, self.output, self.problem = model, output, problem
         self.tokens_in, self.tokens_out = tokens_in, tokens_out
+        self.cut_off = cut_off
         super().__init__(
             f"model {model} answered outside its schema: {problem}. Use a model with structured output, or retry."
         )

@@ -39,7 +39,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "jnius_config": {"backends/keyword/java.py"},
     "rustworkx": {"backends/graph/rustworkx.py"},
     "onnxruntime": {"backends/local_models/onnx.py"},
-    "langchain_openai": {"backends/language_model/langchain.py"},
+    "langchain_openai": {"backends/language_model/named_models.py"},
     "sentence_transformers": {"backends/local_models/sentence_transformers.py"},
     "torch": {"backends/local_models/sentence_transformers.py"},
     "snowballstemmer": {"text/snowball.py"},

@@ -20,7 +20,8 @@ from langchain_openai import ChatOpenAI
 from openai import BadRequestError
 from pydantic import BaseModel, SecretStr
 
-from hindsight_integrations.backends.language_model.langchain import LangChainModel, openai_model
+from hindsight_integrations.backends.language_model.langchain import LangChainModel
+from hindsight_integrations.backends.language_model.named_models import openai_model
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role

@@ -35,6 +35,8 @@ def example(kind: type[HindsightError]) -> HindsightError:
                     "Path": Path("data"),
                     "tuple": ("a",),
                     "int": 7,
+                    "float": 1.5,
+                    "bool": True,
                     "str": "words",
                 }.items()
                 if part in wanted

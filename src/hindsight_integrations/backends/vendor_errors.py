@@ -5,10 +5,21 @@ Used as `with converting("name"): call()`; what it does not recognise passes thr
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import Enum, auto
 from types import TracebackType
 
-from hindsight_integrations.errors import MalformedOutput, ModelError, ModelRefused, ModelUnavailable
+from hindsight_integrations.errors import (
+    FeatureUnsupported,
+    MalformedOutput,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    PromptTooLong,
+)
 
 
 class Trouble(Enum):
@@ -17,6 +28,8 @@ class Trouble(Enum):
     UNAVAILABLE = auto()
     REFUSED = auto()
     CUT_SHORT = auto()
+    TOO_LONG = auto()
+    UNSUPPORTED = auto()
     OTHER = auto()
 
 
@@ -44,10 +57,27 @@ _REFUSED_STATUS = frozenset({401, 403})
 _TRANSIENT_STATUS = frozenset({408, 425, 429})  # RFC 9110, RFC 8470, RFC 6585; and every 5xx
 
 
+_BAD_REQUEST = frozenset({400, 404, 413, 422, 501})
+# What services of OpenAI's protocol answer to a prompt over their context (llama.cpp, vLLM, OpenAI, LM Studio), and to a
+# field that they or the model behind them lack (Ollama, vLLM, Groq, DeepSeek, LM Studio; llama.cpp without --jinja: a 500).
+_TOO_LONG = re.compile(
+    r"context[ _](size|length|window)|maximum context|prompt is too long|too many (input )?tokens",
+    re.IGNORECASE,
+)
+_UNSUPPORTED = re.compile(
+    r"response[_ ]format|json[_ ]schema|structured output|grammar|\btools?\b|tool[_ ]choice|function.?call"
+    r"|max_(completion_)?tokens",
+    re.IGNORECASE,
+)
+_NO_TEMPLATE = re.compile(r"requires --jinja", re.IGNORECASE)
+
+
 def trouble(error: BaseException) -> Trouble:
-    """What this exception means, by its class names, its place in the builtin tree and its HTTP status."""
+    """What this exception means, by its class names, its place in the builtin tree, its HTTP status and its words."""
     if isinstance(error, (ConnectionError, TimeoutError)):
         return Trouble.UNAVAILABLE
+    if (refused := _refused_request(_status(error), str(error))) is not None:
+        return refused
     named = {(cls.__module__.partition(".")[0], cls.__name__) for cls in type(error).__mro__}
     for kind, vendors in _CLASSES.items():
         if any(name in vendors.get(package, ()) for package, name in named):
@@ -64,6 +94,34 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
+def _refused_request(status: int | None, message: str) -> Trouble | None:
+    """Whether the service refuses this very request, for its length or for what it asks for; None if it does not."""
+    if status == 500 and _NO_TEMPLATE.search(message):
+        return Trouble.UNSUPPORTED
+    if status not in _BAD_REQUEST:
+        return None
+    if _TOO_LONG.search(message):
+        return Trouble.TOO_LONG
+    return Trouble.UNSUPPORTED if _UNSUPPORTED.search(message) else None
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """Seconds after which the service wants to be asked again, as its header of that name says; None if it does not."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    value = headers.get("retry-after") if isinstance(headers, Mapping) else None
+    if not value:
+        return None
+    try:
+        return max(float(value), 0.0)
+    except ValueError:
+        pass  # a date, by RFC 9110
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+
+
 def _by_status(status: int | None) -> Trouble:
     if status is None:
         return Trouble.OTHER
@@ -78,11 +136,23 @@ def converted(model: str, error: BaseException) -> ModelError | None:
     reason = f"{type(error).__name__}: {error}".splitlines()[0]
     match trouble(error):
         case Trouble.UNAVAILABLE:
-            return ModelUnavailable(model, reason)
+            return ModelUnavailable(model, reason, _retry_after(error))
         case Trouble.REFUSED:
             return ModelRefused(model, reason)
+        case Trouble.TOO_LONG:
+            return PromptTooLong(model, reason)
+        case Trouble.UNSUPPORTED:
+            return FeatureUnsupported(model, reason)
         case Trouble.CUT_SHORT:
-            return MalformedOutput(model, _partial_text(error), reason)
+            usage = getattr(getattr(error, "completion", None), "usage", None)
+            return MalformedOutput(
+                model,
+                _partial_text(error),
+                reason,
+                tokens_in=getattr(usage, "prompt_tokens", 0),
+                tokens_out=getattr(usage, "completion_tokens", 0),
+                cut_off=True,
+            )
         case Trouble.OTHER:
             return None
 

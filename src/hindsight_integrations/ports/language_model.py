@@ -28,6 +28,10 @@ class PromptMessage:
     text: str
 
 
+MOST_ANSWER_TOKENS = 16_384
+"""Of any answer, reasoning included: a model that repeats itself is cut off there, and no sound answer is as long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[T]):
     """Messages and the schema the answer must have.
@@ -37,12 +41,14 @@ class Prompt(Generic[T]):
         messages: system first.
         schema: pydantic model of the answer.
         temperature: sampling temperature.
+        most_tokens: no sound answer is longer, reasoning included; a backend that can stops the model there.
     """
 
     name: str
     messages: Sequence[PromptMessage]
     schema: type[T]
     temperature: float = 0.0
+    most_tokens: int = MOST_ANSWER_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,9 @@ class LanguageModel(Protocol):
 
         Raises:
             ModelUnavailable: it could not be reached, timed out or limited the rate.
+            ModelRefused: its service refuses the key.
             MalformedOutput: it answered outside the schema; carries the raw output.
+            PromptTooLong: the prompt does not fit its context.
         """
         ...
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
+from hindsight_integrations.ports.written_answers import written_answer
 from hindsight_integrations.prompts.repair import repair_prompt
 
 T = TypeVar("T", bound=BaseModel)
 
 REPAIRS = 2  # tries after the first answer (decision 020)
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,7 @@ async def complete_with_repair(
     Raises:
         ModelUnavailable: the model could not be reached at one of the tries.
         ModelRefused: its service refuses the key.
+        PromptTooLong: the prompt does not fit its context.
     """
     request, tokens_in, tokens_out, problem, last = prompt, 0, 0, "", None
     for tries in range(1, 2 + REPAIRS):
@@ -60,7 +60,9 @@ async def complete_with_repair(
             done = await model.complete(request)
         except MalformedOutput as error:
             tokens_in, tokens_out = tokens_in + error.tokens_in, tokens_out + error.tokens_out
-            found, text, problem = unfenced(prompt, error.output), error.output, error.problem
+            found, text, problem = None, error.output, error.problem
+            if not error.cut_off:
+                found = written_answer(prompt.schema, text)  # not worth another call
         else:
             tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
             found, text = done.output, done.text or done.output.model_dump_json()
@@ -71,14 +73,3 @@ async def complete_with_repair(
                 return Answered(found, "", tokens_in, tokens_out, last, tries)
         request = repair_prompt(prompt, answer=text, problem=problem)
     return Answered(None, problem, tokens_in, tokens_out, last, tries)
-
-
-def unfenced(prompt: Prompt[T], text: str) -> T | None:
-    """The answer in the one Markdown code fence of a text, if it fits the schema: not worth another call."""
-    fences = _FENCE.findall(text)
-    if len(fences) != 1:
-        return None
-    try:
-        return prompt.schema.model_validate_json(fences[0])
-    except ValidationError:
-        return None

@@ -1,6 +1,6 @@
 """A local server that speaks OpenAI's chat-completions protocol and answers what a test wrote.
 
-with OpenAIServer([{"facts": []}, Status(429), Hang()]) as server:
+with OpenAIServer([{"facts": []}, Status(429, retry_after=1), Hang()]) as server:
     model = ChatOpenAI(model="any", base_url=server.url, api_key="test", max_retries=0)
 """
 
@@ -8,49 +8,45 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
+from hindsight_integrations.testing.openai_replies import (
+    TOKENS_IN,
+    TOKENS_OUT,
+    Answer,
+    Drip,
+    Dropped,
+    Finish,
+    Hang,
+    Raw,
+    Response,
+    Said,
+    ServerReply,
+    Status,
+    response_to,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Answer with this HTTP status and an error body."""
-
-    code: int
-    message: str = "scripted failure"
-
-
-@dataclass(frozen=True, slots=True)
-class Hang:
-    """Keep the request open until the server is closed, or for so many seconds, then drop the connection."""
-
-    seconds: float = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Answer 200 with this body, which need not be JSON."""
-
-    body: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Answer with this text and finish reason ("length": cut short)."""
-
-    text: str
-    reason: str
-
-
-ServerReply: TypeAlias = "dict[str, Any] | BaseModel | str | Status | Hang | Raw | Finish"
-
-TOKENS_IN, TOKENS_OUT = 11, 7
-"""The usage every completion reports."""
+__all__ = [
+    "TOKENS_IN",
+    "TOKENS_OUT",
+    "Answer",
+    "Drip",
+    "Dropped",
+    "Feature",
+    "Finish",
+    "Hang",
+    "OpenAIServer",
+    "Raw",
+    "RecordedRequest",
+    "Said",
+    "ServerReply",
+    "Status",
+]
 
 
 @dataclass(slots=True)
@@ -62,22 +58,37 @@ class RecordedRequest:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+Script: TypeAlias = "Sequence[ServerReply] | Callable[[RecordedRequest], ServerReply]"
+
+
+class Feature(StrEnum):
+    """What some servers of the protocol lack, by the field of a request that asks for it."""
+
+    JSON_SCHEMA = "response_format"
+    TOOLS = "tools"
+    MAX_TOKENS = "max_completion_tokens"
+
+
 class OpenAIServer:
     """Serves a script on 127.0.0.1; one reply a request, the last one again and again.
 
-    A dict or a pydantic object is the structured answer, a string the answer's raw text. Connections are kept alive,
-    as the real service does.
+    A dict or a pydantic object is the structured answer, a string the answer's raw text: as content, or as the arguments
+    of a tool call if the request gives tools; in one piece, or as server-sent events if it asks for a stream. Connections
+    are kept alive, as the real service does.
 
     Args:
-        replies: the script; at least one.
+        replies: the script, at least one reply; or a function from a request to its reply.
+        without: features it does not have: a request that asks for one is answered 400, and costs no reply.
     """
 
-    def __init__(self, replies: Sequence[ServerReply]) -> None:
+    def __init__(self, replies: Script, *, without: Collection[Feature] = ()) -> None:
         self.requests: list[RecordedRequest] = []
-        self._replies = list(replies)
+        self._script = replies
+        self._without = without
+        self._taken = 0
         self._lock = threading.Lock()
         self.closing = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"scripted": self}))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
@@ -102,72 +113,61 @@ class OpenAIServer:
         """Record a request and give the reply it gets."""
         with self._lock:
             self.requests.append(request)
-            return self._replies[min(len(self.requests), len(self._replies)) - 1]
+            missing = [feature for feature in self._without if request.body.get(feature)]
+            if missing:
+                return Status(400, f"{missing[0]} is not supported by this server")
+            if callable(self._script):
+                return self._script(request)
+            self._taken += 1
+            return self._script[min(self._taken, len(self._script)) - 1]
 
 
-def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
-    """A request handler class bound to one server, as http.server wants it."""
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection by the script of its server."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 30
-        disable_nagle_algorithm = True
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    disable_nagle_algorithm = True
+    scripted: OpenAIServer
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
-            """Say nothing on stderr."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
+        """Say nothing on stderr."""
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = server.take(RecordedRequest(self.path, body, headers))
-            if isinstance(reply, Hang):
-                server.closing.wait(reply.seconds)
-                self.close_connection = True
-                return
-            self._send(*rendered(reply, str(body.get("model", ""))))
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.scripted.take(RecordedRequest(self.path, body, headers))
+        try:
+            self._answer(reply, response_to(body, reply))
+        except ConnectionError:  # the client gave up waiting
+            self.close_connection = True
 
-        def _send(self, status: int, text: str) -> None:
-            content = text.encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
+    def _answer(self, reply: ServerReply, response: Response) -> None:
+        if isinstance(reply, Hang):
+            self.scripted.closing.wait(reply.seconds)
+            self.close_connection = True
+            return
+        content = response.body.encode()
+        self._begin(response, len(content))
+        if isinstance(reply, Dropped):
+            self.wfile.write(content[: int(reply.share * len(content))])
+            self.close_connection = True
+        elif isinstance(reply, Drip):
+            self._drip(content, reply.seconds)
+        else:
             self.wfile.write(content)
 
-    return Handler
+    def _begin(self, response: Response, length: int) -> None:
+        self.send_response(response.status)
+        self.send_header("content-type", "text/event-stream" if response.stream else "application/json")
+        self.send_header("content-length", str(length))
+        for name, value in (response.headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
 
-
-def rendered(reply: ServerReply, model: str) -> tuple[int, str]:
-    """A reply as HTTP status and body."""
-    match reply:
-        case Status(code, message):
-            return code, json.dumps({"error": {"message": message, "type": "scripted", "code": None}})
-        case Raw(body):
-            return 200, body
-        case Finish(text, reason):
-            return 200, completion(text, model, reason)
-        case BaseModel():
-            return 200, completion(reply.model_dump_json(), model)
-        case str():
-            return 200, completion(reply, model)
-        case _:
-            return 200, completion(json.dumps(reply, default=str), model)
-
-
-def completion(text: str, model: str, reason: str = "stop") -> str:
-    """A chat completion object with one choice, as JSON."""
-    message = {"role": "assistant", "content": text}
-    return json.dumps(
-        {
-            "id": "chatcmpl-scripted",
-            "object": "chat.completion",
-            "created": 1,
-            "model": model,
-            "choices": [{"index": 0, "finish_reason": reason, "message": message}],
-            "usage": {
-                "prompt_tokens": TOKENS_IN,
-                "completion_tokens": TOKENS_OUT,
-                "total_tokens": TOKENS_IN + TOKENS_OUT,
-            },
-        }
-    )
+    def _drip(self, content: bytes, seconds: float) -> None:
+        for at in range(len(content)):
+            if self.scripted.closing.wait(seconds / len(content)):
+                self.close_connection = True
+                return
+            self.wfile.write(content[at : at + 1])

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
 from hindsight_integrations.testing.recordings import (
     answer_object,
@@ -40,9 +41,9 @@ class RecordingModel:
     """
 
     def __init__(self, model: LanguageModel | BaseChatModel | str, folder: str | Path) -> None:
-        from hindsight_integrations.backends.language_model.langchain import language_model
+        from hindsight_integrations.backends.language_model.named_models import language_model
 
-        self._model = language_model(model)
+        self._model = language_model(model, in_words=with_schema_in_words)
         self._recorded = RecordedModel(folder, name=self._model.name)
 
     @property

@@ -1,43 +1,58 @@
-"""Any LangChain chat model as a LanguageModel, through `with_structured_output`; `openai_model` for "openai:<name>"."""
+"""Any LangChain chat model as a LanguageModel: by `with_structured_output`, by a tool call, or by words."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+import logging
+import re
+import threading
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.backends.vendor_errors import converting, described
-from hindsight_integrations.errors import (
-    InvalidRequest,
-    MalformedOutput,
-    MissingDependency,
-    ModelRefused,
-    shown,
-)
+from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
 from hindsight_integrations.ports.language_model import (
     Completion,
-    LanguageModel,
     Prompt,
     PromptMessage,
     Role,
     answer_place,
     answer_problem,
 )
+from hindsight_integrations.ports.written_answers import written_answer
 
 if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
+    from langchain_core.language_models import BaseChatModel, LanguageModelInput
     from langchain_core.messages import BaseMessage
+    from langchain_core.runnables import Runnable
 
 T = TypeVar("T", bound=BaseModel)
 
-PROVIDER = "openai"
+logger = logging.getLogger("hindsight_integrations")
+
+_ABOUT_LIMITS = re.compile(r"max_(completion_)?tokens")
+
+
+class Way(Enum):
+    """How a service is asked for a structured answer, the surest first."""
+
+    SCHEMA = "response_format json_schema"  # or whatever is the client's own way
+    TOOL = "a tool call"
+    WORDS = "JSON in the prompt"
+
+
+InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
+"""A prompt with its schema among the messages, for a service that takes none."""
+
+_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 
 
 class LangChainModel:
-    """Wraps a LangChain chat model that supports `with_structured_output`.
+    """Wraps a LangChain chat model, through `with_structured_output`.
 
     The model's *sync* `invoke` runs in a worker thread. Its async client cannot be used: langchain-openai shares one
     pool of connections between all models and event loops of a process, so that `ainvoke` in a second loop fails
@@ -45,17 +60,37 @@ class LangChainModel:
     sync client is bound to no loop and safe from many threads. Callbacks and tracing follow, since anyio carries
     context variables into the thread. A cancelled call returns at once; its request finishes unheard.
 
+    A service that refuses response_format is asked by a tool call from then on, and one that refuses that by words, each
+    said once in the log (decision 126).
+
     Sampling stays as the caller set it on the chat model: several models reject any other temperature, so that of
     the prompt is not sent.
 
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
+        in_words: what asks for JSON by words; None asks no service that way.
+        limited: whether the prompt's limit of tokens is sent, as max_completion_tokens.
     """
 
-    def __init__(self, chat_model: BaseChatModel, *, name: str | None = None) -> None:
+    def __init__(
+        self,
+        chat_model: BaseChatModel,
+        *,
+        name: str | None = None,
+        in_words: InWords[Any] | None = None,
+        limited: bool = False,
+    ) -> None:
         self._chat_model = chat_model
         self._name = name or described(chat_model)
+        self._in_words = in_words
+        self._limited = limited
+        self._way = Way.SCHEMA
+        # A stream is parsed piece by piece, and prose in it raises a bare ValueError (openai 3.54): a graph that streams its
+        # messages must not do so to ours. Other vendors' clients may not know the field.
+        ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
+        self._always: dict[str, Any] = {"stream": False} if ours else {}
+        self._choosing = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -68,18 +103,59 @@ class LangChainModel:
         Raises:
             ModelUnavailable: it could not be reached, timed out, limited the rate or failed with a 5xx.
             ModelRefused: its service refuses the key.
+            PromptTooLong: the prompt does not fit its context.
+            FeatureUnsupported: its service knows no way of asking for structure.
             MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
-        structured = self._chat_model.with_structured_output(prompt.schema, include_raw=True)
+        while True:
+            way, limited = self._way, self._limited
+            options = {**self._always, **({"max_completion_tokens": prompt.most_tokens} if limited else {})}
+            try:
+                if way is Way.WORDS:
+                    return self._asked_in_words(prompt, options)
+                return self._asked(prompt, way, options)
+            except FeatureUnsupported as error:
+                self._step_down(way, limited, error)
+
+    def _step_down(self, way: Way, limited: bool, error: FeatureUnsupported) -> None:
+        """Ask in the next way from now on; several calls at once step down together.
+
+        Raises:
+            FeatureUnsupported: the error given, if there is no next way.
+        """
+        with self._choosing:
+            if (self._way, self._limited) != (way, limited):
+                return  # another call has just done so
+            if limited and _ABOUT_LIMITS.search(error.reason):
+                self._limited = False
+                logger.warning("model %s: its service takes no limit of tokens; none is sent", self._name)
+                return
+            ways = list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
+            rest = ways[ways.index(way) + 1 :]
+            if not rest:
+                raise error
+            self._way = rest[0]
+            logger.warning(
+                "model %s: its service refuses %s; it is asked by %s from now on",
+                self._name,
+                way.value,
+                self._way.value,
+            )
+
+    def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
+        structured = self._structured(prompt.schema, way, options)
         try:
             with converting(self._name):
                 answer = structured.invoke(_messages(prompt.messages))
         except ValidationError as error:
             # Raised by vendors' clients that validate before LangChain's own parser sees the text (openai's parse).
-            raise MalformedOutput(self._name, _inputs(error), _problem(error)) from error
+            written = _inputs(error)
+            if (found := written_answer(prompt.schema, written)) is not None:
+                return Completion(found, text=written)
+            raise MalformedOutput(self._name, written, _problem(error)) from error
         except json.JSONDecodeError as error:
             # The service itself sent no JSON: a proxy's error page, say.
             raise MalformedOutput(self._name, error.doc, _problem(error)) from error
@@ -87,22 +163,70 @@ class LangChainModel:
             raise MalformedOutput(self._name, str(answer), "with_structured_output ignored include_raw")
         return self._completion(prompt, answer)
 
+    def _structured(
+        self, schema: type[BaseModel], way: Way, options: dict[str, Any]
+    ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
+        """The chat model held to a schema.
+
+        Raises:
+            FeatureUnsupported: it cannot be, in that way.
+        """
+        try:
+            if way is Way.SCHEMA:
+                return self._chat_model.with_structured_output(schema, include_raw=True, **options)
+            return self._chat_model.with_structured_output(
+                schema, include_raw=True, method="function_calling", **options
+            )
+        except NotImplementedError as error:
+            raise FeatureUnsupported(self._name, f"it has no way to ask by {way.value}") from error
+
+    def _asked_in_words(self, prompt: Prompt[T], options: dict[str, Any]) -> Completion[T]:
+        asked = self._in_words(prompt) if self._in_words else prompt
+        try:
+            with converting(self._name):
+                raw = self._chat_model.bind(**options).invoke(_messages(asked.messages))
+        except json.JSONDecodeError as error:
+            raise MalformedOutput(self._name, error.doc, _problem(error)) from error
+        try:
+            parsed = prompt.schema.model_validate_json(_text_of(raw))
+        except ValidationError as error:
+            return self._completion(prompt, {"raw": raw, "parsed": None, "parsing_error": error})
+        return self._completion(prompt, {"raw": raw, "parsed": parsed})
+
     def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
         raw, parsed = answer.get("raw"), answer.get("parsed")
         error = answer.get("parsing_error")
+        if _is_cut_off(raw):
+            raise self._malformed(
+                raw, "it reached its limit of tokens, and its end is not there", cut_off=True
+            )
+        if parsed is not None:
+            try:
+                return Completion(prompt.schema.model_validate(parsed), *_usage(raw), _text_of(raw))
+            except ValidationError as invalid:
+                raise self._malformed(raw, _problem(invalid)) from invalid
+        if (found := written_answer(prompt.schema, _text_of(raw))) is not None:
+            return Completion(found, *_usage(raw), _text_of(raw))
         if isinstance(error, Exception):
             raise self._malformed(raw, _problem(error)) from error
-        if parsed is None:
-            raise self._malformed(raw, "it gave no structured answer")
-        try:
-            output = prompt.schema.model_validate(parsed)
-        except ValidationError as invalid:
-            raise self._malformed(raw, _problem(invalid)) from invalid
-        return Completion(output, *_usage(raw), _text_of(raw))
+        raise self._malformed(raw, "it gave no structured answer")
 
-    def _malformed(self, raw: object, problem: str) -> MalformedOutput:
+    def _malformed(self, raw: object, problem: str, *, cut_off: bool = False) -> MalformedOutput:
         tokens_in, tokens_out = _usage(raw)
-        return MalformedOutput(self._name, _text_of(raw), problem, tokens_in=tokens_in, tokens_out=tokens_out)
+        return MalformedOutput(
+            self._name,
+            _text_of(raw),
+            problem,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cut_off=cut_off,
+        )
+
+
+def _is_cut_off(raw: object) -> bool:
+    """Whether an answer ended because it reached a limit of tokens, by the names vendors give that reason."""
+    metadata = getattr(raw, "response_metadata", None) or {}
+    return any(metadata.get(name) in _CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
 
 
 def _usage(raw: object) -> tuple[int, int]:
@@ -149,42 +273,3 @@ def _problem(error: Exception) -> str:
     if isinstance(error, ValidationError):
         return answer_problem(error)
     return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def language_model(model: BaseChatModel | LanguageModel | str) -> LanguageModel:
-    """What callers may name as their model, as a LanguageModel.
-
-    Raises:
-        InvalidRequest: it is a name with another provider, or none.
-        MissingDependency: it is "openai:<name>", and langchain-openai is not installed.
-        ModelRefused: it is "openai:<name>", and there is no API key.
-    """
-    if hasattr(model, "complete"):
-        return cast("LanguageModel", model)
-    return openai_model(model) if isinstance(model, str) else LangChainModel(model)
-
-
-def openai_model(name: str) -> LangChainModel:
-    """The model "openai:<name>", with the key and the address langchain-openai itself finds.
-
-    Raises:
-        InvalidRequest: the name has another provider, or none.
-        MissingDependency: langchain-openai is not installed.
-        ModelRefused: there is no API key.
-    """
-    provider, _, model = name.partition(":")
-    if provider != PROVIDER or not model:
-        raise InvalidRequest(
-            "model",
-            f"{shown(name)} is not of the form 'openai:<name>'",
-            "Write 'openai:gpt-5-mini', or pass a LangChain chat model of any other provider.",
-        )
-    try:
-        from langchain_openai import ChatOpenAI
-        from openai import OpenAIError
-    except ImportError as error:
-        raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
-    try:
-        return LangChainModel(ChatOpenAI(model=model), name=name)
-    except OpenAIError as error:
-        raise ModelRefused(name, str(error).splitlines()[0]) from error

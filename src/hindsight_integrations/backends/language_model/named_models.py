@@ -1,0 +1,80 @@
+"""What callers may name as their model, and what becomes of it: "openai:<name>", a LangChain chat model, a LanguageModel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from hindsight_integrations.backends.language_model.langchain import InWords, LangChainModel
+from hindsight_integrations.backends.language_model.timed import TimedModel
+from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, shown
+from hindsight_integrations.ports.language_model import LanguageModel
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+PROVIDER = "openai"
+TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes (decision 126)
+TRIES = 3  # as many as OpenAI's own client makes
+
+
+def language_model(
+    model: BaseChatModel | LanguageModel | str,
+    *,
+    in_words: InWords[Any] | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> LanguageModel:
+    """What callers may name as their model, as a LanguageModel that answers in time or not at all.
+
+    Args:
+        model: a LanguageModel, a LangChain chat model, or "openai:<name>".
+        in_words: what asks for JSON by words, for services that take no schema.
+        timeout_s: seconds of a call, tries included.
+
+    Raises:
+        InvalidRequest: it is a name with another provider, or none.
+        MissingDependency: it is "openai:<name>", and langchain-openai is not installed.
+        ModelRefused: it is "openai:<name>", and there is no API key.
+    """
+    if isinstance(model, str):
+        named = openai_model(model, in_words=in_words, timeout_s=timeout_s)
+        return TimedModel(named, timeout_s=timeout_s, tries=TRIES)
+    if hasattr(model, "complete"):
+        return TimedModel(cast("LanguageModel", model), timeout_s=timeout_s)
+    return TimedModel(LangChainModel(model, in_words=in_words), timeout_s=timeout_s)
+
+
+def openai_model(
+    name: str, *, in_words: InWords[Any] | None = None, timeout_s: float = TIMEOUT_S
+) -> LangChainModel:
+    """The model "openai:<name>", with the key and the address langchain-openai itself finds.
+
+    Any server of OpenAI's protocol will do: OPENAI_BASE_URL says where it is.
+
+    Args:
+        name: "openai:<name>".
+        in_words: what asks for JSON by words, for services that take no schema.
+        timeout_s: seconds the service may be silent.
+
+    Raises:
+        InvalidRequest: the name has another provider, or none.
+        MissingDependency: langchain-openai is not installed.
+        ModelRefused: there is no API key.
+    """
+    provider, _, model = name.partition(":")
+    if provider != PROVIDER or not model:
+        raise InvalidRequest(
+            "model",
+            f"{shown(name)} is not of the form 'openai:<name>'",
+            "Write 'openai:gpt-5-mini', or pass a LangChain chat model of any other provider.",
+        )
+    try:
+        from langchain_openai import ChatOpenAI
+        from openai import OpenAIError
+    except ImportError as error:
+        raise MissingDependency("langchain-openai", "pip install 'hindsight-integrations[openai]'") from error
+    try:  # it does not try again by itself: `TimedModel` does, and can be cancelled meanwhile
+        chat_model = ChatOpenAI(model=model, timeout=timeout_s, max_retries=0)
+    except OpenAIError as error:
+        reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
+        raise ModelRefused(name, reason) from error
+    return LangChainModel(chat_model, name=name, in_words=in_words, limited=True)

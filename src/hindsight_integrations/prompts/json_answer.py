@@ -1,0 +1,24 @@
+"""A prompt for services that take no schema: the schema stands in the system message, in words (decision 126)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import template
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def with_schema_in_words(prompt: Prompt[T]) -> Prompt[T]:
+    """`prompt` with its schema at the end of the system message, which stays the same for every passage."""
+    schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
+    asked = f"{template('json_answer')}\n{schema}"
+    first, *rest = prompt.messages
+    if first.role is Role.SYSTEM:
+        return replace(prompt, messages=(replace(first, text=f"{first.text}\n\n{asked}"), *rest))
+    return replace(prompt, messages=(PromptMessage(Role.SYSTEM, asked), first, *rest))

@@ -1,0 +1,59 @@
+"""The object in what a model wrote: taken from whatever stands around it, and never from a draft or a part."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, Field
+
+from hindsight_integrations.ports.written_answers import written_answer
+
+
+class Verdict(BaseModel):
+    """What the tests ask for."""
+
+    answer: str = Field(min_length=1)
+
+
+YES = '{"answer": "yes"}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        YES,
+        f"```json\n{YES}\n```",
+        f"Sure, here it is:\n```\n{YES}\n```\nAnything else?",
+        f'<think>Could be {{"answer": "no"}}. Or not.</think>\n{YES}',
+        f'A template opened it. {{"answer": "no"}}</think>{YES}',
+        f"<THINK>hm</THINK>```json\n{YES}\n```",
+        f"<think>a</think><think>b</think>{YES}",
+        f"The answer is {YES}, as you see.",
+    ],
+    ids=["bare", "fence", "talk", "thinking", "half-open", "both", "twice", "sentence"],
+)
+def test_what_stands_around_an_answer_costs_no_second_call(text: str) -> None:
+    """Reasoning, fences and small talk are taken off; a draft within the reasoning is not the answer."""
+    found = written_answer(Verdict, text)
+    assert found is not None
+    assert found.answer == "yes"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no idea",
+        '{"answer": "ye',
+        f"<think>{YES} but let me think on",
+        f"{YES} or {YES}",
+        f"```json\n{YES}\n```\n```json\n{YES}\n```",
+        '{"answer": ""}',
+        '{"other": 1}',
+        "[1, 2]",
+        '{"a": ' * 5000,
+    ],
+    ids=["nothing", "prose", "cut", "endless", "two", "fences", "empty", "other", "list", "deep"],
+)
+def test_a_doubt_is_no_answer(text: str) -> None:
+    """What is cut off, ambiguous, outside the schema or only thought is asked for again."""
+    assert written_answer(Verdict, text) is None
