@@ -98,6 +98,16 @@ def _as_choices(settings: object, **kinds: type[StrEnum]) -> None:
         object.__setattr__(settings, name, choice(kind, getattr(settings, name), name))
 
 
+def _check_seconds(name: str, value: float) -> None:
+    """Refuse a time limit that no model could keep.
+
+    Raises:
+        InvalidRequest: it is not positive, or no number.
+    """
+    if not value > 0:
+        raise InvalidRequest(name, f"{value} seconds is no time to answer in", "Give 60 or more.")
+
+
 @dataclass(frozen=True, slots=True)
 class StorageConfig:
     """Which backends hold the projections.
@@ -142,10 +152,15 @@ class RetainConfig:
     Attributes:
         guidelines: what CUSTOM extraction adds to the instructions of the model; only with that mode.
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
+        chunk_characters: of a passage, which is one call of the model; None means 3,000, and 1,000 for CONCISE, which small models
+            are asked with.
+        extraction_timeout_s: seconds that a retain, or each item of a bulk retain, may wait for the model in all. What was
+            extracted by then is kept and the rest becomes tasks, whatever `on_model_failure` says, since nothing failed
+            (`RetainResult.queued`, decision 126). None waits for all of it.
         source_turns: the text of retained messages is kept beside the memories made from it (decision 098). What waits for
             extraction is kept and found in any case.
         shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
-            it, so that it can say which of them no longer hold (decision 110); 0 shows none.
+            it, so that it can say which of them no longer hold (decision 110); 0 shows none, None means 16, and 6 for CONCISE.
         shown_categories: the names in use for the bank's records are shown to the model too, so that one thing keeps one name.
         general_knowledge: how much of what is not about the people who talk becomes memory.
     """
@@ -153,10 +168,11 @@ class RetainConfig:
     extraction: ExtractionMode | str = ExtractionMode.AUTO
     guidelines: str = ""
     on_model_failure: OnModelFailure | str = OnModelFailure.RAISE
-    chunk_characters: int = 3000
+    chunk_characters: int | None = None
     concurrent_extractions: int = 4
+    extraction_timeout_s: float | None = 600.0
     source_turns: bool = True
-    shown_memories: int = 16
+    shown_memories: int | None = None
     shown_categories: bool = True
     general_knowledge: GeneralKnowledge | str = GeneralKnowledge.BRIEF
 
@@ -168,18 +184,38 @@ class RetainConfig:
             on_model_failure=OnModelFailure,
             general_knowledge=GeneralKnowledge,
         )
-        if not 0 <= self.shown_memories <= MOST_SHOWN_MEMORIES:
+        if self.shown_memories is not None and not 0 <= self.shown_memories <= MOST_SHOWN_MEMORIES:
             raise InvalidRequest(
                 "shown_memories",
                 f"{self.shown_memories} is not between 0 and {MOST_SHOWN_MEMORIES}",
                 "Show 16; 0 shows none.",
             )
+        if self.chunk_characters is not None and self.chunk_characters < 1:
+            raise InvalidRequest(
+                "chunk_characters", f"{self.chunk_characters} characters hold nothing", "Give 1000 or more."
+            )
+        if self.extraction_timeout_s is not None:
+            _check_seconds("extraction_timeout_s", self.extraction_timeout_s)
         if bool(self.guidelines.strip()) != (self.extraction is ExtractionMode.CUSTOM):
             raise InvalidRequest(
                 "guidelines",
                 f"extraction {self.extraction} and guidelines {self.guidelines[:40]!r} do not go together",
                 "Give guidelines with extraction='custom', and with no other.",
             )
+
+    @property
+    def passage_characters(self) -> int:
+        """`chunk_characters`, or what the way of extraction makes of None."""
+        if self.chunk_characters is not None:
+            return self.chunk_characters
+        return 1000 if self.extraction is ExtractionMode.CONCISE else 3000
+
+    @property
+    def most_shown_memories(self) -> int:
+        """`shown_memories`, or what the way of extraction makes of None."""
+        if self.shown_memories is not None:
+            return self.shown_memories
+        return 6 if self.extraction is ExtractionMode.CONCISE else 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +302,8 @@ class HindsightConfig:
         date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
+        model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
+            failed (`ModelUnavailable`).
     """
 
     storage: StorageConfig = field(default_factory=StorageConfig)
@@ -275,11 +313,13 @@ class HindsightConfig:
     observations: ObservationConfig = field(default_factory=ObservationConfig)
     time_zone: str = "UTC"
     model: str | None = None
+    model_timeout_s: float = 300.0
     languages: tuple[str, ...] = ("en",)
     date_order: DateOrder | str | None = None
 
     def __post_init__(self) -> None:
         """Codes are put in small letters, each once; none at all, and an unknown order of dates, is refused."""
+        _check_seconds("model_timeout_s", self.model_timeout_s)
         codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
         if not codes:
             raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
@@ -291,7 +331,7 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
+        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
         OBSERVATIONS, OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
@@ -302,6 +342,7 @@ class HindsightConfig:
         return replace(
             base,
             model=values.get("HINDSIGHT_MODEL") or None,
+            model_timeout_s=_seconds(values, "HINDSIGHT_MODEL_TIMEOUT_S", base.model_timeout_s),
             time_zone=values.get("HINDSIGHT_TIME_ZONE", base.time_zone),
             languages=tuple((values.get("HINDSIGHT_LANGUAGES") or "en").split(",")),
             date_order=choice(DateOrder, order.lower(), "HINDSIGHT_DATE_ORDER")
@@ -318,6 +359,7 @@ class HindsightConfig:
                 on_model_failure=_choice(
                     values, "HINDSIGHT_ON_MODEL_FAILURE", OnModelFailure, base.retain.on_model_failure
                 ),
+                extraction_timeout_s=_seconds(values, "HINDSIGHT_EXTRACTION_TIMEOUT_S", 600.0),
             ),
             observations=replace(
                 base.observations,
@@ -330,6 +372,14 @@ class HindsightConfig:
                 embedder=_choice(values, "HINDSIGHT_EMBEDDER", EmbedderBackend, base.models.embedder),
             ),
         )
+
+
+def _seconds(values: Mapping[str, str], name: str, default: float) -> float:
+    written = values.get(name) or str(default)
+    try:
+        return float(written)
+    except ValueError:
+        raise InvalidRequest(name, f"{written!r} is no number of seconds", "Give 60 or more.") from None
 
 
 def _path(values: Mapping[str, str], name: str) -> Path | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt
 from hindsight_integrations.prompts.answer import Answer, answer_prompt
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
+from hindsight_integrations.prompts.concise_facts import ConciseFacts, concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, extract_facts_prompt
 from hindsight_integrations.prompts.observe import AnsweredObservations, observe_prompt
 from hindsight_integrations.prompts.repair import repair_prompt
@@ -31,7 +33,7 @@ HERE = Path(__file__).parent
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
-def rendered(prompt: Prompt[ExtractedFacts] | Prompt[Answer] | Prompt[AnsweredObservations]) -> str:
+def rendered(prompt: Prompt[Any]) -> str:
     parts = [f"--- {message.role}\n{message.text}" for message in prompt.messages]
     return "\n".join([f"{prompt.name}, temperature {prompt.temperature}", *parts]) + "\n"
 
@@ -92,13 +94,16 @@ def observations() -> str:
 
 CASES: dict[str, Callable[[], str]] = {
     "extract_facts.txt": extraction,
-    "extract_facts_concise.txt": lambda: extraction(ExtractionMode.CONCISE),
+    "concise_facts.txt": lambda: rendered(
+        concise_facts_prompt(passage(), Instructions(ExtractionMode.CONCISE))
+    ),
     "extract_facts_custom.txt": lambda: extraction(ExtractionMode.CUSTOM, "Note every price, in euros."),
     "observe.txt": observations,
     "observe.schema.json": lambda: json.dumps(AnsweredObservations.model_json_schema(), indent=1) + "\n",
     "repair.txt": repair,
     "answer.txt": answer,
     "extract_facts.schema.json": lambda: json.dumps(ExtractedFacts.model_json_schema(), indent=1) + "\n",
+    "concise_facts.schema.json": lambda: json.dumps(ConciseFacts.model_json_schema(), indent=1) + "\n",
     "answer.schema.json": lambda: json.dumps(Answer.model_json_schema(), indent=1) + "\n",
 }
 

@@ -443,11 +443,12 @@ def test_modes_and_guidelines_reach_the_model(opener: Callable[..., Hindsight]) 
     """Concise and custom extraction ask differently; the user's guidelines come along, fenced."""
     prompts = {}
     for mode, guidelines in (("concise", ""), ("custom", "Note every price."), ("narrative", "")):
-        model = ScriptedModel([{"facts": [KAYAK]}])
+        fact = {"fact": KAYAK["what"]} if mode == "concise" else KAYAK
+        model = ScriptedModel([{"facts": [fact]}])
         engine = opener(model=model, config=settings(extraction=mode, guidelines=guidelines))
         engine.bank("alice").retain(TALK)
         prompts[mode] = str(model.prompts[0][0].text)
-    assert "Concise and self-contained" in prompts["concise"]
+    assert "one short sentence that is clear by itself" in prompts["concise"]
     assert "Narrative and self-contained" in prompts["custom"]
     assert "<<<GUIDELINES\nNote every price.\nGUIDELINES>>>" in prompts["custom"]
     assert prompts["narrative"] == prompts["custom"].partition("\n\nThe owner of this memory")[0]

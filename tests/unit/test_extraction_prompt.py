@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
+from hindsight_integrations.config import GeneralKnowledge
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
@@ -36,11 +36,10 @@ def prompts(passage: Passage, instructions: Instructions = NARRATIVE) -> tuple[s
     return system.text, user.text
 
 
-@pytest.mark.parametrize("mode", [ExtractionMode.NARRATIVE, ExtractionMode.CONCISE])
 @pytest.mark.parametrize("general", GeneralKnowledge)
-def test_the_prompt_stays_small(mode: ExtractionMode, general: GeneralKnowledge) -> None:
+def test_the_prompt_stays_small(general: GeneralKnowledge) -> None:
     """The system message is under its stated number of tokens in every form, and leaves no gap unfilled."""
-    system, _ = prompts(Passage([SAID]), Instructions(mode, general_knowledge=general))
+    system, _ = prompts(Passage([SAID]), Instructions(general_knowledge=general))
     assert default_token_counter().count([system])[0] <= MOST_SYSTEM_TOKENS
     assert "{" not in system
 

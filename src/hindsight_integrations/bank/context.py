@@ -182,7 +182,7 @@ class BankContext:
             languages=tools.languages,
             date_order=tools.dates.order,
             keep_turns=tools.config.retain.source_turns,
-            shown_memories=tools.config.retain.shown_memories,
+            shown_memories=tools.config.retain.most_shown_memories,
             shown_categories=tools.config.retain.shown_categories,
         )
 

@@ -33,6 +33,7 @@ from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.vector_index import VectorIndex
 from hindsight_integrations.ports.watermark import IndexMark
 from hindsight_integrations.prompts.extract_facts import Instructions
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
@@ -102,7 +103,7 @@ class AsyncHindsight(Engine):
             raise InvalidRequest("config", f"it is {type(settings).__name__}", "Pass a HindsightConfig.")
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
         languages = languages_of(settings.languages)
-        chosen = _language_model(model or settings.model)
+        chosen = _language_model(model or settings.model, settings)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
@@ -217,12 +218,14 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _language_model(model: BaseChatModel | LanguageModel | str | None) -> LanguageModel | None:
+def _language_model(
+    model: BaseChatModel | LanguageModel | str | None, config: HindsightConfig
+) -> LanguageModel | None:
     if model is None:
         return None
-    from hindsight_integrations.backends.language_model.langchain import language_model
+    from hindsight_integrations.backends.language_model.named_models import language_model
 
-    return language_model(model)
+    return language_model(model, in_words=with_schema_in_words, timeout_s=config.model_timeout_s)
 
 
 def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:
@@ -236,8 +239,9 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
     settings = config.retain
     return LLMExtractor(
         model,
-        chunk_characters=settings.chunk_characters,
+        chunk_characters=settings.passage_characters,
         concurrent=settings.concurrent_extractions,
+        timeout_s=settings.extraction_timeout_s,
         instructions=Instructions(mode, settings.guidelines, GeneralKnowledge(settings.general_knowledge)),
         on_failure=OnModelFailure(settings.on_model_failure),
     )

@@ -24,18 +24,17 @@ def _list_if_none(value: object) -> object:
     return [] if value is None else value
 
 
-def _list_of(value: object) -> Sequence[object]:
+def list_of(value: object) -> Sequence[object]:
     """A list of one where a model wrote the thing itself, of none where it wrote null."""
     if value is None:
         return []
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _texts(value: object) -> object:
+def texts_of(value: object) -> object:
     """A list of texts where a model wrote one text, or numbers for ids."""
     return [
-        str(item) if isinstance(item, int) and not isinstance(item, bool) else item
-        for item in _list_of(value)
+        str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in list_of(value)
     ]
 
 
@@ -70,11 +69,13 @@ def _bare(schema: dict[str, Any]) -> None:
     schema.pop("description", None)
 
 
-class _Schema(BaseModel):
+class FactPart(BaseModel):
+    """What facts and their parts have in common: read leniently, and shown to models without what is meant for us."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=_bare)
 
 
-class ExtractedEntity(_Schema):
+class ExtractedEntity(FactPart):
     """A named entity as it appears in the text."""
 
     text: str = Field(description="the name as written, without titles or articles")
@@ -89,7 +90,7 @@ _EntityOrName = Annotated[
 """A model that lists bare names means entities of that name."""
 
 
-class ExtractedCausalRelation(_Schema):
+class ExtractedCausalRelation(FactPart):
     """How this fact bears on another fact of the same answer."""
 
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
@@ -105,7 +106,7 @@ class MemoryChange(StrEnum):
     PART = "part"
 
 
-class ExtractedChange(_Schema):
+class ExtractedChange(FactPart):
     """A memory shown with the passage that no longer holds, or not as it stands (decision 110)."""
 
     memory: int = Field(ge=1, description="number of the memory, as shown in square brackets")
@@ -117,7 +118,7 @@ EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
 """The networks of which the prompt speaks; observations are made from facts, and only given, never extracted."""
 
 
-class ExtractedRecord(_Schema):
+class ExtractedRecord(FactPart):
     """A value worth adding up or listing: an expense, a step count, a to-do, a preference."""
 
     # Any kind is read, and made one of the set (`model/record_kinds.py`); a model is shown the set.
@@ -127,7 +128,7 @@ class ExtractedRecord(_Schema):
     unit: Text = ""
 
 
-class ExtractedFact(_Schema):
+class ExtractedFact(FactPart):
     """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
 
     what: str = Field(min_length=1, description="complete, self-contained account with every specific")
@@ -150,16 +151,16 @@ class ExtractedFact(_Schema):
     causal_relations: Annotated[list[ExtractedCausalRelation], BeforeValidator(_list_if_none)] = Field(
         default_factory=list
     )
-    sources: Annotated[list[str], BeforeValidator(_texts)] = Field(
+    sources: Annotated[list[str], BeforeValidator(texts_of)] = Field(
         default_factory=list, description="ids of the messages this fact stands on"
     )
     changes: Annotated[list[ExtractedChange], BeforeValidator(_list_if_none)] = Field(
         default_factory=list, description="the memories shown that this fact ends or changes"
     )
-    invalidates: Annotated[list[str], BeforeValidator(_texts)] = Field(
+    invalidates: Annotated[list[str], BeforeValidator(texts_of)] = Field(
         default_factory=list, description="what else this fact makes obsolete: full sentences that were true"
     )
     # Facts that were written for earlier versions have one record, under `record`.
-    records: Annotated[list[ExtractedRecord], BeforeValidator(_list_of)] = Field(
+    records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )

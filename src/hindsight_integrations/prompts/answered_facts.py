@@ -5,9 +5,10 @@ The schema a model is given is the strict one of `ExtractedFact`; only the readi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from functools import partial
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, field_validator
 from pydantic_core import CoreSchema, core_schema
@@ -17,15 +18,17 @@ from hindsight_integrations.model.text import clean_text
 
 DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
 
-OPTIONAL_PARTS = (ExtractedFact.model_fields.keys() | {"record"}) - {"what", "fact_type", "sources"}
-"""What a fact can lose and still be true. A bad `what`, `fact_type` or `sources` costs the whole fact."""
+NEEDED = frozenset({"what", "fact_type", "sources", "fact"})
+"""What a fact cannot lose and still be true; any other part that cannot be read is left out of it."""
+
+F = TypeVar("F", bound=BaseModel)
 
 Location: TypeAlias = "tuple[int | str, ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredFact:
-    """One item of a model's list of facts.
+class AnsweredItem(Generic[F]):
+    """One item of a model's list of facts, in the schema it was asked for.
 
     Attributes:
         fact: the fact, without the parts that could not be read; None if it is none.
@@ -33,37 +36,57 @@ class AnsweredFact:
         problems: why it, or a part of it, was left out.
     """
 
-    fact: ExtractedFact | None
+    fact: F | None
     excerpt: str
     problems: tuple[str, ...] = ()
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read leniently; the JSON schema is that of an ExtractedFact."""
+
+@dataclass(frozen=True, slots=True)
+class ReadLeniently:
+    """An annotation of `AnsweredItem`: its fact is read leniently, and its JSON schema is that of the fact alone.
+
+    Attributes:
+        schema: the fact's.
+    """
+
+    schema: type[BaseModel]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_wrap_validator_function(
-            read_fact,
-            handler.generate_schema(ExtractedFact),
+            partial(read_fact, optional=self.schema.model_fields.keys() - NEEDED | {"record"}),
+            handler.generate_schema(self.schema),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda answered: answered.fact.model_dump(mode="json") if answered.fact else None
             ),
         )
 
 
-def read_fact(value: object, strict: core_schema.ValidatorFunctionWrapHandler) -> AnsweredFact:
-    """One item of the list, cleaned of characters that cannot be stored; never raises for what a model may write."""
-    if isinstance(value, AnsweredFact):
+AnsweredFact: TypeAlias = Annotated[AnsweredItem[ExtractedFact], ReadLeniently(ExtractedFact)]
+
+
+def read_fact(
+    value: object, strict: core_schema.ValidatorFunctionWrapHandler, *, optional: Set[str]
+) -> AnsweredItem[Any]:
+    """One item of the list, cleaned of characters that cannot be stored; never raises for what a model may write.
+
+    Args:
+        value: as it was written.
+        strict: reads the fact's schema.
+        optional: fields it can be without.
+    """
+    if isinstance(value, AnsweredItem):
         return value
     excerpt = clean_text(str(value)[:200])
     cleaned = _cleaned(value)
     try:
-        return AnsweredFact(cast("ExtractedFact", strict(cleaned)), excerpt)
+        return AnsweredItem(strict(cleaned), excerpt)
     except ValidationError as error:
         problems = _problems(error)
-        reduced = _without(cleaned, [item["loc"] for item in error.errors(include_url=False)])
+        reduced = _without(cleaned, [item["loc"] for item in error.errors(include_url=False)], optional)
     try:
-        return AnsweredFact(cast("ExtractedFact", strict(reduced)), excerpt, problems)
+        return AnsweredItem(strict(reduced), excerpt, problems)
     except ValidationError as error:
-        return AnsweredFact(None, excerpt, _problems(error))
+        return AnsweredItem(None, excerpt, _problems(error))
 
 
 def _problems(error: ValidationError) -> tuple[str, ...]:
@@ -71,12 +94,12 @@ def _problems(error: ValidationError) -> tuple[str, ...]:
     return tuple(f"{'.'.join(map(str, item['loc'])) or 'fact'}: {item['msg']}" for item in found[:5])
 
 
-def _without(value: object, places: list[Location]) -> object:
+def _without(value: object, places: list[Location], optional: Set[str]) -> object:
     """The fact without the optional parts at fault: an item of a list where only that is, else the whole field."""
     if not isinstance(value, dict):
         return value
     fields = dict(value)
-    for name in {place[0] for place in places if place} & OPTIONAL_PARTS:
+    for name in {place[0] for place in places if place} & optional:
         items = {place[1] for place in places if place[0] == name and len(place) > 1}
         held = fields.pop(name, None)
         if isinstance(held, list) and items and all(isinstance(item, int) for item in items):
@@ -108,6 +131,15 @@ class ExtractedFacts(BaseModel):
     @classmethod
     def _some_fit(cls, facts: list[AnsweredFact]) -> list[AnsweredFact]:
         """A list in which nothing at all is a fact has the wrong shape: that is worth asking again."""
-        if facts and not any(item.fact for item in facts):
-            raise ValueError(f"none of them fits the schema: {facts[0].problems[0]}")
-        return facts
+        return some_fit(facts)
+
+
+def some_fit(items: list[AnsweredItem[F]]) -> list[AnsweredItem[F]]:
+    """The items.
+
+    Raises:
+        ValueError: nothing at all of them is a fact.
+    """
+    if items and not any(item.fact for item in items):
+        raise ValueError(f"none of them fits the schema: {items[0].problems[0]}")
+    return items

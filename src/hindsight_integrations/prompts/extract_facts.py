@@ -39,7 +39,7 @@ class Instructions:
     """How facts are to be written.
 
     Attributes:
-        mode: NARRATIVE, CONCISE or CUSTOM (narrative with guidelines); AUTO means narrative.
+        mode: NARRATIVE, CONCISE (`concise_facts.py`) or CUSTOM (narrative with guidelines); AUTO means narrative.
         guidelines: the user's own, for CUSTOM.
         general_knowledge: what becomes of talk about how things work.
     """
@@ -57,13 +57,7 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
 
     The system message is the same for every passage, so that services can cache it; what changes stands behind it.
     """
-    parts = [f"About the source: {passage.context}"] if passage.context else []
-    if passage.categories:
-        lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())
-        parts.append("Categories in use:\n" + fenced("CATEGORIES", lines))
-    if passage.memories:
-        lines = (_numbered(number, unit) for number, unit in enumerate(passage.memories, 1))
-        parts.append("Memories of the bank, numbered:\n" + fenced("MEMORIES", lines))
+    parts = shown_with(passage)
     if passage.before:
         parts.append("Context, already remembered:\n" + fenced("CONTEXT", map(_line, passage.before)))
     parts.append("The passage:\n" + fenced("PASSAGE", map(_line, passage.messages)))
@@ -78,9 +72,20 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
     )
 
 
+def shown_with(passage: Passage) -> list[str]:
+    """What stands before the messages of a passage: its source, categories and memories."""
+    parts = [f"About the source: {passage.context}"] if passage.context else []
+    if passage.categories:
+        lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())
+        parts.append("Categories in use:\n" + fenced("CATEGORIES", lines))
+    if passage.memories:
+        lines = (_numbered(number, unit) for number, unit in enumerate(passage.memories, 1))
+        parts.append("Memories of the bank, numbered:\n" + fenced("MEMORIES", lines))
+    return parts
+
+
 def _system(instructions: Instructions) -> str:
-    style = "concise" if instructions.mode is ExtractionMode.CONCISE else "narrative"
-    system = template("extract_facts").replace("{style}", template(f"extract_style_{style}"))
+    system = template("extract_facts").replace("{style}", template("extract_style_narrative"))
     general = template(f"extract_general_{instructions.general_knowledge}")
     system = system.replace("{general_knowledge}", general)
     if not instructions.guidelines:

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from hindsight_integrations.config import OnModelFailure
-from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
+from hindsight_integrations.config import ExtractionMode, OnModelFailure
+from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable, PromptTooLong
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.prompts.answered_facts import AnsweredFact
+from hindsight_integrations.prompts.concise_facts import concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import (
     NARRATIVE,
     Instructions,
     Passage,
     extract_facts_prompt,
 )
-from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
+from hindsight_integrations.tempr.retain.extraction.concise import extracted
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
+
+logger = logging.getLogger("hindsight_integrations")
+
+OUT_OF_TIME = "the time of this retain for the model is over"
 
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
@@ -35,6 +44,7 @@ class LLMExtractor:
         concurrent: how many calls run at once.
         instructions: how facts are to be written.
         on_failure: what to do with a passage when the model is unavailable.
+        timeout_s: seconds for all passages of one `extract` together; what is not answered by then is queued. None: no limit.
     """
 
     def __init__(
@@ -45,12 +55,14 @@ class LLMExtractor:
         concurrent: int,
         instructions: Instructions = NARRATIVE,
         on_failure: OnModelFailure = OnModelFailure.RAISE,
+        timeout_s: float | None = None,
     ) -> None:
         self._model = model
         self._limit = chunk_characters
         self._concurrent = concurrent
         self._instructions = instructions
         self._on_failure = on_failure
+        self._timeout_s = timeout_s
 
     def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
@@ -92,22 +104,37 @@ class LLMExtractor:
         return extraction
 
     async def extract(self, passages: Sequence[Passage]) -> Extraction:
-        """Facts of passages, in order, several at once.
+        """Facts of passages, in order, several at once; those the time does not suffice for are queued.
 
         Raises:
             ModelError: the model was unavailable for a passage, and that is not to be queued; nothing was written.
         """
+        loop = asyncio.get_running_loop()
+        end = None if self._timeout_s is None else loop.time() + self._timeout_s
         gate = asyncio.Semaphore(self._concurrent)
+        answered = 0
 
         async def ask(passage: Passage) -> Extraction:
-            async with gate:
-                return await self._facts_or_queued(passage)
+            nonlocal answered
+            try:
+                async with asyncio.timeout_at(end) as limit, gate:
+                    began = loop.time()
+                    extraction = await self._facts_or_queued(passage)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                return _queued(passage, f"{OUT_OF_TIME} ({self._timeout_s:g} s, extraction_timeout_s)")
+            answered += 1
+            _log_progress(extraction, f"{answered} of {len(passages)}", loop.time() - began)
+            return extraction
 
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(passage)) for passage in passages]
         except ExceptionGroup as failures:  # the first stops the others; callers know ModelError, not groups
             raise failures.exceptions[0] from None
+        if answered < len(passages):
+            logger.warning("%d of %d passages wait: %s", len(passages) - answered, len(passages), OUT_OF_TIME)
         return joined([task.result() for task in tasks])
 
     def waiting(self, passages: Sequence[Passage], error: ModelUnavailable | ModelRefused) -> Extraction:
@@ -118,13 +145,7 @@ class LLMExtractor:
         """
         if self._on_failure is OnModelFailure.RAISE:
             raise error
-        reason = f"{type(error).__name__}: {error}"
-        return joined(
-            [
-                Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
-                for passage in passages
-            ]
-        )
+        return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
 
     async def _facts_or_queued(self, passage: Passage) -> Extraction:
         try:
@@ -133,13 +154,48 @@ class LLMExtractor:
             return self.waiting([passage], error)
 
     async def _facts(self, passage: Passage) -> Extraction:
-        answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
+        try:
+            answered, items = await self._answer(passage)
+        except PromptTooLong as error:
+            return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
         shown = (tuple(unit.id for unit in passage.memories),)
         spent = Extraction(((),), answered.tokens_in, answered.tokens_out, shown=shown)
-        if answered.output is None:
+        if items is None:
             reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
-            return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
-        facts, dropped = screen(answered.output.facts, shown=len(passage.memories))
+            return _parked(spent, passage, reason)
+        facts, dropped = screen(items, shown=len(passage.memories))
         everything = {"sources": [message.id or "" for message in passage.messages]}
         facts = tuple(fact if fact.sources else fact.model_copy(update=everything) for fact in facts)
         return replace(spent, chunks=(facts,), dropped=dropped)
+
+    async def _answer(self, passage: Passage) -> tuple[Answered[Any], Sequence[AnsweredFact] | None]:
+        """What came of the prompt that the instructions name, and the facts of it; None if it is not usable."""
+        if self._instructions.mode is ExtractionMode.CONCISE:
+            prompt = concise_facts_prompt(passage, self._instructions)
+            short = await complete_with_repair(self._model, prompt)
+            return short, extracted(short.output.facts, passage.messages) if short.output else None
+        answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
+        return answered, answered.output.facts if answered.output else None
+
+
+def _queued(passage: Passage, reason: str) -> Extraction:
+    """No facts of a passage that the model has not answered yet."""
+    return Extraction(((),), waiting=(Waiting(0, passage, TaskKind.EXTRACT_QUEUED, reason),))
+
+
+def _parked(spent: Extraction, passage: Passage, reason: str) -> Extraction:
+    """No facts of a passage that the model gave no usable answer for, and what the tries cost."""
+    return replace(spent, waiting=(Waiting(0, passage, TaskKind.EXTRACT_PARKED, reason),))
+
+
+def _log_progress(extraction: Extraction, place: str, seconds: float) -> None:
+    """One line a passage, without a word of it."""
+    facts = sum(len(chunk) for chunk in extraction.chunks)
+    logger.info(
+        "passage %s: %s in %.1f s (%d tokens in, %d out)",
+        place,
+        "waits" if extraction.waiting else f"{facts} facts",
+        seconds,
+        extraction.tokens_in,
+        extraction.tokens_out,
+    )

@@ -1,0 +1,83 @@
+"""The short extraction prompt, for small models (decision 126): few flat fields, numbers for ids, one worked example."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic.config import JsonDict
+
+from hindsight_integrations.model.facts import ExtractedRecord, FactPart, Text, list_of, texts_of
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.answered_facts import AnsweredItem, ReadLeniently, some_fit
+from hindsight_integrations.prompts.extract_facts import Instructions, Passage, shown_with
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_TOKENS = 4_096  # of an answer: eight facts have about 600; the rest is for models that think aloud first
+
+# Grammars of local servers keep to these bounds, so that a model that repeats itself comes to an end.
+MOST_FACTS = 12  # of a passage of 1,000 characters; the prompt asks for eight
+MOST_PARTS = 8  # of any list in a fact
+MOST_CHARACTERS = 300  # of a fact
+
+_PARTS: JsonDict = {"maxItems": MOST_PARTS}
+
+_Numbers = Annotated[list[int], BeforeValidator(list_of)]
+
+
+class ConciseFact(FactPart):
+    """One fact of the short prompt; `tempr/retain/extraction/concise.py` makes an ExtractedFact of it."""
+
+    lines: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
+    fact: str = Field(min_length=1, json_schema_extra={"maxLength": MOST_CHARACTERS})
+    date: Text = Field(default="", json_schema_extra={"maxLength": 24})
+    names: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        default_factory=list, json_schema_extra=_PARTS
+    )
+    by_assistant: bool = False
+    ends: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
+    records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
+        default_factory=list, json_schema_extra=_PARTS
+    )
+
+
+AnsweredConciseFact: TypeAlias = Annotated[AnsweredItem[ConciseFact], ReadLeniently(ConciseFact)]
+
+
+class ConciseFacts(BaseModel):
+    """The answer to the short prompt, read fact by fact."""
+
+    model_config = ConfigDict(frozen=True)
+
+    facts: list[AnsweredConciseFact] = Field(json_schema_extra={"maxItems": MOST_FACTS})
+
+    @field_validator("facts")
+    @classmethod
+    def _some_fit(cls, facts: list[AnsweredItem[ConciseFact]]) -> list[AnsweredItem[ConciseFact]]:
+        return some_fit(facts)
+
+
+def concise_facts_prompt(passage: Passage, instructions: Instructions) -> Prompt[ConciseFacts]:
+    """Render the short prompt for one passage; the system message is the same for every one."""
+    parts = shown_with(passage)
+    if passage.before:
+        parts.append("Said before, known already:\n" + fenced("CONTEXT", map(_line, passage.before)))
+    lines = (f"[{number}] {_line(message)}" for number, message in enumerate(passage.messages, 1))
+    parts.append("The passage:\n" + fenced("PASSAGE", lines))
+    general = template(f"concise_general_{instructions.general_knowledge}")
+    system = template("concise_facts").replace("{general_knowledge}", general)
+    return Prompt(
+        name="concise_facts",
+        messages=(PromptMessage(Role.SYSTEM, system), PromptMessage(Role.USER, "\n\n".join(parts))),
+        schema=ConciseFacts,
+        temperature=0.1,
+        most_tokens=MOST_TOKENS,
+    )
+
+
+def _line(message: Message) -> str:
+    when = message.timestamp
+    stamp = f"{when:%A %Y-%m-%d}" if isinstance(when, datetime) else "no date"
+    return f"({stamp}) {message.speaker}: {message.text}"

@@ -1,0 +1,70 @@
+"""Facts of the short prompt as extraction's own: line numbers become ids, a date its words, a name an entity. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedEntity, ExtractedFact, MemoryChange
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.time import Granule
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.prompts.answered_facts import AnsweredFact, AnsweredItem
+from hindsight_integrations.prompts.concise_facts import ConciseFact
+from hindsight_integrations.tempr.retain.roles import role_of
+from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
+
+_WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
+
+
+def extracted(
+    answered: Sequence[AnsweredItem[ConciseFact]], messages: Sequence[Message]
+) -> list[AnsweredFact]:
+    """Each item of the answer as the long prompt would have it, with why any part of it was left out.
+
+    Args:
+        answered: the model's list.
+        messages: of the passage, whose numbers count from 1.
+    """
+    return [
+        AnsweredItem(
+            _fact(item.fact, messages) if item.fact else None, item.excerpt, (*item.problems, *problems)
+        )
+        for item, problems in ((item, _problems(item.fact, messages)) for item in answered)
+    ]
+
+
+def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
+    said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
+    start, _, end = fact.date.partition("/")
+    moment = parse_moment(start)
+    # What people say is about their world, whatever a small model makes of it.
+    own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in said)
+    return ExtractedFact(
+        what=fact.fact,
+        when=f"{moment[0]:{_WORDED.get(moment[1], '%A, %B %d, %Y')}}" if moment else "",
+        fact_type=FactType.EXPERIENCE if own else FactType.WORLD,
+        occurred_start=start.strip() if moment else None,
+        occurred_end=end.strip() if moment and parse_moment(end) else None,
+        entities=[ExtractedEntity(text=name) for name in dict.fromkeys(fact.names)],
+        sources=[message.id or "" for message in said],
+        changes=[
+            ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in fact.ends if number > 0
+        ],
+        records=fact.records,
+    )
+
+
+def _known(numbers: Sequence[int], count: int) -> list[int]:
+    return sorted({number for number in numbers if 1 <= number <= count})
+
+
+def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str]:
+    if fact is None:
+        return []
+    problems = []
+    if unknown := set(fact.lines) - set(_known(fact.lines, len(messages))):
+        problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
+    if fact.date and not parse_moment(fact.date.partition("/")[0]):
+        problems.append(f"date: {fact.date[:24]!r} is no ISO date")
+    return problems

@@ -1,0 +1,162 @@
+"""The short prompt for small models: how small it is, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+from hindsight_integrations.config import ExtractionMode, GeneralKnowledge, RetainConfig
+from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.prompts.answered_facts import AnsweredFact, ExtractedFacts
+from hindsight_integrations.prompts.concise_facts import ConciseFact, ConciseFacts, concise_facts_prompt
+from hindsight_integrations.prompts.extract_facts import Instructions, Passage
+from hindsight_integrations.tempr.retain.extraction.concise import extracted
+
+MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
+SAID = [
+    Message("I sold my bicycle for 90 euros.", "user", MONDAY, "id-of-the-first"),
+    Message("Then I would walk to work.", "assistant", MONDAY, "id-of-the-second"),
+]
+HELD = MemoryUnit("u", "b", "The user owns a bicycle.", FactType.WORLD, MONDAY)
+CONCISE = Instructions(ExtractionMode.CONCISE)
+
+MOST_SYSTEM_TOKENS = 750
+MOST_SCHEMA_TOKENS = 500
+
+
+def system(instructions: Instructions = CONCISE, passage: Passage | None = None) -> str:
+    return concise_facts_prompt(passage or Passage(SAID), instructions).messages[0].text
+
+
+def facts_of(*facts: dict[str, Any]) -> list[AnsweredFact]:
+    return extracted(ConciseFacts.model_validate({"facts": list(facts)}).facts, SAID)
+
+
+def fact_of(**fields: object) -> ExtractedFact:
+    (item,) = facts_of({"fact": "The user sold their bicycle.", **fields})
+    assert item.fact is not None
+    return item.fact
+
+
+@pytest.mark.parametrize("general", GeneralKnowledge)
+def test_it_is_short(general: GeneralKnowledge) -> None:
+    """A model that reads forty tokens a second has read it in less than twenty; the gap for general knowledge is filled."""
+    text = system(Instructions(ExtractionMode.CONCISE, general_knowledge=general))
+    assert default_token_counter().count([text])[0] <= MOST_SYSTEM_TOKENS
+    assert "{general_knowledge}" not in text
+
+
+def test_its_schema_is_less_than_half_of_the_long_one() -> None:
+    """What a server makes a grammar of, or a model has to read, is small."""
+    short, long = (
+        default_token_counter().count([json.dumps(schema.model_json_schema())])[0]
+        for schema in (ConciseFacts, ExtractedFacts)
+    )
+    assert short <= MOST_SCHEMA_TOKENS
+    assert short < long / 2
+
+
+def test_the_system_message_is_the_same_for_every_passage() -> None:
+    """Servers keep it in their cache, and read each passage alone."""
+    full = Passage(SAID, SAID, "a chat", [HELD], {RecordKind.EXPENSE: ["lunch"]})
+    assert system() == system(passage=full)
+
+
+def test_it_explains_every_field_and_its_example_fits() -> None:
+    """A small model is shown what to write by an answer that our own reading takes whole."""
+    text = system()
+    assert [name for name in ConciseFact.model_fields if f'"{name}"' not in text] == []
+    example = ConciseFacts.model_validate_json(text[text.index('{"facts": [{') :])
+    said = [Message("a", "user", MONDAY, "1"), Message("b", "assistant", MONDAY, "2")]
+    items = extracted(example.facts, said)
+    assert [item.problems for item in items] == [(), (), ()]
+    assert [item.fact.fact_type for item in items if item.fact] == ["world", "world", "experience"]
+    assert [len(item.fact.records) for item in items if item.fact] == [1, 1, 0]
+
+
+def test_every_list_and_text_of_the_answer_is_bounded() -> None:
+    """A grammar made of the schema ends a model that repeats itself."""
+    schema = ConciseFacts.model_json_schema()
+    fields = [schema["properties"]["facts"], *schema["$defs"]["ConciseFact"]["properties"].values()]
+    assert [field for field in fields if field["type"] == "array" and "maxItems" not in field] == []
+    assert [field for field in fields if field["type"] == "string" and "maxLength" not in field] == []
+
+
+def test_a_fact_becomes_one_of_the_long_prompt() -> None:
+    """Numbers become ids, the date gets its day of the week from us, names are entities, records are kept exactly."""
+    fact = fact_of(
+        lines=[1],
+        date="2024-05-05",
+        names=["Ana", "Ana"],
+        ends=[1],
+        records=[{"kind": "income", "category": "bicycle", "value": "90", "unit": "EUR"}],
+    )
+    assert fact.sources == ["id-of-the-first"]
+    assert (fact.when, fact.occurred_start) == ("Sunday, May 05, 2024", "2024-05-05")
+    assert [entity.text for entity in fact.entities] == ["Ana"]
+    assert [(change.memory, change.change) for change in fact.changes] == [(1, MemoryChange.ENDS)]
+    assert [(record.kind, record.value) for record in fact.records] == [("income", Decimal(90))]
+
+
+@pytest.mark.parametrize(
+    ("date", "when", "start", "end"),
+    [
+        ("2024-05", "May 2024", "2024-05", None),
+        ("2024", "2024", "2024", None),
+        ("2024-05-04/2024-05-05", "Saturday, May 04, 2024", "2024-05-04", "2024-05-05"),
+        ("", "", None, None),
+        ("last summer", "", None, None),
+        ("2024-13-45", "", None, None),
+    ],
+)
+def test_a_date_is_as_exact_as_it_was_written(
+    date: str, when: str, start: str | None, end: str | None
+) -> None:
+    """A month stays a month, two days stay two, and what is no date is none."""
+    fact = fact_of(date=date)
+    assert (fact.when, fact.occurred_start, fact.occurred_end) == (when, start, end)
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"), [([2], "experience"), ([1, 2], "experience"), ([1], "world"), ([], "world")]
+)
+def test_only_an_assistants_message_makes_an_experience(lines: list[int], kind: str) -> None:
+    """What a person says is a fact about their world, even if a small model takes it for its own."""
+    assert fact_of(lines=lines, by_assistant=True).fact_type == kind
+
+
+def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
+    """Sound facts are kept beside unsound ones, each problem is named."""
+    items = facts_of(
+        {"fact": "The user sold their bicycle.", "lines": [1, 7], "date": "soon", "records": "none"},
+        {"lines": [1]},
+        {"fact": "I advised walking.", "lines": 2, "names": None, "by_assistant": True},
+    )
+    assert [item.fact is not None for item in items] == [True, False, True]
+    problems = " ".join(problem for item in items for problem in item.problems)
+    for telltale in (
+        "message 7, and there are 2",
+        "'soon' is no ISO date",
+        "records",
+        "fact: Field required",
+    ):
+        assert telltale in problems
+    assert items[2].fact is not None
+    assert items[2].fact.sources == ["id-of-the-second"]
+
+
+def test_small_models_get_small_passages_and_few_memories() -> None:
+    """`extraction="concise"` alone is enough; numbers given are taken as they are."""
+    concise, narrative = RetainConfig(extraction="concise"), RetainConfig()
+    assert (concise.passage_characters, concise.most_shown_memories) == (1000, 6)
+    assert (narrative.passage_characters, narrative.most_shown_memories) == (3000, 16)
+    given = RetainConfig(extraction="concise", chunk_characters=70, shown_memories=0)
+    assert (given.passage_characters, given.most_shown_memories) == (70, 0)
