@@ -138,7 +138,12 @@ def _store(
     )
     index_marks = partial(_index_marks, Path(data))
     ledger = SqliteLedger.open(
-        data, read_only=read_only, accept_loss=accept_loss, index_marks=index_marks, clock=clock
+        data,
+        read_only=read_only,
+        accept_loss=accept_loss,
+        index_marks=index_marks,
+        clock=clock,
+        observing=config.observations.delay,
     )
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).
