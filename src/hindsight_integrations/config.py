@@ -262,7 +262,7 @@ class ObservationConfig:
     mode: ObservationMode | str = ObservationMode.AUTO
     delay_s: float = 60.0
     searchable: bool = False
-    fewest_facts: int = 2
+    fewest_facts: int = 3
     most: int = 7
     prompt_tokens: int = 4000
 

@@ -189,6 +189,28 @@ def test_the_turns_script_weighs_a_tiny_conversation(data: Path) -> None:
     assert "| facts, with turns |" in run.stdout
 
 
+def test_the_observations_script_accounts_for_every_fact(data: Path) -> None:
+    """Both ways of making them leave no fact unaccounted for, nothing stale, and nothing of what was forgotten."""
+    facts = {"facts": [{**PAINTING, "entities": [{"text": "Ann"}]}], "session": 1}
+    (data / "conv-1.jsonl").write_text(json.dumps(facts))
+    out = data / "out.json"
+    script = [sys.executable, str(BENCHMARKS / "observations.py"), "--embedder", "hash", "--out", str(out)]
+    given = ["--data", str(data), "--facts", str(data), "--conversations", "conv-1", "--show", "1"]
+    done = subprocess.run([*script, *given], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Ann painted a lake in Porto" in done.stdout
+    rows = json.loads(out.read_text())["rows"]
+    assert [row["by"] for row in rows] == ["choice", "copying model"]
+    for row in rows:
+        assert row["pairs"] == row.get("under one", 0) + row.get("left out", 0)
+        assert (row["stale after"], row["forgotten, found at once"], row["found later"], row["files"]) == (
+            0,
+            0,
+            0,
+            0,
+        )
+
+
 def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     """A reader who runs the script gets the costs of recall, retain and opening, apart from any model's."""
     out = tmp_path / "out.json"

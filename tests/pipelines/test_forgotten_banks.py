@@ -69,7 +69,6 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "profile.forget_history": ((), {}),
     "profile.set": ((BankProfile(name="Mallory"),), {}),
     "entities.list": ((), {}),
-    "entities.observations": (("Alice",), {}),
     "entities.merge": (("Alice", "Bob"), {}),
     "entities.split": (("Alice",), {"names": ["Alice"]}),
     "entities.alias": (("Alice", "Ally"), {}),

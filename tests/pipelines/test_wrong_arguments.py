@@ -118,7 +118,6 @@ VERBS: Calls = {
     **options("profile.set", "since", profile=BankProfile("Ada")),
     **options("profile.restore", "number"),
     **options("entities.list", "prefix limit"),
-    **options("entities.observations", "name"),
     **options("entities.merge", "keep", merge="Bob"),
     **options("entities.merge", "merge", keep="Bob"),
     **options("entities.split", "name", names=["x"]),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hindsight_integrations.cara.observations.choosing import chosen_within
 from hindsight_integrations.cara.observations.representing import CANDIDATES, candidates, represented
-from hindsight_integrations.cara.observations.told import LONGEST, aboutness, told
+from hindsight_integrations.cara.observations.told import LONGEST, told, weight
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.withdrawals import withdrawal_note
@@ -153,7 +153,8 @@ def test_of_a_long_fact_whole_sentences_are_told() -> None:
 
 def test_who_a_fact_begins_with_is_what_it_is_about() -> None:
     """The name among the first words tells; a name inside another word does not."""
-    assert aboutness("Ana Silva sold her boat", ["Ana Silva", "ana"]) == 1.0
-    assert aboutness("For Ana it was a long day", ["Ana"]) == 1.0
-    assert aboutness("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.5
-    assert aboutness("Anabel rowed", ["Ana"]) == 0.5
+    assert weight("Ana Silva sold her boat", ["Ana Silva", "ana"]) == 1.0
+    assert weight("For Ana it was a long day", ["Ana"]) == 1.0
+    assert weight("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.5
+    assert weight("Anabel rowed", ["Ana"]) == 0.5
+    assert weight(f"Ana rows and swims {withdrawal_note('Ana swims')}", ["Ana"]) == 0.5

@@ -117,6 +117,24 @@ def test_somebodys_words_in_quotes_are_theirs() -> None:
     assert problem('Alice said of the harbour: "I love it there, it is lovely".', [1], texts) == ""
 
 
+def test_you_and_we_in_an_account_are_nobody() -> None:
+    """A narrative fact that speaks of "being yourself" or "our lives" may be told in its words; nobody is addressed by it."""
+    texts = [
+        "Alice painted a picture that is about finding comfort in being yourself and about time changing our lives"
+    ]
+    assert problem("Alice painted a picture about finding comfort in being yourself.", [1], texts) == ""
+    assert "second person" in problem("You find comfort in being yourself.", [1], texts)
+    assert "first person" in problem("I sold my boat to Rui.", [1], ["I sold my boat to Rui."])
+
+
+def test_a_sentence_full_of_names_is_in_the_language_of_its_facts() -> None:
+    """Few stop words alone make no other language where the words are the facts' own."""
+    texts = [
+        "Alice joined a new rowing club, 'Harbour Rowing Friends', last Tuesday (Tuesday, July 18, 2023)."
+    ]
+    assert problem(texts[0], [1], texts) == ""
+
+
 def test_things_told_one_by_one_may_be_counted() -> None:
     """A number that counts the facts it stands on is no invented one; more than there are is."""
     texts = [f"Alice rowed the {river} in spring" for river in ("Douro", "Tejo", "Minho", "Sado")]

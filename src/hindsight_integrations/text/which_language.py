@@ -52,9 +52,11 @@ def in_another_language(text: str, sample: str, languages: Sequence[Language]) -
     if own is None:
         return False
     words = _WORD.findall(text.casefold())
-    share = sum(word in own.stop_words for word in words) / max(1, len(words))
-    if len(words) >= LEAST_WORDS and share < LEAST_SHARE:
-        return True
+    common = sum(word in own.stop_words for word in words)
+    if len(words) >= LEAST_WORDS and common < LEAST_SHARE * len(words):
+        seen = frozenset(_WORD.findall(sample.casefold()))
+        if not common or sum(word in seen for word in words) < len(words) / 2:
+            return True
     return any(
         sum(word in other.stop_words - own.stop_words for word in words)
         > max(1, sum(word in own.stop_words - other.stop_words for word in words))

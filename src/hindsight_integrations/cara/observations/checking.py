@@ -21,6 +21,7 @@ LEAST_GROUNDED = (
     1 / 3
 )  # share of an observation's content words, names apart, that its facts have (decision 125)
 ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
+COPIED_WORDS = 3  # in a row, taken from a fact as they are
 FEWEST = 3  # paper section A.3: three to seven, fewer of very few facts
 FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
 
@@ -92,7 +93,8 @@ class Checker:
         if language is not None:  # of one nobody has taught us only what needs none of its words is checked
             found = judgement(text, told, language)
             yield f"it has {found}, which none of its facts has" if found else ""
-            spoken = persons(text, language) & {Person.FIRST, Person.SECOND}
+            narrated = [fact.text for _, fact in cited if not fact.speaker]
+            spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
             for name in unknown_names(text, [*shown, *self.names], language):
                 yield f"the name {name!r} is in none of the facts it names"
@@ -123,6 +125,26 @@ class Checker:
 def plain(text: str) -> str:
     """An observation as it is stored: on one line, without characters that cannot be."""
     return " ".join(clean_text(text).split())
+
+
+def _own_words(text: str, narrated: Sequence[str]) -> str:
+    """The text without runs of words that narrative facts have: "being yourself" in an account of somebody is no address.
+
+    The first word stays: of a fact in the first person it tells the subject.
+    """
+    words = text.split()
+    folded, facts = _bare(words), f" {' '.join(_bare(' '.join(narrated).split()))} "
+    copied = {
+        place
+        for start in range(1, len(words) - COPIED_WORDS + 1)
+        if f" {' '.join(folded[start : start + COPIED_WORDS])} " in facts
+        for place in range(start, start + COPIED_WORDS)
+    }
+    return " ".join(word for place, word in enumerate(words) if place not in copied)
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    return [normalised_text(word).strip(".,;:!?\"'()[]") for word in words]
 
 
 def _echoes(text: str, told: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ def represented(
 
     Args:
         vectors: of the facts, the oldest first (n, dimension).
-        weights: how far each fact is about the entity, above 0: what is about it counts more and rather stands for others.
+        weights: of each fact, above 0: one that weighs more counts more, and rather stands for others.
         thresholds: of their embedder.
         most: facts to choose.
     """

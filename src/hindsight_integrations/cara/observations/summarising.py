@@ -9,7 +9,7 @@ from hindsight_integrations.cara.observations.checking import Checker, plain
 from hindsight_integrations.cara.observations.choosing import chosen_within
 from hindsight_integrations.cara.observations.facts import Facts
 from hindsight_integrations.cara.observations.representing import represented
-from hindsight_integrations.cara.observations.told import aboutness, told
+from hindsight_integrations.cara.observations.told import told, weight
 from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.units import MemoryUnit
@@ -98,7 +98,7 @@ def extractive(entity: Entity, facts: Facts, tools: ObservationTools) -> Summary
     """The facts that say most of the rest, told in the third person; every other one stands under the one it is near."""
     thresholds = tools.embedder.identity.thresholds
     names = (entity.name, *entity.names)
-    weights = [aboutness(unit.text, names) for unit in facts.units]
+    weights = [weight(unit.text, names) for unit in facts.units]
     under = represented(facts.vectors, weights, thresholds, most=tools.config.most)
     observations = tuple(
         Observation(

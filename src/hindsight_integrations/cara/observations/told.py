@@ -18,6 +18,7 @@ LONGEST = 600  # characters: two or three narrative sentences; of a longer fact 
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # of a text, among which its subject is named
 MENTIONED = 0.5  # weight of a fact that begins with somebody else
+AMENDED = 0.5  # and of one that holds in part
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -42,16 +43,19 @@ def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) 
     return f"{words} {note}{withdrawn}".strip()
 
 
-def aboutness(text: str, names: Sequence[str]) -> float:
-    """How far a fact is about an entity, in (0, 1]: wholly if it begins with its name, half if it only mentions it.
+def weight(text: str, names: Sequence[str]) -> float:
+    """How far a fact should stand for what is known of an entity, in (0, 1].
+
+    Wholly if it begins with its name, half if it only mentions it; half of that if a part of it was taken back.
 
     Args:
-        text: the fact.
+        text: the fact, as it stands.
         names: of the entity.
     """
     begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
     spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
-    return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
+    about = 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
+    return about * (AMENDED if WITHDRAWAL_NOTE in text else 1.0)
 
 
 def excerpt(text: str, names: Sequence[str], language: Language) -> str:

@@ -14,7 +14,7 @@ _VERDICTS = """
     skilful skillful smart stunning stupid superb supportive talented terrible terrific thoughtful trustworthy ugly unreliable
     useless valuable warm-hearted wise wonderful worst worthless
 """
-_NOT_ALWAYS = r"caring(?! for)|dedicated(?! to)|fine(?! arts?\b)|great(?!-| (?:aunt|uncle)s?\b)|kind(?! of\b)"
+_NOT_ALWAYS = r"caring(?! for)|fine(?! arts?\b)|great(?!-| (?:aunt|uncle)s?\b)|kind(?! of\b)"
 
 
 def _any(words: str) -> str:
