@@ -30,6 +30,16 @@ def filled(index: VectorIndex, count: int, *, seed: int = 0) -> tuple[IntArray, 
     return ids, vectors
 
 
+def alike(count: int, *, seed: int) -> Matrix:
+    """Unit vectors (count, 384) as of one sentence with more or fewer other words in it: cosines 0.7 to 0.99, half above 0.89.
+
+    An HNSW graph of 900 leaves some 200 of them without a link that leads to them (chromadb 1.5.9, decision 128).
+    """
+    spread = np.random.default_rng(seed).uniform(0.05, 0.6, size=(count, 1))
+    near = unit_vectors(1, 384, seed=seed + 1000) + spread * unit_vectors(count, 384, seed=seed)
+    return np.asarray(near / np.linalg.norm(near, axis=1, keepdims=True), np.float32)
+
+
 class VectorIndexContract:
     """Inherit and give a fixture `index` with a new, empty index.
 
@@ -176,6 +186,40 @@ class VectorIndexContract:
         [hits] = index.search(same[:1], 8)
         assert hits.ids[:5].tolist() == [1, 3, 500, 900, 999]
         assert len(set(hits.scores[:5].tolist())) == 1
+
+    def test_the_same_hundreds_of_times_hides_nothing(self, index: VectorIndex) -> None:
+        """Where five texts are stored 180 times each, all 900 are found from any of them."""
+        vectors = np.repeat(unit_vectors(5, DIMENSION, seed=6), 180, axis=0)
+        index.upsert(np.arange(900, dtype=np.int64), vectors)
+        for hits in index.search(vectors[::180], 900):
+            assert sorted(hits.ids.tolist()) == list(range(900))
+        for hits, start in zip(index.search(vectors[::180], 200), range(0, 900, 180), strict=True):
+            assert set(range(start, start + 180)) <= set(hits.ids.tolist())
+
+    def test_vectors_much_alike_are_all_found(self, index: VectorIndex) -> None:
+        """Of 900 whose cosines with each other are 0.95 each finds itself, the last 28 as well as those before them."""
+        for turn in range(3):
+            vectors = alike(900, seed=turn)
+            index.upsert(np.arange(872, dtype=np.int64), vectors[:872])
+            index.advance(make_mark(2 * turn + 1))
+            assert [hits.ids[0] for hits in index.search(vectors[:872], 1)] == list(range(872))
+            index.upsert(np.arange(872, 900, dtype=np.int64), vectors[872:])
+            index.advance(make_mark(2 * turn + 2))
+            assert [hits.ids[0] for hits in index.search(vectors, 1)] == list(range(900))
+            index.clear()
+
+    def test_what_much_alike_vectors_hid_can_be_replaced_and_removed(self, index: VectorIndex) -> None:
+        """Nothing is found under its old vector, and nothing that was removed, wherever it was found before."""
+        ids, old, new = np.arange(900, dtype=np.int64), alike(900, seed=7), alike(900, seed=8)
+        index.upsert(ids, old)
+        index.search(old[:1], 1)
+        index.upsert(ids, new)
+        index.advance(make_mark(1))
+        assert [hits.ids[0] for hits in index.search(new, 1)] == ids.tolist()
+        assert max(hits.scores[0] for hits in index.search(old, 1)) < 0.999
+        index.remove(ids[::2])
+        index.advance(make_mark(2))
+        assert all(np.all(hits.ids % 2 == 1) and len(hits) == 450 for hits in index.search(new[:20], 900))
 
     def test_clear_forgets_everything(self, index: VectorIndex) -> None:
         """A cleared index is as good as new and can be filled again, even with vectors of another dimension."""

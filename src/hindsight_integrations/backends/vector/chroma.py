@@ -18,6 +18,7 @@ import numpy as np
 
 from hindsight_integrations.backends.vector.chroma_client import ChromaClient, ClientKeeper
 from hindsight_integrations.backends.vector.chroma_files import SegmentFiles
+from hindsight_integrations.backends.vector.chroma_reach import Reach
 from hindsight_integrations.errors import EngineClosed, IndexBehind, IndexOutOfStep
 from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
 from hindsight_integrations.ports.watermark import Watermark
@@ -107,24 +108,28 @@ class ChromaVectorIndex:
         self._keeper.check_room(self._bank, picked.nbytes)
         for start in range(0, len(names), BATCH):
             batch = slice(start, start + BATCH)
-            with self._writing() as collection:
-                new = _new_rows(collection, names[batch], picked[batch])
+            with self._writing() as bound:
+                new = _new_rows(bound.collection, names[batch], picked[batch])
                 if len(new):
-                    collection.upsert(ids=[names[start + row] for row in new], embeddings=picked[batch][new])
+                    fresh = [names[start + row] for row in new]
+                    bound.collection.upsert(ids=fresh, embeddings=picked[batch][new])
+                    bound.reach.wrote(fresh)
 
     def remove(self, ids: IntArray) -> None:
         """Forget ids; unknown ids are ignored."""
         names = [str(name) for name in np.unique(ids).tolist()]
         for start in range(0, len(names), BATCH):
-            with self._writing() as collection:
-                collection.delete(ids=names[start : start + BATCH])
+            with self._writing() as bound:
+                bound.collection.delete(ids=names[start : start + BATCH])
+                bound.reach.removed(names[start : start + BATCH])
 
     def advance(self, mark: Watermark) -> None:
         """Record durably that everything up to this commit has been applied.
 
         After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
         """
-        with self._alone():
+        with self._alone() as bound:
+            bound.reach.settle()
             if self._unclean:
                 self._keeper.vacuum()
                 self._unclean = False
@@ -141,10 +146,14 @@ class ChromaVectorIndex:
         """For each query row (unit norm), the `limit` nearest ids with their cosine in [-1, 1]; one call to Chroma."""
         if limit <= 0 or len(vectors) == 0:
             return [no_hits() for _ in range(len(vectors))]
-        with self._reading() as collection:
-            found = collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
-        distances = found["distances"] or []
-        return [_hits(names, row, limit) for names, row in zip(found["ids"], distances, strict=True)]
+        with self._reading() as bound:
+            found = _searched(bound, vectors, limit)
+        missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
+        if missing:
+            with self._alone() as bound:
+                bound.reach.look(*vectors[missing])
+                found = _searched(bound, vectors, limit)
+        return found
 
     def clear(self) -> None:
         """Drop the collection, its files and its watermark, and start an empty one. Works on a broken one too.
@@ -192,7 +201,7 @@ class ChromaVectorIndex:
             return
         collection = client.collection(self._name)
         known, found = self._known, str(collection.id)
-        bound = _Bound(client, collection, client.files(collection))
+        bound = _Bound(client, collection, client.files(collection), Reach(collection))
         if known != found:
             self._watermark = self._mark.read(found) if self._mark else None
             # A mark of another collection: killed after that one was dropped and before its pages were overwritten.
@@ -219,24 +228,28 @@ class ChromaVectorIndex:
                     bound.files.blank()
 
     @contextmanager
-    def _writing(self) -> Iterator[Collection]:
+    def _writing(self) -> Iterator[_Bound]:
         """As `_alone`; a write that failed may have done half of it, so that the collection must be cleared."""
         with self._alone() as bound:
             self._damage = "a write to it failed"  # until this one has not
-            yield bound.collection
+            yield bound
             self._damage = None
 
     @contextmanager
-    def _reading(self) -> Iterator[Collection]:
-        """The collection beside other readers; alone where this client has not loaded it, as that writes files."""
+    def _reading(self) -> Iterator[_Bound]:
+        """The collection beside other readers; alone where this client has not loaded it, as that writes files.
+
+        Then it is looked through first: Chroma builds the graph of a small collection anew.
+        """
         bound = self._bound
         with self._keeper.beside(self._bank) as client:
-            loaded = bound is not None and bound.loaded and bound.client is client and not self._damage
-            if loaded and bound is not None:
-                yield bound.collection
-        if not loaded:
+            ready = bound is not None and bound.ready and bound.client is client and not self._damage
+            if ready and bound is not None:
+                yield bound
+        if not ready:
             with self._alone() as alone:
-                yield alone.collection
+                alone.reach.look()
+                yield alone
 
 
 @dataclass(slots=True)
@@ -244,13 +257,20 @@ class _Bound:
     """A collection as one client knows it.
 
     Attributes:
+        reach: how far searches in it get.
         loaded: whether a call to it has succeeded, so that a search has nothing left to write.
     """
 
     client: ChromaClient
     collection: Collection
     files: SegmentFiles
+    reach: Reach
     loaded: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a search finds everything and writes nothing."""
+        return self.loaded and self.reach.held is not None
 
 
 def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list[int]:
@@ -268,6 +288,16 @@ def _new_rows(collection: Collection, names: list[str], vectors: Matrix) -> list
     same = np.abs(np.asarray(stored, np.float32) - vectors[rows]).max(axis=1) < SAME
     known = {row for row, equal in zip(rows, same.tolist(), strict=True) if equal}
     return [row for row in range(len(names)) if row not in known]
+
+
+def _searched(bound: _Bound, vectors: Matrix, limit: int) -> list[Hits]:
+    """What Chroma finds, and what no search of its graph would."""
+    found = bound.collection.query(query_embeddings=vectors, n_results=limit, include=["distances"])
+    distances, beside = found["distances"] or [], bound.reach.beside
+    return [
+        beside.joined(query, _hits(names, row, limit), limit)
+        for query, names, row in zip(vectors, found["ids"], distances, strict=True)
+    ]
 
 
 def _hits(names: list[str], distances: list[float], limit: int) -> Hits:

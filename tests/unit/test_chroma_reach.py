@@ -1,0 +1,95 @@
+"""What no link of a Chroma graph leads to is scored beside it, and how often the graph is looked through for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
+from hindsight_integrations.backends.vector.chroma_reach import LOOK_SHARE, Reach
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.testing.builders import make_mark
+from hindsight_integrations.testing.vector_index_contract import alike
+
+HELD = 8 * LOOK_SHARE
+
+
+@pytest.fixture
+def index() -> Iterator[ChromaVectorIndex]:
+    """An empty index in memory."""
+    store = ChromaVectors(None)
+    yield store.open("00ff")
+    store.close()
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many vectors the graph held at each look so far."""
+    seen: list[int] = []
+    look = Reach.look
+
+    def counted(reach: Reach, *starts: np.ndarray) -> None:
+        look(reach, *starts)
+        seen.append(reach.held or 0)
+
+    monkeypatch.setattr(Reach, "look", counted)
+    return seen
+
+
+def nearest_ids(index: ChromaVectorIndex, vectors: Matrix) -> list[int]:
+    """The id found first for each vector."""
+    return [int(hits.ids[0]) for hits in index.search(vectors, 1)]
+
+
+def stored(index: ChromaVectorIndex, ids: IntArray, vectors: Matrix, revision: int) -> None:
+    """Written as a follower does."""
+    index.upsert(ids, vectors)
+    index.advance(make_mark(revision))
+
+
+def test_a_graph_is_looked_through_at_its_first_search_and_after_a_share_of_writes(
+    index: ChromaVectorIndex, looks: list[int]
+) -> None:
+    """Not by a process that only writes; not by each search; and a few new ones are found without."""
+    ids, vectors = np.arange(HELD + 12, dtype=np.int64), alike(HELD + 12, seed=0)
+    stored(index, ids[:HELD], vectors[:HELD], 1)
+    assert looks == []
+    for _ in range(3):
+        nearest_ids(index, vectors[:HELD:50])
+    assert looks == [HELD]
+    for number in range(HELD, HELD + 7):
+        stored(index, ids[number : number + 1], vectors[number : number + 1], number)
+        assert nearest_ids(index, vectors[HELD : number + 1]) == list(range(HELD, number + 1))
+    assert looks == [HELD]
+    stored(index, ids[HELD + 7 :], vectors[HELD + 7 :], HELD + 12)
+    assert looks == [HELD, HELD + 12]
+    assert nearest_ids(index, vectors) == ids.tolist()
+
+
+def test_a_search_that_comes_back_short_makes_it_look_from_there(
+    index: ChromaVectorIndex, looks: list[int]
+) -> None:
+    """Where a look missed what later searches cannot come to, the first of them that shows it mends it."""
+    vectors = alike(600, seed=1)
+    stored(index, np.arange(600, dtype=np.int64), vectors, 1)
+    index.search(vectors[:1], 1)
+    assert index._bound is not None
+    reach = index._bound.reach
+    assert 0 < len(reach.beside.ids) < 600
+    reach.beside = reach.beside.without(reach.beside.ids)
+    assert sorted(index.search(vectors[:1], 600)[0].ids.tolist()) == list(range(600))
+    assert looks == [600, 600]
+    assert nearest_ids(index, vectors) == list(range(600))
+
+
+def test_an_emptied_index_scores_nothing_beside_it(index: ChromaVectorIndex) -> None:
+    """What was beside the old graph is gone with it."""
+    vectors = alike(600, seed=2)
+    stored(index, np.arange(600, dtype=np.int64), vectors, 1)
+    index.search(vectors[:1], 1)
+    index.clear()
+    assert [len(hits) for hits in index.search(vectors[:2], 600)] == [0, 0]
+    stored(index, np.arange(3, dtype=np.int64), vectors[:3], 1)
+    assert sorted(index.search(vectors[:1], 600)[0].ids.tolist()) == [0, 1, 2]
