@@ -46,7 +46,7 @@ class TaskWrite:
 
     With a key, a bank has at most one task of that kind and key. Enqueued again while it is PENDING, it stays due when it
     was; while it is LEASED, it is done once more, `delay` after its holder completed it; DONE or DEAD, it begins anew.
-    Payload and reason are those of the last time.
+    The payload is that of the last time, and so is the reason, where one was given: why a task rests is not forgotten.
 
     Attributes:
         kind: which handler does it.

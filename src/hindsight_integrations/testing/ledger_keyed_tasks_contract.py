@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.model.tasks import TaskState, TaskWrite
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes
 from hindsight_integrations.testing.ledger_tasks_contract import (
@@ -41,6 +41,16 @@ class LedgerKeyedTasksContract(LedgerFixtures):
         enqueued(ledger, work("1", key="a"), work("2", kind=OBSERVE, key="a"), work("3"), work("3"))
         enqueued(ledger, work("4", key="a"), bank="other")
         assert (len(ledger.tasks(bank)), len(ledger.tasks("other"))) == (4, 1)
+
+    def test_why_it_rests_is_not_forgotten(self, ledger: Ledger, bank: str) -> None:
+        """What is enqueued without a reason leaves the reason of the last failure to be read."""
+        enqueued(ledger, TaskWrite(OBSERVE, "{}", key="a"))
+        ledger.fail_task(leased(ledger).claim, reason="bitter", retry_in=MINUTE)
+        enqueued(ledger, TaskWrite(OBSERVE, "{}", MINUTE, key="a"))
+        (task,) = ledger.tasks(bank)
+        assert (task.reason, task.attempts, ledger.revision(bank)) == ("bitter", 1, 1)
+        (task,) = enqueued(ledger, work("{}", kind=OBSERVE, key="a"))
+        assert task.reason == "because of {}"
 
     def test_enqueuing_the_same_again_is_no_revision(self, ledger: Ledger, bank: str) -> None:
         """A commit that leaves the task as it waits has changed nothing."""

@@ -45,14 +45,14 @@ INSERT INTO tasks (bank, kind, key, payload, state, not_before, debounce, last_e
 VALUES (:bank, :kind, :key, :payload, '{TaskState.PENDING.value}', :now + :delay, iif(:key = '', 0, :delay), :reason)
 ON CONFLICT (bank, kind, key) WHERE key <> '' DO UPDATE SET
     payload = excluded.payload,
-    last_error = excluded.last_error,
+    last_error = iif(due IS NOT NULL AND excluded.last_error = '', last_error, excluded.last_error),
     again = iif(state = '{TaskState.LEASED.value}', :delay, NULL),
     not_before = iif(due IS NULL, excluded.not_before, not_before),
     debounce = iif(due IS NULL, excluded.debounce, debounce),
     attempts = iif(due IS NULL, 0, attempts),
     uncounted = iif(due IS NULL, 0, uncounted),
     state = iif(due IS NULL, excluded.state, state)
-WHERE due IS NULL OR payload <> excluded.payload OR last_error <> excluded.last_error
+WHERE due IS NULL OR payload <> excluded.payload OR excluded.last_error NOT IN ('', last_error)
     OR (state = '{TaskState.LEASED.value}' AND again IS NOT :delay)
 """
 
