@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.engine.assembly import AsyncHindsight
     from hindsight_integrations.errors import (
         ArchiveInvalid,
+        BackgroundRefused,
         BankForgotten,
         BankNotFound,
         EmbedderMismatch,
@@ -71,6 +72,7 @@ _HOMES = {
     "config": ("HindsightConfig",),
     "errors": (
         "ArchiveInvalid",
+        "BackgroundRefused",
         "BankForgotten",
         "BankNotFound",
         "EmbedderMismatch",
@@ -123,6 +125,7 @@ __all__ = [
     "ArchiveInvalid",
     "AsyncHindsight",
     "AsyncMemoryBank",
+    "BackgroundRefused",
     "BankForgotten",
     "BankNotFound",
     "BankProfile",

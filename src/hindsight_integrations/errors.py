@@ -2,7 +2,8 @@
 
     HindsightError
     ├── InvalidRequest        (ValueError)   the call cannot be carried out as written
-    │   └── ArchiveInvalid                   a line of an archive cannot be taken in
+    │   ├── ArchiveInvalid                   a line of an archive cannot be taken in
+    │   └── BackgroundRefused                a snippet cannot be merged into a bank's background
     ├── BankNotFound          (LookupError)  no such bank, and it was not to be created
     │   └── BankForgotten                    the object's bank was forgotten; its name may be another's now
     ├── StorageError
@@ -101,6 +102,21 @@ class ArchiveInvalid(InvalidRequest):
     ) -> None:
         super().__init__(f"archive line {line}, {field}", reason, remedy)
         self.line, self.field = line, field
+
+
+class BackgroundRefused(InvalidRequest):
+    """A snippet cannot be merged into the background; the background is as it was.
+
+    Attributes:
+        field: "background".
+        reason: why not.
+        remedy: what to do instead.
+        undecided: no rule can tell what of it still holds, where a model could.
+    """
+
+    def __init__(self, reason: str, remedy: str, *, undecided: bool = False) -> None:
+        super().__init__("background", reason, remedy)
+        self.undecided = undecided
 
 
 class BankNotFound(HindsightError, LookupError):

@@ -91,6 +91,7 @@ class Profile(_SyncFace[AsyncProfile]):
 
     get = _awaited(AsyncProfile.get)
     set = _awaited(AsyncProfile.set)
+    merge_background = _awaited(AsyncProfile.merge_background)
     history = _awaited(AsyncProfile.history)
     restore = _awaited(AsyncProfile.restore)
     forget_history = _awaited(AsyncProfile.forget_history)

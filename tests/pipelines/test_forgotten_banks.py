@@ -67,6 +67,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "profile.history": ((), {}),
     "profile.restore": ((1,), {}),
     "profile.forget_history": ((), {}),
+    "profile.merge_background": (("You are Mallory.",), {}),
     "profile.set": ((BankProfile(name="Mallory"),), {}),
     "entities.list": ((), {}),
     "entities.merge": (("Alice", "Bob"), {}),

@@ -76,6 +76,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "records.split": lambda it: it.bank.records.split("expense", "figs", spellings=["food (figs)"]),
     "count": lambda it: it.bank.count(),
     "profile.get": lambda it: it.bank.profile.get(),
+    "profile.merge_background": lambda it: it.bank.profile.merge_background("You like proofs."),
     "profile.history": lambda it: it.bank.profile.history(),
     "profile.restore": lambda it: it.bank.profile.restore(1),
     "profile.forget_history": lambda it: it.bank.profile.forget_history(),
@@ -95,7 +96,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
 }
 WRITING = {
     *("retain", "retain_many", "edit", "restore", "forget"),
-    *("profile.set", "profile.restore", "profile.forget_history"),
+    *("profile.set", "profile.merge_background", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),

@@ -82,7 +82,7 @@ RECORDS = "kind category unit window as_of"
 SELECTORS = "unit document entity names window everything thread message"
 
 VERBS: Calls = {
-    **options("retain", "context timestamp thread document_id entities tags metadata facts append", content="Some text."),
+    **options("retain", "context timestamp thread document_id entities tags metadata facts append about_agent", content="Some text."),
     **options("retain", "content"),
     **options("retain_many", "items"),
     **options("retain_many", "progress batch_size", items=[RetainItem("Some text.")]),
@@ -117,6 +117,7 @@ VERBS: Calls = {
     **options("profile.set", "profile"),
     **options("profile.set", "since", profile=BankProfile("Ada")),
     **options("profile.restore", "number"),
+    **options("profile.merge_background", "text"),
     **options("entities.list", "prefix limit"),
     **options("entities.merge", "keep", merge="Bob"),
     **options("entities.merge", "merge", keep="Bob"),

@@ -12,6 +12,7 @@ from typing import ClassVar, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from hindsight_integrations.bank.open_banks import OpenBanks
+from hindsight_integrations.cara.background_task import BackgroundTools
 from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
@@ -197,6 +198,13 @@ class BankContext:
             workers=tools.workers,
             config=tools.config.observations,
             languages=tools.languages,
+        )
+
+    def background_tools(self) -> BackgroundTools:
+        """What the merging of backgrounds needs."""
+        tools = self.tools
+        return BackgroundTools(
+            projector=self, model=tools.model, workers=tools.workers, languages=tools.languages
         )
 
     def recall_tools(self) -> RecallTools:

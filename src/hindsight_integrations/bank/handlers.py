@@ -7,6 +7,7 @@ from functools import partial
 
 from hindsight_integrations.bank.context import BankContext, Tools
 from hindsight_integrations.bank.task_runner import Handler
+from hindsight_integrations.cara.background_task import merge_waiting
 from hindsight_integrations.cara.observations.observing import observe
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import InvalidRequest
@@ -33,6 +34,8 @@ def model_kinds(tools: Tools) -> frozenset[TaskKind]:
     asking = EXTRACTION if tools.llm else frozenset[TaskKind]()
     if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
+    if tools.model:
+        asking |= {TaskKind.MERGE_BACKGROUND}
     return asking
 
 
@@ -49,9 +52,14 @@ async def _observe(context: BankContext, task: Task) -> Settled:
     return await observe(task, context.observation_tools())
 
 
+async def _merge(context: BankContext, task: Task) -> Settled:
+    return await merge_waiting(task, context.background_tools())
+
+
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
 _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
     **dict.fromkeys(EXTRACTION, _extract),
     TaskKind.OBSERVE: _observe,
+    TaskKind.MERGE_BACKGROUND: _merge,
 }

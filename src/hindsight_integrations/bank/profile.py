@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.cara.background_task import merge_snippet
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.profile import BankProfile, ProfileChange
@@ -14,7 +15,7 @@ from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.ports.ledger import Scrub
 from hindsight_integrations.validation.arguments import Moment, checked_instant, checked_profile
-from hindsight_integrations.validation.limits import checked_count
+from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_count, checked_text
 
 MAX_NUMBER = 2**63 - 1  # of a change, as the ledger counts
 
@@ -57,6 +58,31 @@ class AsyncProfile(BankVerbs):
         bank, given = self._context, checked_profile(profile)
         effective_at = checked_instant(since, "since", bank.tools.dates)
         await bank.tools.workers.write(_given, bank, given, effective_at, "set")
+
+    @writes
+    async def merge_background(self, text: str) -> BankProfile:
+        """Merge what is said about the agent into its background, in the first person ("You are ..." is "I am ...").
+
+        What the text contradicts is replaced by it, what it says more closely too; everything else stays beside it. With a
+        model the model writes it, and nothing of the two may be lost, added or contradicted; else, and without one, it is
+        done sentence by sentence by rule. Backgrounds stay under 500 characters. The change is in `history`.
+
+        Args:
+            text: a sentence or several about the agent, up to 4,000 characters.
+
+        Returns:
+            The profile with the merged background.
+
+        Raises:
+            BackgroundRefused: merged it would be too long, or the text contradicts a sentence that says more than that and
+                neither a rule nor the model could tell what still holds; nothing was changed.
+            InvalidRequest: the text is blank, too long or cannot be stored, or the engine was opened read-only.
+            ModelError: the model is unavailable; nothing was changed.
+        """
+        said = checked_text(text, "text", MAX_BACKGROUND)
+        now = as_utc(self._context.tools.clock.now())
+        profile, _ = await merge_snippet(said, now, self._context.background_tools())
+        return profile
 
     async def history(self) -> Changes:
         """Every change of the profile with the time from which it holds, oldest first; none if it was never set.

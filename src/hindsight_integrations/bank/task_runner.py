@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import (
+    BackgroundRefused,
     BankNotFound,
     EmbedderMismatch,
     EngineClosed,
@@ -37,6 +38,9 @@ LONGEST_OUTAGE_DELAY = timedelta(minutes=5)  # a model comes back sooner than a 
 
 NOT_THE_TASKS_FAULT = (ModelUnavailable, ModelRefused, EmbedderMismatch)
 """What does not count as an attempt: another task would have failed alike."""
+
+HOPELESS = BackgroundRefused
+"""What would come out the same at every attempt: the task is DEAD at once, its reason says what to do."""
 
 Handler: TypeAlias = Callable[[Task], Awaitable[Settled]]
 """Does one task and says what it brought: effect and the task's end are one commit, the last thing it waits for."""
@@ -194,7 +198,8 @@ async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
     logger.warning("task %d failed at attempt %d: %s", task.id, task.attempts, type(error).__name__)
     counted = not isinstance(error, NOT_THE_TASKS_FAULT)
     if counted:
-        rest = retry_delay(task.attempts) if task.attempts < MAX_ATTEMPTS else None
+        last = task.attempts >= MAX_ATTEMPTS or isinstance(error, HOPELESS)
+        rest = None if last else retry_delay(task.attempts)
     else:
         rest = outage_delay(task.uncounted)
     await tools.workers.write(

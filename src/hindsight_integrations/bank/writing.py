@@ -56,6 +56,7 @@ class WritingVerbs(BankVerbs):
         metadata: Mapping[str, object] | None = None,
         facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None,
         append: bool = False,
+        about_agent: bool = False,
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
@@ -79,13 +80,18 @@ class WritingVerbs(BankVerbs):
             facts: facts somebody else extracted from the content; None means extract them here.
             append: add the text to the document of that id instead of replacing it; the same text with the same
                 timestamp is added once.
+            about_agent: the text or document says who the agent behind the bank is, or of a conversation its system
+                messages do: merged into the background of its profile, as a task. Only the program can say so; what
+                users, assistants and tools say never changes who the agent is.
 
         Raises:
             InvalidRequest: the input is empty, over a limit or inconsistent, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         tools = self._context.tools
-        item = RetainItem(content, thread, timestamp, context, tags, metadata, facts, entities, document_id)
+        item = RetainItem(
+            content, thread, timestamp, context, tags, metadata, facts, entities, document_id, about_agent
+        )
         bank = self._context.name
         request = retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
         await tools.workers.write(self._context.claim_embedder)

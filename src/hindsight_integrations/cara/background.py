@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.text.descriptions import (
     Claim,
     Compared,
@@ -89,7 +89,7 @@ def merged_by_rule(current: str, snippet: str, languages: Sequence[Language], *,
         name: the agent's; "Marcus is a cook" is said of it where it is called so.
 
     Raises:
-        InvalidRequest: the two contradict each other in a sentence that says more than that, or the result would not be
+        BackgroundRefused: the two contradict each other in a sentence that says more than that, or the result would not be
             shorter than 500 characters.
     """
     merged = [read_sentence(text, languages) for text in own_sentences(current, languages, name=name)]
@@ -135,12 +135,11 @@ def checked_length(background: str) -> str:
     """The background, if it is short enough to stand in every prompt.
 
     Raises:
-        InvalidRequest: it has 500 characters or more; nothing is cut silently.
+        BackgroundRefused: it has 500 characters or more; nothing is cut silently.
     """
     if len(background) < MAX_CHARACTERS:
         return background
-    raise InvalidRequest(
-        "background",
+    raise BackgroundRefused(
         f"merged it would have {len(background)} characters, and it must stay under {MAX_CHARACTERS}",
         "Shorten it with bank.profile.set, then merge the rest with bank.profile.merge_background.",
     )
@@ -192,7 +191,7 @@ def _shared_claims(old: Statement, new: Statement) -> list[tuple[Claim, Claim]]:
         (before, after)
         for before in old.claims
         for after in new.claims
-        if before.attribute == after.attribute and not (new.besides and after.several)
+        if before.attribute == after.attribute and not ((old.besides or new.besides) and after.several)
     ]
 
 
@@ -224,7 +223,7 @@ def _with_sentence(background: list[_Sentence], new: _Sentence) -> list[_Sentenc
     """The background with one more sentence.
 
     Raises:
-        InvalidRequest: a contradiction that no rule resolves.
+        BackgroundRefused: a contradiction that no rule resolves.
     """
     left, place = list(background), len(background)
     kept: list[Statement] = []
@@ -275,7 +274,7 @@ def _standing(old: Statement, new: Statement) -> Statement | None:
     """What stands of an old statement beside a new one: itself, itself with the new value, or nothing.
 
     Raises:
-        InvalidRequest: they contradict each other, and no rule can tell what of the old one still holds.
+        BackgroundRefused: they contradict each other, and no rule can tell what of the old one still holds.
     """
     match between(old, new):
         case Relation.REFINES:
@@ -284,13 +283,17 @@ def _standing(old: Statement, new: Statement) -> Statement | None:
         case Relation.REPEATS:
             return None
         case Relation.CONFLICTS:
-            return _resolved(old, new)
+            return still_standing(old, new)
         case _:
             return old
 
 
-def _resolved(old: Statement, new: Statement) -> Statement | None:
-    """What stands of an old statement that a new one contradicts: nothing, or the statement with the new value."""
+def still_standing(old: Statement, new: Statement) -> Statement | None:
+    """What stands of an old statement that a new one contradicts: nothing, or the statement with the new value.
+
+    Raises:
+        BackgroundRefused: the old one says more than that, and no rule can tell what of it still holds.
+    """
     differing = [pair for pair in _shared_claims(old, new) if compared(*pair) is Compared.OTHER]
     of_old = frozenset[str]().union(*(before.span for before, _ in differing))
     of_new = frozenset[str]().union(*(after.span for _, after in differing))
@@ -301,11 +304,11 @@ def _resolved(old: Statement, new: Statement) -> Statement | None:
         replaced = _with_value(old, *differing[0])
         if replaced is not None:
             return replaced
-    raise InvalidRequest(
-        "background",
+    raise BackgroundRefused(
         "the snippet contradicts a sentence that says more than that, and no rule can tell what of it still holds",
         "Say in the snippet what the whole sentence shall be, set the background with bank.profile.set, or open the engine "
         "with a model, which can merge the two.",
+        undecided=True,
     )
 
 

@@ -29,6 +29,8 @@ class Message:
         timestamp: when; None means the time of the retain call.
         id: the caller's stable id; None means position, time and text identify it.
         role: whose side it is from; None means the agent's where the speaker is called "assistant", else a user's.
+        about_agent: the program says here who the agent is, to be merged into its background; of messages from "system"
+            alone, which are no memories then.
     """
 
     text: str
@@ -36,6 +38,7 @@ class Message:
     timestamp: GivenTime | None = None
     id: str | None = None
     role: Role | None = None
+    about_agent: bool = False
 
     @property
     def spoken(self) -> str:
@@ -52,12 +55,14 @@ class Document:
         id: the caller's stable id; None means the text identifies it.
         timestamp: when it was written; None means the time of the retain call.
         metadata: the caller's own strings, kept on every unit made from it.
+        about_agent: the program says here who the agent is: a memory like others, and merged into its background.
     """
 
     text: str
     id: str | None = None
     timestamp: GivenTime | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    about_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class RetainItem:
         facts: facts somebody else extracted from the content; None means extract them.
         entities: names every memory of it is about.
         document_id: the caller's id of a plain text.
+        about_agent: the text or document, or the system messages of the conversation, say who the agent is.
     """
 
     content: str | Document | Sequence[Any]
@@ -85,6 +91,7 @@ class RetainItem:
     facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None
     entities: Sequence[str] = ()
     document_id: str | None = None
+    about_agent: bool = False
 
 
 class Budget(StrEnum):

@@ -15,6 +15,12 @@ from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
+from hindsight_integrations.validation.about_agent import (
+    Snippet,
+    checked_mark,
+    checked_snippet,
+    speaks_of_agent,
+)
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import (
     checked_id,
@@ -41,12 +47,14 @@ class ConversationIntake:
         keys: what makes each of them the same next time, in the same order.
         moments: when each was written.
         dropped: what was left out and why.
+        snippets: what system messages that are marked say of the agent; the moments are of these, too.
     """
 
     messages: tuple[Message, ...]
     keys: tuple[MessageKey, ...]
     moments: Mapping[Place, datetime]
     dropped: tuple[Dropped, ...] = ()
+    snippets: tuple[Snippet, ...] = ()
 
     @property
     def mentioned_at(self) -> datetime:
@@ -65,6 +73,7 @@ class DocumentIntake:
         keys: what makes it the same next time; one key.
         metadata: the caller's strings.
         append: the text is added to what is stored of the document.
+        about_agent: it says who the agent is.
     """
 
     id: str
@@ -73,6 +82,13 @@ class DocumentIntake:
     keys: tuple[MessageKey, ...]
     metadata: Mapping[str, str] = field(default_factory=dict)
     append: bool = False
+    about_agent: bool = False
+
+    @property
+    def snippets(self) -> tuple[Snippet, ...]:
+        """What it says of the agent, where it is marked."""
+        (key,) = self.keys
+        return (Snippet(self.text, self.mentioned_at, key, self.id),) if self.about_agent else ()
 
     @property
     def moments(self) -> Mapping[Place, datetime]:
@@ -105,6 +121,7 @@ def take_in(
     thread: str,
     document_id: str | None = None,
     append: bool = False,
+    about_agent: bool = False,
 ) -> Intake:
     """Check and normalise what is to be retained.
 
@@ -115,18 +132,21 @@ def take_in(
         thread: the conversation; message ids are unique within it.
         document_id: id of a plain text, if the caller has one.
         append: the text is to be added to the document of that id.
+        about_agent: the text, or the system messages, say who the agent is.
 
     Raises:
         InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different messages.
     """
+    marked = checked_mark(about_agent)
     if isinstance(content, str):
         content = Document(content, id=document_id)
     if isinstance(content, Document):
-        return _take_document(content, now=now, dates=dates, append=append)
+        marked = checked_mark(content.about_agent) or marked
+        return _take_document(content, now=now, dates=dates, append=append, about_agent=marked)
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
-        return _take_messages(list(content), now=now, dates=dates, thread=thread)
+        return _take_messages(list(content), now=now, dates=dates, thread=thread, about_agent=marked)
     raise InvalidRequest(
         "content",
         f"{type(content).__name__} cannot be retained",
@@ -139,10 +159,14 @@ def document_thread(document_id: str) -> str:
     return f"document/{document_id}"
 
 
-def _take_document(document: Document, *, now: datetime, dates: LocalDates, append: bool) -> DocumentIntake:
+def _take_document(
+    document: Document, *, now: datetime, dates: LocalDates, append: bool, about_agent: bool
+) -> DocumentIntake:
     if append and document.id is None:
         raise InvalidRequest("append", "the document has no id", "Name the document to add to.")
     text = checked_text(document.text, "text")
+    if about_agent:
+        checked_snippet(text, "text")
     digest = content_hash(text)
     identity = (
         checked_text(document.id, "document_id", 512) if document.id is not None else f"text:{digest[:32]}"
@@ -157,14 +181,24 @@ def _take_document(document: Document, *, now: datetime, dates: LocalDates, appe
         keys=(MessageKey(document_thread(identity), added, digest),),
         metadata=checked_metadata(document.metadata),
         append=append,
+        about_agent=about_agent,
     )
 
 
-def _take_messages(items: list[Any], *, now: datetime, dates: LocalDates, thread: str) -> ConversationIntake:
+def _take_messages(
+    items: list[Any], *, now: datetime, dates: LocalDates, thread: str, about_agent: bool
+) -> ConversationIntake:
     messages: dict[str, Message] = {}
     moments: dict[Place, datetime] = {}
     dropped: list[Dropped] = []
+    snippets: dict[Place, Snippet] = {}
     for position, item in enumerate(items):
+        if speaks_of_agent(item, position, marked=about_agent):
+            if (said := _snippet(item, position, now=now, dates=dates, thread=thread)) is None:
+                dropped.append(Dropped(f"message {position}", "empty"))
+            else:
+                snippets[said.key.place] = said
+            continue
         message = as_message(item)
         if message is None or not checked_words(message.text, f"text of message {position}"):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
@@ -176,12 +210,33 @@ def _take_messages(items: list[Any], *, now: datetime, dates: LocalDates, thread
                 "messages", f"id {shown(identity)} stands for two different messages", "Give each its own id."
             )
         moments.setdefault((thread, identity), moment)
-    if not messages:
+    if not messages and not snippets:
         raise InvalidRequest(
             "messages", "there is nothing to retain in them", "Pass at least one message with text."
         )
     keys = (MessageKey(thread, name, content_hash(m.speaker, m.text)) for name, m in messages.items())
-    return ConversationIntake(tuple(messages.values()), tuple(keys), moments, tuple(dropped))
+    told = {place: snippet.said_at for place, snippet in snippets.items()}
+    return ConversationIntake(
+        tuple(messages.values()), tuple(keys), {**moments, **told}, tuple(dropped), tuple(snippets.values())
+    )
+
+
+def _snippet(
+    item: Any,  # noqa: ANN401 - a Message, dict or LangChain message
+    position: int,
+    *,
+    now: datetime,
+    dates: LocalDates,
+    thread: str,
+) -> Snippet | None:
+    """What a marked system message says of the agent; None if it says nothing."""
+    message = _read(item)
+    if not checked_words(message.text, f"text of message {position}"):
+        return None
+    identity, moment, filled = _filled(message, position, now=now, dates=dates)
+    text = checked_snippet(filled.text, f"message {position}")
+    key = MessageKey(thread, identity, content_hash("about the agent", filled.speaker, text))
+    return Snippet(text, moment, key)
 
 
 def _filled(
@@ -213,6 +268,22 @@ def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door 
     Raises:
         InvalidRequest: it is none of these.
     """
+    return None if _role(item) in NOT_CONVERSATION else _read(item)
+
+
+def _role(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
+    """The role of a dict or a LangChain message, in small letters; a Message takes part in any role."""
+    if isinstance(item, Mapping):
+        return checked_words(item.get("role") or item.get("type") or "user", "role").lower()
+    return "" if isinstance(item, Message) else str(getattr(item, "type", ""))
+
+
+def _read(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain message
+    """An item of a conversation as a Message, whatever its role.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
     if isinstance(item, Message):
         return item
     if isinstance(item, Mapping):
@@ -226,11 +297,8 @@ def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door 
     )
 
 
-def _from_dict(item: Mapping[str, Any]) -> Message | None:
-    role = checked_words(item.get("role") or item.get("type") or "user", "role").lower()
-    if role in NOT_CONVERSATION:
-        return None
-    text = item.get("content", item.get("text"))
+def _from_dict(item: Mapping[str, Any]) -> Message:
+    role, text = _role(item), item.get("content", item.get("text"))
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
@@ -240,9 +308,7 @@ def _from_dict(item: Mapping[str, Any]) -> Message | None:
     return Message(_text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
 
-def _from_langchain(item: Any) -> Message | None:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
-    if item.type in NOT_CONVERSATION:
-        return None
+def _from_langchain(item: Any) -> Message:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
     speaker = getattr(item, "name", None) or ROLES.get(item.type, item.type)
     stamp = getattr(item, "additional_kwargs", {}).get("timestamp")
     role = ROLES.get(item.type)

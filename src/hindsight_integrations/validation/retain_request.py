@@ -83,6 +83,7 @@ def retain_request(
             thread=thread,
             document_id=item.document_id,
             append=append,
+            about_agent=item.about_agent,
         ),
         bank=bank,
         zone=dates.zone,

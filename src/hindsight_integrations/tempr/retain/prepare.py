@@ -19,6 +19,7 @@ from hindsight_integrations.tempr.retain.extraction.verbatim import passages
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
 from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
+from hindsight_integrations.tempr.retain.snippets import snippet_tasks
 from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
@@ -42,8 +43,11 @@ async def prepare(request: RetainRequest, tools: RetainTools) -> Proposal | None
 async def _prepare_conversation(
     request: RetainRequest, intake: ConversationIntake, tools: RetainTools
 ) -> Proposal | None:
+    about_agent = snippet_tasks(intake.snippets)
     known, fresh, before = await tools.workers.read(_unread, intake, tools.projector)
-    if len(known) == len(intake.keys):
+    if len(known) == len(intake.keys) and not await tools.workers.read(
+        _unknown, about_agent, tools.projector
+    ):
         return None
     extraction = await _extract_messages(request, fresh, before, tools)
     origin = replace(
@@ -56,11 +60,11 @@ async def _prepare_conversation(
     speakers = {key: message.speaker for key, message in messages.items()}
     return Proposal(
         drafts=drafts,
-        keys=intake.keys,
+        keys=(*intake.keys, *(snippet.key for snippet in intake.snippets)),
         speakers=frozenset(speakers.values()),
         moments=intake.moments,
         turns=turns_of(fresh_messages, intake.moments, request.tags) if tools.keep_turns else (),
-        waiting=await _waiting_passages(extraction, origin, speakers, tools),
+        waiting=(*await _waiting_passages(extraction, origin, speakers, tools), *about_agent),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
@@ -106,7 +110,10 @@ async def _prepare_document(
         keys=tuple(dict.fromkeys((*intake.keys, version))),
         moments=intake.moments,
         documents=(plan,),
-        waiting=tuple(waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals)),
+        waiting=(
+            *waiting_tasks(extraction.waiting, origin, {}, ordinals=ordinals),
+            *snippet_tasks(intake.snippets),
+        ),
         revision=revision,
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
@@ -147,6 +154,12 @@ def _unread(
     return known, fresh, before
 
 
+def _unknown(passages: Sequence[WaitingPassage], bank: Projector) -> bool:
+    """Whether the bank lacks one of the messages that passages keep."""
+    keys = [key for passage in passages for key in passage.keys]
+    return len(bank.ledger.known_messages(bank.name, keys)) < len(keys)
+
+
 def _planned(
     request: RetainRequest, intake: DocumentIntake, bank: Projector, llm: LLMExtractor | None
 ) -> DocumentPlan | None:
@@ -169,6 +182,8 @@ async def _extract_messages(
 ) -> Extraction:
     if request.facts is not None:
         return Extraction((request.facts,))
+    if not fresh:  # only its system messages are new
+        return Extraction(())
     if tools.llm is not None:
         cut = tools.llm.passages(fresh, before=before, context=request.context)
         try:

@@ -16,11 +16,11 @@ from hindsight_integrations.tempr.retain.drafts import Draft
 
 @dataclass(frozen=True, slots=True)
 class WaitingPassage:
-    """A passage not extracted yet.
+    """A passage not extracted yet, or a snippet not merged into the background yet.
 
     Attributes:
-        task: extracts it later.
-        keys: the messages it keeps; none for a document.
+        task: does that later.
+        keys: the messages it keeps; none for a passage of a document.
         units: these messages as turns, found by recall meanwhile; none for a document.
     """
 

@@ -42,6 +42,9 @@ class StoredPassage:
     keys: tuple[MessageKey, ...] = ()
 
 
+# a role that is not given, and the mark of system messages, which are no passages: earlier versions have neither
+_LEFT_OUT = {"messages": {"__all__": {"about_agent"}}, "before": {"__all__": {"about_agent"}}}
+
 _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
@@ -86,9 +89,7 @@ def waiting_tasks(
 def _payload(passage: StoredPassage, origin: Origin) -> str:
     fields = {
         **_ORIGIN.dump_python(origin, mode="json"),
-        **_PASSAGE.dump_python(
-            passage, mode="json", exclude_none=True
-        ),  # a role, as earlier versions have none
+        **_PASSAGE.dump_python(passage, mode="json", exclude_none=True, exclude=_LEFT_OUT),
     }
     return json.dumps(fields, ensure_ascii=False)
 

@@ -1,0 +1,47 @@
+"""The prompt that merges a snippet into a background, h' = Merge(h, h_new) (paper eq. 27), and its answer schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import fenced, template
+
+
+class MergedBackground(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    background: str = Field(description="the whole merged background, in the first person")
+
+
+def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> Prompt[MergedBackground]:
+    """Render the prompt for one snippet.
+
+    The system message is the same for every bank, so that services can cache it; what changes stands behind it.
+
+    Args:
+        current: sentences of the background, in the first person; their numbers count from 1.
+        snippet: sentences of what is new, in the first person; their numbers go on.
+    """
+    parts = (
+        "The background as it is:\n" + fenced("BACKGROUND", _numbered(current, 1)),
+        "What is new:\n" + fenced("SNIPPET", _numbered(snippet, len(current) + 1)),
+        "Write the merged background.",
+    )
+    return Prompt(
+        name="merge_background",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("merge_background")),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=MergedBackground,
+    )
+
+
+def _numbered(sentences: Sequence[str], first: int) -> Iterator[str]:
+    """Each sentence on a line of its own, with its number."""
+    return (f"[{number}] {' '.join(text.split())}" for number, text in enumerate(sentences, first))
