@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
+    from hindsight_integrations.model.observations import EntitySummary
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
@@ -94,6 +95,7 @@ _HOMES = {
     "model.erasure": ("ForgetReceipt",),
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
+    "model.observations": ("EntitySummary",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
     "model.aggregates": ("Aggregate", "Aggregation", "RecordEntry"),
@@ -140,6 +142,7 @@ __all__ = [
     "EngineClosed",
     "Entity",
     "EntityChange",
+    "EntitySummary",
     "EntityType",
     "ExtractedFact",
     "FactType",

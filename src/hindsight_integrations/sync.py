@@ -69,6 +69,7 @@ class Entities(_SyncFace[AsyncEntities]):
     """The bank's entities."""
 
     list = _awaited(AsyncEntities.list)
+    observations = _awaited(AsyncEntities.observations)
     merge = _awaited(AsyncEntities.merge)
     split = _awaited(AsyncEntities.split)
     alias = _awaited(AsyncEntities.alias)

@@ -31,6 +31,7 @@ from hindsight_integrations.bank.task_runner import LEASE, MAX_ATTEMPTS, outage_
 from hindsight_integrations.config import (
     ExtractionMode,
     KeywordBackend,
+    ObservationConfig,
     OnModelFailure,
     RetainConfig,
     StorageConfig,
@@ -72,7 +73,12 @@ Opened = Callable[..., Hindsight]
 
 
 def settings(**retain: Any) -> HindsightConfig:
-    return HindsightConfig(storage=STORAGE, retain=RetainConfig(**retain), time_zone="Europe/Lisbon")
+    return HindsightConfig(
+        storage=STORAGE,
+        retain=RetainConfig(**retain),
+        observations=ObservationConfig(mode="off"),
+        time_zone="Europe/Lisbon",
+    )
 
 
 QUEUE = settings(on_model_failure="queue")

@@ -70,6 +70,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "profile.merge_background": (("You are Mallory.",), {}),
     "profile.set": ((BankProfile(name="Mallory"),), {}),
     "entities.list": ((), {}),
+    "entities.observations": (("Alice",), {}),
     "entities.merge": (("Alice", "Bob"), {}),
     "entities.split": (("Alice",), {"names": ["Alice"]}),
     "entities.alias": (("Alice", "Ally"), {}),

@@ -81,6 +81,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "profile.restore": lambda it: it.bank.profile.restore(1),
     "profile.forget_history": lambda it: it.bank.profile.forget_history(),
     "entities.list": lambda it: it.bank.entities.list(),
+    "entities.observations": lambda it: it.bank.entities.observations("Ann Lee"),
     "entities.merge": lambda it: it.bank.entities.merge("Ann Lee", "Bob Chen"),
     "entities.split": lambda it: it.bank.entities.split("Ann Lee", names=["Annie"]),
     "entities.alias": lambda it: it.bank.entities.alias("Bob Chen", "Bobby"),

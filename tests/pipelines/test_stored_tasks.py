@@ -13,13 +13,20 @@ import pytest
 
 from hindsight_integrations import Document, Hindsight, HindsightConfig, Message, ModelUnavailable
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.config import (
+    KeywordBackend,
+    ObservationConfig,
+    RetainConfig,
+    StorageConfig,
+    VectorBackend,
+)
 from hindsight_integrations.model.tasks import TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 CONFIG = HindsightConfig(
+    observations=ObservationConfig(mode="off"),
     storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
     retain=RetainConfig(on_model_failure="queue"),
     time_zone="Europe/Lisbon",

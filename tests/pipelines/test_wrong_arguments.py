@@ -119,6 +119,7 @@ VERBS: Calls = {
     **options("profile.restore", "number"),
     **options("profile.merge_background", "text"),
     **options("entities.list", "prefix limit"),
+    **options("entities.observations", "name"),
     **options("entities.merge", "keep", merge="Bob"),
     **options("entities.merge", "merge", keep="Bob"),
     **options("entities.split", "name", names=["x"]),

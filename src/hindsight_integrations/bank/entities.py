@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.entities import Entity, EntityChange
 from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.observations import EntitySummary
 from hindsight_integrations.model.units import NAMESPACE
 from hindsight_integrations.ports.ledger import EntitySplit, LedgerReader
 from hindsight_integrations.validation.limits import (
@@ -45,6 +48,19 @@ class AsyncEntities(BankVerbs):
         most = checked_count(limit, "limit")
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.list_entities, self._context.name, start, most)
+
+    async def observations(self, name: str) -> EntitySummary:
+        """What was made of all that the bank knows of an entity: its observations, and the facts each of them stands on.
+
+        They are made in the background, by `tasks.settle()` or a worker, and made anew when the facts change.
+
+        Args:
+            name: name or id of the entity.
+
+        Raises:
+            InvalidRequest: the entity is unknown, or its name ambiguous.
+        """
+        return await self._context.tools.workers.read(self._observations, name)
 
     @writes
     async def merge(self, keep: str, merge: str) -> EntityChange:
@@ -110,6 +126,21 @@ class AsyncEntities(BankVerbs):
         """Every merge, split and alias made by hand, oldest first, undone ones included."""
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.entity_changes, self._context.name)
+
+    def _observations(self, name: str) -> EntitySummary:
+        bank, ledger = self._context.name, self._context.tools.ledger
+        with ledger.snapshot(bank) as snapshot:
+            entity = entity_named(snapshot, bank, name)
+            observed = snapshot.observed(bank, [entity.id])[entity.id]
+            rows = np.array(sorted(snapshot.row_ids(bank, observed.units).values()), np.int64)
+            units, grounds = snapshot.units(bank, rows), snapshot.grounds_of(bank, rows)
+        return EntitySummary(
+            entity=entity,
+            observations=tuple(units.values()),
+            facts={unit.id: grounds.get(row, ()) for row, unit in units.items()},
+            left_out=observed.left_out,
+            stale=observed.stale,
+        )
 
     async def _change(self, change: Callable[[], EntityChange]) -> EntityChange:
         def changed() -> EntityChange:

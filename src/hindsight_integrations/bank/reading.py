@@ -64,7 +64,7 @@ class ReadingVerbs(BankVerbs):
         *,
         max_tokens: int = 4096,
         budget: Budget | str = Budget.MID,
-        types: Iterable[FactType | str] = RECALLED_BY_DEFAULT,
+        types: Iterable[FactType | str] | None = None,
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
@@ -88,7 +88,8 @@ class ReadingVerbs(BankVerbs):
             query: the question, up to 8,000 characters.
             max_tokens: what the texts of the memories returned may cost together, 1 to 10,000,000.
             budget: effort: low, mid or high; how many candidates are looked at, apart from what is returned.
-            types: networks to search: world, experience, opinion, observation; all but observations if left out.
+            types: networks to search: world, experience, opinion, observation. None means all, without observations
+                unless `ObservationConfig.searchable` says so.
             tags: visibility tags; none means any memory.
             tags_match: how tags select: any, all, any_strict, all_strict or exact; any and all also keep untagged
                 memories.
@@ -100,7 +101,8 @@ class ReadingVerbs(BankVerbs):
             include_invalidated: also return what is no longer valid, marked.
             k: at most this many memories, 1 to 10,000; None means tokens alone decide.
             min_scores: what a memory must reach at each stage that scores it; see `MinScores`.
-            include_entities: also return observations of the entities met.
+            include_entities: also return observations of the entities met: those made of their facts in the background, and
+                those you retained.
             max_entity_tokens: what those observations may cost.
             include_chunks: also return the passages that the memories came from.
             max_chunk_tokens: what those passages may cost.
@@ -122,7 +124,7 @@ class ReadingVerbs(BankVerbs):
             or as_utc(tools.clock.now()),
             max_tokens=checked_count(max_tokens, "max_tokens"),
             budget=choice(Budget, budget, "budget"),
-            types=checked_types(types),
+            types=self._recalled_by_default() if types is None else checked_types(types),
             tags=checked_tags(tags),
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
             window=checked_window(window, tools.dates),
@@ -189,6 +191,11 @@ class ReadingVerbs(BankVerbs):
         """How many memories the bank holds, those no longer valid included."""
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
+
+    def _recalled_by_default(self) -> tuple[FactType, ...]:
+        """The networks searched where none are named."""
+        searchable = self._context.tools.config.observations.searchable
+        return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
     async def _recalled(self, query: RecallQuery) -> RecallResult:
         """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.

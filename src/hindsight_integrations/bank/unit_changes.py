@@ -47,7 +47,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         changes: new values of some of `text`, `occurred`, `tags` and `metadata`.
 
     Raises:
-        InvalidRequest: the bank holds none of that id, or it is a turn that waits for extraction.
+        InvalidRequest: the bank holds none of that id, or it is a turn that waits for extraction, or was made from facts.
         EmbedderMismatch: another embedder made the bank's vectors.
         ModelError: the text could not be embedded, or not usably; the memory is unchanged.
     """
@@ -59,6 +59,12 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
             f"{unit_id!r} is a turn that waits for extraction",
             "Retain the message again in its new wording, or edit its memories after tasks.settle().",
         )
+    if grounds := _grounds(bank, unit_id):
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit_id!r} was made from facts, and would be made from them again",
+            f"Edit or forget the facts it stands on: {', '.join(grounds)}.",
+        )
     if "text" in changes:
         unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
     edit = UnitEdit(unit, None, None, tuple(changes))
@@ -67,6 +73,13 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
     bank.tools.ledger.edit_unit(bank.name, edit, bank.tools.clock.now())
     bank.projection.catch_up()
     return unit
+
+
+def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
+    """Ids of the facts that an observation was made from; none for any other memory."""
+    ledger = bank.tools.ledger
+    rows = np.array(list(ledger.row_ids(bank.name, [unit_id]).values()), np.int64)
+    return next(iter(ledger.grounds_of(bank.name, rows).values()), ())
 
 
 def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:

@@ -12,7 +12,7 @@ from hindsight_integrations.model.recalled import (
 )
 from hindsight_integrations.model.requests import RecallQuery, TagAnd, TagGroup, TagLeaf, TagNot
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.trace import Channel, Fate, Stage, UnitTrace
+from hindsight_integrations.model.trace import Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
 DROPPED_SHOWN = 30  # lines; the trace itself has them all
@@ -102,10 +102,16 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
         ),
         f"{trace.fused:.4f}" if trace else NOTHING,
         f"{read.logit:.3f}" if read else NOTHING,
-        f"{read.recency:.2f}*{read.temporal:.2f}" if read else NOTHING,
+        _boosts(read) if read else NOTHING,
         str(item.tokens),
         _short(item.text) + _marks(item),
     )
+
+
+def _boosts(read: Reranked) -> str:
+    """The factors of a score; that of what it stands on for observations alone."""
+    shown = [read.recency, read.temporal] if read.proof == 1 else [read.recency, read.temporal, read.proof]
+    return "*".join(f"{boost:.2f}" for boost in shown)
 
 
 def _marks(item: RecalledUnit) -> str:
@@ -120,7 +126,11 @@ def included(
     source_facts: Iterable[SourceFact],
 ) -> str:
     """What `include_entities`, `include_chunks` and `include_source_facts` gave; empty if nothing."""
-    lines = [f"  {entity.name}: {_short(item.text)}" for entity in entities for item in entity.observations]
+    lines = [
+        f"  {entity.name}{' (to be made anew)' if entity.stale else ''}: {_short(item.text)}"
+        for entity in entities
+        for item in entity.observations
+    ]
     lines += [
         f"  {_place(chunk)}: {chunk.tokens} tokens" + (" (cut at the budget)" if chunk.truncated else "")
         for chunk in chunks

@@ -83,11 +83,13 @@ class EntityObservations:
         id: the entity.
         name: its canonical name.
         observations: what was observed of it, nearest to the question first; `score` is the cosine.
+        stale: some of it was made of facts that have changed since, and waits to be made anew; what it stands on still holds.
     """
 
     id: str
     name: str
     observations: tuple[RecalledUnit, ...]
+    stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pydantic import Field
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType
 
 GivenTime: TypeAlias = Annotated[datetime | str | float, Field(union_mode="left_to_right")]
 """A time as a caller may write it: a datetime, an ISO 8601 string or Unix seconds; pydantic reads stored ones as datetimes."""
@@ -169,7 +169,7 @@ GivenScores: TypeAlias = MinScores | Mapping[str, float | None] | None
 """The same as a caller may write it: {"reranker": 0.3}."""
 
 
-RECALLED_BY_DEFAULT = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
+RECALLED_BY_DEFAULT = TOLD_NETWORKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,13 @@ class Reranked:
         logit: the reranker's raw output.
         recency: factor in [0.92, 1.1].
         temporal: factor in [0.9, 1.1]; 1 for a question without a time.
+        proof: factor in [1, 1.05]; 1 for what was not made from several facts.
     """
 
     logit: float
     recency: float
     temporal: float
+    proof: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

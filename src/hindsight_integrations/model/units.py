@@ -33,6 +33,10 @@ OBSERVED_NETWORKS = (FactType.WORLD, FactType.EXPERIENCE)
 """The networks of facts, from which observations are made (paper section 4.1.5); opinions shall not colour them."""
 
 
+TOLD_NETWORKS = tuple(each for each in FactType if each is not FactType.OBSERVATION)
+"""The networks that observations are not of: what memory itself goes by, in links, hubs and by default in recall."""
+
+
 class UnitKind(StrEnum):
     """What a unit is."""
 

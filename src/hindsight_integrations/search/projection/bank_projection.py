@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from hindsight_integrations.errors import HindsightError, StorageError
+from hindsight_integrations.model.units import TOLD_NETWORKS
 from hindsight_integrations.ports.ledger import Feed, Ledger, Transaction
 from hindsight_integrations.search.bank_vectors import BankVectors
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import of_types
 from hindsight_integrations.search.graph.activation import hub_degree, hub_entities
 from hindsight_integrations.search.projection.columns import ColumnFollower
 from hindsight_integrations.search.projection.follower import Follower, logger
@@ -162,7 +164,7 @@ class BankProjection:
     def _publish(self, feed: Feed) -> None:
         self._columns.follow(feed)
         columns = self._columns.columns
-        memories = len(columns) - feed.waiting()
+        memories = int(np.count_nonzero(of_types(columns, TOLD_NETWORKS)))
         self._view = replace(
             self._view,
             revision=feed.revision,

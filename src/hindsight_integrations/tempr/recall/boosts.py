@@ -38,29 +38,34 @@ class Boosts:
     Attributes:
         recency: in [0.92, 1.1]; 1 for what has no date.
         temporal: in [0.9, 1.1]; 1 for what has no date, and for a question without a time.
+        proof: in [1, 1.05]; 1 for what was not made from several facts.
     """
 
     recency: Float64Array = field(default_factory=_no_factors)
     temporal: Float64Array = field(default_factory=_no_factors)
+    proof: Float64Array = field(default_factory=_no_factors)
 
     def at(self, positions: IntArray) -> Boosts:
         """Those of the units at these positions, in their order."""
-        return Boosts(self.recency[positions], self.temporal[positions])
+        return Boosts(self.recency[positions], self.temporal[positions], self.proof[positions])
 
 
 def no_boosts(count: int) -> Boosts:
     """Boosts that move none of so many units."""
-    return Boosts(np.ones(count), np.ones(count))
+    return Boosts(np.ones(count), np.ones(count), np.ones(count))
 
 
-def boosts_of(ids: IntArray, columns: Columns, *, window: Interval | None, query_time: datetime) -> Boosts:
-    """Boosts of units by their times.
+def boosts_of(
+    ids: IntArray, columns: Columns, *, window: Interval | None, query_time: datetime, counts: IntArray
+) -> Boosts:
+    """Boosts of units by their times, and by what they stand on.
 
     Args:
         ids: row ids of the units, (n,).
         columns: where their times are.
         window: the time the question names, if any.
         query_time: from which recency counts; not the machine's time.
+        counts: how many facts each was made from, (n,).
     """
     at = columns.positions(ids)
     starts, ends = columns.starts[at], columns.ends[at]
@@ -68,6 +73,7 @@ def boosts_of(ids: IntArray, columns: Columns, *, window: Interval | None, query
     return Boosts(
         recency=boost(recency(days_before(moments, to_micros(query_time))), RECENCY_ALPHA),
         temporal=boost(temporal_signal(starts, ends, window), TEMPORAL_ALPHA),
+        proof=boost(proof(counts), PROOF_ALPHA),
     )
 
 
@@ -108,8 +114,6 @@ def temporal_signal(starts: IntArray, ends: IntArray, window: Interval | None) -
 
 def proof(count: npt.ArrayLike) -> Float64Array:
     """clamp(0.5 + ln(n) / 10, 0, 1) (recall docs, "Proof count signal").
-
-    Recall does not use it yet: no unit has a count of what it stands on.
 
     Args:
         count: how many units an observation stands on; 0 for a unit that is no observation, giving 0.5.

@@ -13,16 +13,15 @@ import numpy as np
 
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.recalled import EntityObservations, RecalledUnit, SourceFact
-from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, ranked
 from hindsight_integrations.ports.memory_graph import Mentions
 from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.hydration import hydrate
+from hindsight_integrations.tempr.recall.observations import OBSERVED, grounds_of, observations_among, stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection
-
-FACTS = tuple(kind for kind in FactType if kind is not FactType.OBSERVATION)
 
 
 def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObservations, ...]:
@@ -36,8 +35,10 @@ def entity_observations(run: RecallContext, rows: IntArray) -> tuple[EntityObser
     with timed(run.trace, "entities") as detail:
         mentioned = _mentioned(run, rows)
         pairs = _observed(run, mentioned, rows)
-        shown = _within_budget(run, np.unique(pairs.units), (FactType.OBSERVATION,), budget)
-        found = _by_entity(shown, mentioned, pairs)
+        observed = observations_among(run.view, np.unique(pairs.units))
+        observed = observed[stood(run.view, observed, run.query.as_of)]
+        shown = _within_budget(run, observed, OBSERVED, budget)
+        found = _with_stale(run, shown, _by_entity(shown, mentioned, pairs))
         detail["observations"] = sum(len(entity.observations) for entity in found)
     return found
 
@@ -75,20 +76,42 @@ def _by_entity(
     return tuple(found)
 
 
+def _with_stale(
+    run: RecallContext, shown: Mapping[int, RecalledUnit], found: tuple[EntityObservations, ...]
+) -> tuple[EntityObservations, ...]:
+    """The entities, marked where something shown of them was made of facts that have changed since."""
+    if not found:
+        return ()
+    ledger, bank = run.view.ledger, run.view.bank
+    grounds = ledger.grounds_of(bank, np.array(list(shown), np.int64))
+    made = {shown[row].unit.id for row in grounds}
+    changed = ledger.facts_changed(bank, [entity.id for entity in found])
+    return tuple(
+        replace(
+            entity, stale=entity.id in changed and any(item.unit.id in made for item in entity.observations)
+        )
+        for entity in found
+    )
+
+
 def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple[SourceFact, ...]:
-    """What the observations among the units stand on: the facts of the messages they cite, nearest first.
+    """What the observations among the units stand on, nearest first: the facts they were made from, or the message they cite.
 
     Facts among the units themselves are left out: their text is there already.
     """
     budget = run.query.source_fact_tokens
-    observed = [item.unit for item in units.values() if item.unit.fact_type is FactType.OBSERVATION]
+    observed = {row: item.unit for row, item in units.items() if item.unit.fact_type in OBSERVED}
     if not budget or not observed:
         return ()
     with timed(run.trace, "source facts") as detail:
-        grounds = {unit.id: _grounds(run, unit) for unit in observed}
+        made = grounds_of(run.view, np.array(list(observed), np.int64))
+        grounds = {
+            unit.id: made[row].tolist() if row in made else _cited(run, unit)
+            for row, unit in observed.items()
+        }
         rows = np.array(sorted({row for rows in grounds.values() for row in rows}), np.int64)
         rows = np.setdiff1d(rows, np.array(list(units), np.int64))
-        facts = _within_budget(run, rows, FACTS, budget)
+        facts = _within_budget(run, rows, TOLD_NETWORKS, budget)
         detail["facts"] = len(facts)
     return tuple(
         SourceFact(fact, tuple(name for name, found in grounds.items() if row in found))
@@ -96,8 +119,8 @@ def source_facts(run: RecallContext, units: Mapping[int, RecalledUnit]) -> tuple
     )
 
 
-def _grounds(run: RecallContext, observation: MemoryUnit) -> list[int]:
-    """Row ids of the units made from the messages an observation cites, the observation itself among them."""
+def _cited(run: RecallContext, observation: MemoryUnit) -> list[int]:
+    """Row ids of the units made from the messages a retained observation cites, the observation itself among them."""
     cited = [(observation.thread, source) for source in observation.sources]
     return run.view.ledger.units_of_messages(run.view.bank, cited).tolist() if cited else []
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
@@ -18,6 +19,7 @@ from hindsight_integrations.tempr.recall.hydration import hydrate
 from hindsight_integrations.tempr.recall.includes import entity_observations, source_facts
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
+from hindsight_integrations.tempr.recall.observations import stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.rerank import rerank
@@ -98,4 +100,7 @@ def _fused(
         turns = turn_order(columns, allowed, ids) if run.tools.config.neighbours else None
         if turns:
             ids, fused = smoothed_scores(ids, fused, columns, turns)
+        if FactType.OBSERVATION in run.query.types:
+            kept = stood(run.view, ids, run.query.as_of)
+            ids, fused = ids[kept], fused[kept]
     return ids, fused, turns

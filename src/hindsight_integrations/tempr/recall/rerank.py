@@ -14,6 +14,7 @@ from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.tempr.recall.boosts import Boosts, boosts_of, final_score, no_boosts
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
+from hindsight_integrations.tempr.recall.observations import proof_counts
 
 BATCH = 8  # pairs scored between looks at the clock: bounds how far the deadline can be overrun
 
@@ -71,7 +72,7 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
     if turns:
         logits = smoothed_logits(head, logits, run.view.columns, turns)
     boosts = _boosts(run, head)
-    scores = final_score(logits, boosts.recency, boosts.temporal)
+    scores = final_score(logits, boosts.recency, boosts.temporal, boosts.proof)
     best = np.argsort(-scores, kind="stable")
     behind = scores.min() - 1.0 - np.arange(len(tail))
     return Ranking(
@@ -96,8 +97,13 @@ def _boosts(run: RecallContext, ids: IntArray) -> Boosts:
     """The units' boosts; none unless switched on (decision 053)."""
     if not run.tools.config.boosts:
         return no_boosts(len(ids))
-    query_time = run.query.query_timestamp
-    return boosts_of(ids, run.view.columns, window=run.window, query_time=query_time)
+    return boosts_of(
+        ids,
+        run.view.columns,
+        window=run.window,
+        query_time=run.query.query_timestamp,
+        counts=proof_counts(run.view, ids),
+    )
 
 
 def rerank_text(unit: MemoryUnit) -> str:

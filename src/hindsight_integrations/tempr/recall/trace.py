@@ -144,6 +144,7 @@ def _reranked(ranking: Ranking) -> dict[int, Reranked]:
         ranking.logits.tolist(),
         ranking.boosts.recency.tolist(),
         ranking.boosts.temporal.tolist(),
+        ranking.boosts.proof.tolist(),
         strict=True,
     )
     return {row: Reranked(*part) for row, part in zip(ranking.ids.tolist(), parts, strict=False)}

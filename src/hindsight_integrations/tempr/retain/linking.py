@@ -13,11 +13,11 @@ import numpy as np
 
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, FloatArray, Hits, IntArray, Matrix, ranked
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
-from hindsight_integrations.search.columns import points_in_time
+from hindsight_integrations.search.columns import Columns, of_types, points_in_time
 from hindsight_integrations.tempr.retain.drafts import Draft
 
 SIGMA_HOURS = 24.0  # decay of temporal links [paper eq. 4; earlier paper 2.5.1]
@@ -137,14 +137,24 @@ def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int)
 
 
 def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold: float) -> list[Link]:
-    """Links of new units (vectors (n, dimension)) to each other and to what the view holds; `threshold` is theta_s."""
-    if not drafts:
-        return []
-    temporal = _temporal([draft.unit for draft in drafts], view)
-    fresh = len(drafts)
+    """Links of new units to each other and to what the view holds.
+
+    Observations are linked to nothing: what was derived of facts is no neighbour of them (decision 124).
+
+    Args:
+        drafts: the new units.
+        vectors: theirs, (n, dimension).
+        view: the bank.
+        threshold: theta_s.
+    """
+    places = [place for place, draft in enumerate(drafts) if draft.unit.fact_type is not FactType.OBSERVATION]
+    if not places:
+        return causal_links(drafts)
+    units, fresh, vectors = [drafts[place].unit for place in places], len(places), vectors[places]
+    temporal = _temporal(units, view)
     semantic = _bounded(semantic_links(vectors, _nearest_memories(vectors, view), threshold), fresh, view)
     rows = sorted({pair.other - fresh for pair in (*temporal, *semantic) if pair.other >= fresh})
-    names = dict(enumerate(draft.unit.id for draft in drafts))
+    names = dict(enumerate(unit.id for unit in units))
     known = view.ledger.unit_ids(view.bank, np.array(rows, np.int64))
     names.update((row + fresh, name) for row, name in known.items())
     return [
@@ -155,17 +165,26 @@ def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold
 
 
 def _nearest_memories(vectors: Matrix, view: BankView) -> list[Hits]:
-    """For each vector (n, dimension) the nearest memories of the bank; turns that wait are passed over."""
-    turns = view.columns.ids[view.columns.waiting]
-    if len(turns):
-        found = view.scorer.search(vectors, SEMANTIC_LINKS + len(turns))
-        kept = [~np.isin(hits.ids, turns) for hits in found]
-        return [Hits(hits.ids[keep], hits.scores[keep]) for hits, keep in zip(found, kept, strict=True)]
+    """For each vector (n, dimension) the nearest memories of the bank that links lead to, SEMANTIC_LINKS or more."""
     # One matrix product finds the neighbours of a whole batch: it is quicker than HNSW up to far larger banks, and misses
     # none. Measured at 100k units, ms a fact: 0.6 in batches of 250, 2.4 of 5, 3.7 alone; Chroma 2.7.
     exact = len(view.columns) <= min(EXACT_LIMIT * len(vectors), EXACT_LINKING_LIMIT)
     index = view.scorer if exact else view.vectors
-    return index.search(vectors, SEMANTIC_LINKS)
+    passed_over = view.columns.ids[~_linked(view.columns)]
+    if not len(passed_over):
+        return index.search(vectors, SEMANTIC_LINKS)
+    ask = 2 * SEMANTIC_LINKS
+    while True:
+        found = index.search(vectors, ask)
+        kept = [~np.isin(hits.ids, passed_over) for hits in found]
+        if ask >= len(view.columns) or all(keep.sum() >= SEMANTIC_LINKS for keep in kept):
+            return [Hits(hits.ids[keep], hits.scores[keep]) for hits, keep in zip(found, kept, strict=True)]
+        ask *= 2
+
+
+def _linked(columns: Columns) -> BoolArray:
+    """The units that links lead to: neither turns that wait nor observations, (n,)."""
+    return of_types(columns, TOLD_NETWORKS)
 
 
 def _bounded(pairs: Sequence[Pair], fresh: int, view: BankView) -> list[Pair]:
@@ -189,7 +208,7 @@ def _temporal(units: Sequence[MemoryUnit], view: BankView) -> list[Pair]:
     old = columns.points()
     spans = np.where(columns.starts == UNDATED, 0, columns.ends - columns.starts)
     reach = (old >= points[short].min() - REACH) & (old <= points[short].max() + REACH) & (spans <= LONG_SPAN)
-    reach &= ~columns.waiting
+    reach &= _linked(columns)
     positions = np.flatnonzero(short)  # of new units that have a point in time
     rows = columns.ids[reach] + len(units)
     others = np.concatenate([positions, rows])
