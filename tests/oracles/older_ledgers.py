@@ -37,6 +37,7 @@ UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
         "DROP TABLE observation_facts",
         "DROP TABLE observations",
         "DROP INDEX entities_unobserved",
+        "DROP TABLE unobserved",
         "ALTER TABLE entities DROP COLUMN observed_at",
         "ALTER TABLE entities DROP COLUMN facts_changed",
     ),

@@ -10,6 +10,8 @@ import pytest
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.ledger.sqlite.observation_reader import _FACTS_OF
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import _CHANGED
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.testing.builders import BANK, make_entity, make_event, make_units, make_write_set
@@ -63,3 +65,16 @@ def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> No
     again = SqliteLedger.open(tmp_path, observing=timedelta(0))
     assert {each.state for each in again.tasks(BANK) if each.key == task.key} == {TaskState.DEAD}
     again.close()
+
+
+def test_a_commit_and_an_open_look_at_nobody_who_waits_already(tmp_path: Path) -> None:
+    """However many entities wait, a commit searches an index for its own, and an open reads what was left without tasks."""
+    ledger = SqliteLedger.open(tmp_path, observing=timedelta(0))
+    told(ledger, "f1", "f2")
+    with ledger._connections.reading() as connection:
+        for query, index in ((_CHANGED, "entities_unobserved"), (_FACTS_OF, "mentions_entity")):
+            values = [0] * query.count("?")
+            (plan, *_) = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+            assert f"INDEX {index} (" in plan
+        assert connection.execute("SELECT count(*) FROM unobserved").fetchone() == (0,)
+    ledger.close()

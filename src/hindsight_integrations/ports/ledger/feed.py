@@ -89,7 +89,7 @@ class Feed(Protocol):
         ...
 
     def removed(self, since: int) -> IntArray:
-        """Row ids of units that went after `since`, ascending: forgotten ones, and turns that wait no more."""
+        """Row ids of units that went after `since`, ascending: forgotten ones, turns that wait no more, ended observations."""
         ...
 
     def erased(self, since: int) -> bool:

@@ -42,6 +42,7 @@ class LedgerMaintenance(Protocol):
         the chunk it came from, waiting tasks that carry its text, entities nothing else mentions, names of surviving
         entities that only it used, and categories and spellings of them in which no other record is given. Events it
         caused on other units and their records stay without reason and author; its amendments of texts are undone.
+        With a fact go all observations made of the entities it mentions, which are made anew of what is left.
         The feed's `removed` reports its row id.
 
         Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
@@ -86,7 +87,10 @@ class LedgerMaintenance(Protocol):
         ...
 
     def merge_entities(self, bank: str, keep: str, merged: str, made_at: datetime) -> EntityChange:
-        """Move all names and mentions of one entity (by id) to another; the merged one is removed."""
+        """Move all names and mentions of one entity (by id) to another; the merged one is removed.
+
+        What was made of the facts of either goes; so it does when an entity is split, or either is undone.
+        """
         ...
 
     def split_entity(self, bank: str, split: EntitySplit, made_at: datetime) -> EntityChange:

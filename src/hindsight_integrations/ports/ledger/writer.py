@@ -28,11 +28,13 @@ class Transaction(LedgerReader, Protocol):
         Units, entities, mentions and links already there (by their ids) are left as they are; documents, the positions
         of chunks and the latest version of each message become what the write set says. So the same write set twice
         changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
-        one clears it. An empty write set does not raise the revision, nor does one with nothing but a profile.
+        one clears it. What is `observed` of an entity takes the place of what was made of it before; an event of a fact
+        ends what was made of that. An empty write set does not raise the revision, nor does one with nothing but a profile.
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`, or its newest change of profile not
-                `writes.profile.expected`; nothing was written.
+                `writes.profile.expected`, or a fact that was observed is not what it was at `writes.observed.at_revision`;
+                nothing was written.
             TaskClosed: a lease of `writes.completed_tasks` is its task's no more; nothing was written.
             InvalidRequest: the write set refers to what is not there, or is of another bank; nothing was written.
         """

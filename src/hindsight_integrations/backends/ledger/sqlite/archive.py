@@ -21,7 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
-from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_all_waiting
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_bank
 from hindsight_integrations.backends.ledger.sqlite.observations import wait_for_observations
 from hindsight_integrations.backends.ledger.sqlite.one_record import only_record, write_only_records
 from hindsight_integrations.backends.ledger.sqlite.profile_tables import KEEP_AS_FIRST
@@ -285,7 +285,7 @@ class SqliteArchive:
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
-            observe_all_waiting(self._connections, connection)
+            observe_bank(self._connections, connection, found.id)
         return units
 
 

@@ -44,5 +44,8 @@ WHERE EXISTS (
     WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT}
 )
 """,
+    # Banks with changes that enqueued nobody: of earlier versions, or made while observations were switched off.
+    "CREATE TABLE unobserved (bank INTEGER PRIMARY KEY REFERENCES banks ON DELETE CASCADE)",
+    "INSERT INTO unobserved SELECT DISTINCT bank FROM entities WHERE facts_changed > 0",
     "CREATE INDEX entities_unobserved ON entities (bank, facts_changed) WHERE facts_changed > observed_at",
 )

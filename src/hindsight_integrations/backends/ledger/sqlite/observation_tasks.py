@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
@@ -16,7 +15,7 @@ _CHANGED = (
     "SELECT entity_id FROM entities WHERE bank = ? AND facts_changed = ? AND facts_changed > observed_at"
 )
 _WITHOUT_TASK = f"""
-SELECT bank, entity_id FROM entities WHERE facts_changed > observed_at AND NOT EXISTS (
+SELECT entity_id FROM entities WHERE bank = ? AND facts_changed > observed_at AND NOT EXISTS (
     SELECT 1 FROM tasks WHERE tasks.bank = entities.bank AND kind = '{TaskKind.OBSERVE.value}' AND key <> ''
     AND key = entity_id AND state <> '{TaskState.DONE.value}'
 )
@@ -24,7 +23,7 @@ SELECT bank, entity_id FROM entities WHERE facts_changed > observed_at AND NOT E
 
 
 def observe_changed(connections: Connections, connection: Connection, bank: int, revision: int) -> None:
-    """Enqueue the entities whose facts this revision changes, unless the ledger enqueues none.
+    """Enqueue the entities whose facts this revision changes; a ledger that enqueues none notes that they wait.
 
     Args:
         connections: the ledger's, with its clock and how long changes are collected.
@@ -32,34 +31,36 @@ def observe_changed(connections: Connections, connection: Connection, bank: int,
         bank: row id of the bank.
         revision: the one being made.
     """
-    if connections.observing is not None:
-        keys = [entity for (entity,) in connection.execute(_CHANGED, (bank, revision))]
-        _enqueue(connections, connection, bank, keys)
+    keys = [entity for (entity,) in connection.execute(_CHANGED, (bank, revision))]
+    _enqueue(connections, connection, bank, keys)
 
 
-def observe_waiting(connections: Connections) -> None:
-    """Enqueue the entities that wait and have no task: of ledgers of before there were observations, or left without."""
+def observe_bank(connections: Connections, connection: Connection, bank: int) -> None:
+    """Enqueue the entities of a bank that wait and have no task, as after an archive came in."""
+    keys = [entity for (entity,) in connection.execute(_WITHOUT_TASK, (bank,))]
+    _enqueue(connections, connection, bank, keys)
+
+
+def observe_unobserved(connections: Connections) -> None:
+    """The same of all banks with changes that enqueued nobody; for who opens the ledger."""
     if connections.observing is None:
         return
     with connections.reading() as connection:
-        waiting = connection.execute(f"{_WITHOUT_TASK} LIMIT 1").fetchone()
-    if waiting:
-        with connections.writing() as connection:
-            observe_all_waiting(connections, connection)
-
-
-def observe_all_waiting(connections: Connections, connection: Connection) -> None:
-    """The same inside a transaction, as after an archive came in."""
-    waiting: dict[int, list[str]] = defaultdict(list)
-    for bank, entity in connection.execute(_WITHOUT_TASK):
-        waiting[bank].append(entity)
-    for bank, keys in waiting.items():
-        _enqueue(connections, connection, bank, keys)
+        banks = connection.execute("SELECT bank FROM unobserved").fetchall()
+    if not banks:
+        return
+    with connections.writing() as connection:
+        for (bank,) in banks:
+            observe_bank(connections, connection, bank)
+        connection.execute("DELETE FROM unobserved")
 
 
 def _enqueue(connections: Connections, connection: Connection, bank: int, keys: list[str]) -> None:
-    if connections.observing is not None:
-        now, delay = connections.clock.now(), connections.observing
-        enqueue_keys(
-            connection, bank, [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys], now
-        )
+    if not keys:
+        return
+    if connections.observing is None:
+        connection.execute("INSERT INTO unobserved VALUES (?) ON CONFLICT DO NOTHING", (bank,))
+        return
+    now, delay = connections.clock.now(), connections.observing
+    writes = [TaskWrite(TaskKind.OBSERVE, NO_PAYLOAD, delay, key=key) for key in keys]
+    enqueue_keys(connection, bank, writes, now)

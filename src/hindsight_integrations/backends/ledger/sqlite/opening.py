@@ -16,7 +16,7 @@ from hindsight_integrations.backends.ledger.sqlite.high_water import HighWater, 
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.losses import Loss, found_loss, missing_ledger
 from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION, WITH_HISTORY
-from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_waiting
+from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_unobserved
 from hindsight_integrations.backends.ledger.sqlite.tasks import end_leases
 from hindsight_integrations.errors import LedgerReadOnly
 from hindsight_integrations.ports.clock import Clock
@@ -66,7 +66,7 @@ def open_for_writing(
         undo.callback(opened.close)
         opened.begin(loss)
         end_leases(opened)
-        observe_waiting(opened)
+        observe_unobserved(opened)
         undo.pop_all()
     return opened
 
