@@ -92,7 +92,7 @@ def create_recall_node(
         max_tokens: what the texts may cost together.
         budget: effort: low, mid or high.
         k: at most this many memories.
-        types: networks to search; None means all but observations.
+        types: networks to search; None means all, without observations unless the settings make them searchable.
         tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.

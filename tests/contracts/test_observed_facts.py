@@ -1,0 +1,150 @@
+"""Whatever is retained, withdrawn, corrected, merged or forgotten: an observation stands on what holds, or is not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import AMENDED, CLOSED, RESTORED, commit
+
+FACTS, PEOPLE = [f"f{number}" for number in range(6)], ["ann", "ben", "cyd"]
+CHANGES = ["tell", "tell", "tell", "close", "restore", "amend", "edit", "observe", "observe"]
+REPAIRS = ["merge", "split", "undo", "erase fact", "erase person", "erase observation"]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from([*CHANGES, *REPAIRS]),
+        st.sampled_from(FACTS),
+        st.sampled_from(PEOPLE),
+        st.sets(st.sampled_from(PEOPLE), min_size=1),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+class Bank:
+    """A bank on which steps are done that make sense there; the others do nothing."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.made, self.told = ledger, 0, 0
+        ledger.create_bank(BANK)
+
+    def do(self, step: str, fact: str, person: str, people: set[str]) -> None:
+        ledger, known = self.ledger, self.ledger.row_ids(BANK, [fact])
+        there = ledger.observed(BANK, PEOPLE)
+        if step == "tell":
+            mentions = [(fact, each) for each in sorted(people)]
+            entities = [make_entity(each) for each in sorted(people)]
+            self._commit(units=[with_vector(make_unit(fact))], entities=entities, mentions=mentions)
+        elif step in ("close", "restore", "amend") and known:
+            kind = {"close": CLOSED, "restore": RESTORED, "amend": AMENDED}[step]
+            self.told += 1
+            self._commit(events=[make_event(fact, kind, self.told)])
+        elif step == "edit" and known:
+            unit = ledger.units(BANK, np.array(list(known.values())))[known[fact]]
+            ledger.edit_unit(
+                BANK, UnitEdit(replace(unit, text=f"{unit.text}!"), None, None, ("text",)), at(1)
+            )
+        elif step == "observe" and person in there:
+            self.observe(person)
+        elif step.startswith("erase"):
+            units = there[person].units if person in there else ()
+            chosen = {"erase fact": Erasure(unit=fact), "erase person": Erasure(entity=person)}
+            ledger.erase(BANK, chosen.get(step, Erasure(unit=units[0] if units else "nobody")))
+        else:
+            self._change_entities(step, fact, person, people)
+
+    def _change_entities(self, step: str, fact: str, person: str, people: set[str]) -> None:
+        ledger, there = self.ledger, self.ledger.observed(BANK, PEOPLE)
+        other = next((each for each in sorted(people) if each != person and each in there), None)
+        if step == "merge" and other and person in there:
+            ledger.merge_entities(BANK, person, other, at(2))
+        elif step == "split" and person in there and other is None:
+            free = [each for each in PEOPLE if each not in there]
+            names = ledger.find_entities(BANK, person)[0].names
+            if free and len(names) > 1:
+                split = EntitySplit(person, free[0], free[0], names[1:], (fact,))
+                ledger.split_entity(BANK, split, at(2))
+        elif step == "undo":
+            open_changes = [change for change in ledger.entity_changes(BANK) if not change.undone]
+            if open_changes:
+                ledger.undo_entity_change(BANK, open_changes[-1].id)
+
+    def observe(self, person: str) -> None:
+        """Every second fact under an observation with the one before it, the rest left out."""
+        ledger, revision = self.ledger, self.ledger.revision(BANK)
+        names = ledger.unit_ids(BANK, ledger.entity_facts(BANK, person))
+        facts = list(names.values())
+        grounds = {}
+        for place in range(0, len(facts) - 1, 2):
+            self.made += 1
+            grounds[f"o{self.made}"] = tuple(facts[place : place + 2])
+        left_out = tuple(facts[len(grounds) * 2 :])
+        units = [with_vector(make_unit(key, fact_type=FactType.OBSERVATION)) for key in grounds]
+        writes = make_write_set(revision, units=units, mentions=[(key, person) for key in grounds])
+        commit(ledger, replace(writes, observed=ObservedWrite(person, grounds, left_out, revision)))
+
+    def check(self) -> None:
+        """What holds after every step."""
+        ledger = self.ledger
+        waiting = {
+            task.key
+            for task in ledger.tasks(BANK)
+            if task.kind is TaskKind.OBSERVE and task.state is TaskState.PENDING
+        }
+        observed = ledger.observed(BANK, PEOPLE)
+        assert waiting <= observed.keys()
+        shown = set()
+        for person, found in observed.items():
+            valid = set(ledger.unit_ids(BANK, ledger.entity_facts(BANK, person)).values())
+            rows = ledger.row_ids(BANK, found.units)
+            grounds = ledger.grounds_of(BANK, np.array(sorted(rows.values())))
+            assert len(rows) == len(found.units) == len(grounds)
+            standing = {fact for facts in grounds.values() for fact in facts}
+            assert standing <= valid
+            assert person in waiting or not found.stale
+            if not found.stale:
+                assert standing | set(found.left_out) == valid
+            shown |= set(found.units)
+        made = {
+            unit for unit in (f"o{number}" for number in range(self.made + 1)) if ledger.row_ids(BANK, [unit])
+        }
+        assert made == shown
+
+    def _commit(self, **parts: object) -> None:
+        commit(self.ledger, make_write_set(self.ledger.revision(BANK), **parts))  # type: ignore[arg-type]
+
+
+@settings(max_examples=120, deadline=None)
+@given(steps=STEPS)
+def test_observations_stand_on_what_holds(steps: list[tuple[str, str, str, set[str]]]) -> None:
+    """All of an entity's facts are under an observation or left out, or it waits and has a task; no observation outlives a ground."""
+    ledger = SqliteLedger.open(":memory:", observing=timedelta(0))
+    bank = Bank(ledger)
+    for number, fact in enumerate(FACTS[:4]):
+        bank.do("tell", fact, "", {PEOPLE[0], PEOPLE[number % 2]})
+    for person in PEOPLE[:2]:
+        bank.do("observe", FACTS[0], person, set())
+    for step in steps:
+        bank.do(*step)
+        bank.check()
+    ledger.close()
