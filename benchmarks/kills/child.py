@@ -79,7 +79,7 @@ def run(task: Task, state: State, said: Connection) -> None:
 def killed(task: Task, state: State, rng: random.Random) -> Left:
     """Start a child, kill it at a random moment of its work, and say what it had announced."""
     context = get_context("forkserver")
-    _preload()
+    preload()
     heard, said = context.Pipe(duplex=False)
     process = context.Process(target=run, args=(task, state, said), daemon=True)
     process.start()
@@ -101,7 +101,7 @@ def killed(task: Task, state: State, rng: random.Random) -> Left:
 
 
 @functools.cache
-def _preload() -> None:
+def preload() -> None:
     """Import once what every child needs. The fork server knows this folder from its environment alone."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     set_forkserver_preload(["kills.warm"])

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         RecallResult,
         Reflection,
         RetainResult,
+        Settled,
         UnitPage,
     )
     from hindsight_integrations.model.time import Interval
@@ -113,7 +114,7 @@ _HOMES = {
         "TagsMatch",
     ),
     "model.recalled": ("RecalledUnit",),
-    "model.results": ("BulkResult", "RecallResult", "Reflection", "RetainResult", "UnitPage"),
+    "model.results": ("BulkResult", "RecallResult", "Reflection", "RetainResult", "Settled", "UnitPage"),
     "model.time": ("Interval",),
     "model.trace": ("Channel",),
     "model.units": ("FactType", "MemoryUnit"),
@@ -176,6 +177,7 @@ __all__ = [
     "RetainResult",
     "RevisionConflict",
     "SchemaMismatch",
+    "Settled",
     "StorageError",
     "TagAnd",
     "TagLeaf",

@@ -304,6 +304,8 @@ class HindsightConfig:
             happens to be in the environment never selects one.
         model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
             failed (`ModelUnavailable`).
+        concurrent_tasks: how many waiting tasks a worker or the engine's `settle` does at once, each of another bank; no
+            more than `storage.open_banks`. 1 suits a model that runs on this machine.
     """
 
     storage: StorageConfig = field(default_factory=StorageConfig)
@@ -316,14 +318,19 @@ class HindsightConfig:
     model_timeout_s: float = 300.0
     languages: tuple[str, ...] = ("en",)
     date_order: DateOrder | str | None = None
+    concurrent_tasks: int = 4
 
     def __post_init__(self) -> None:
-        """Codes are put in small letters, each once; none at all, and an unknown order of dates, is refused."""
+        """Codes are put in small letters, each once; none at all, an unknown order of dates, no time and no task, is refused."""
         _check_seconds("model_timeout_s", self.model_timeout_s)
         codes = tuple(dict.fromkeys(code.strip().lower() for code in self.languages))
         if not codes:
             raise InvalidRequest("languages", "no language is given", "Name one at least: languages=('en',).")
         object.__setattr__(self, "languages", codes)
+        if self.concurrent_tasks < 1:
+            raise InvalidRequest(
+                "concurrent_tasks", f"{self.concurrent_tasks} at once do nothing", "Allow 1 or more."
+            )
         if self.date_order is not None:
             _as_choices(self, date_order=DateOrder)
 

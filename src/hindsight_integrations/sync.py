@@ -227,6 +227,7 @@ class Hindsight(_SyncFace[AsyncHindsight]):
     open = classmethod(_opened(AsyncHindsight.open))
     banks = _awaited(AsyncHindsight.banks)
     doctor = _awaited(AsyncHindsight.doctor)
+    settle = _awaited(AsyncHindsight.settle)
     forget_bank = _awaited(AsyncHindsight.forget_bank)
 
     def bank(self, name: str, *, create: bool = True) -> MemoryBank:  # noqa: D102 - docstring set below, from the async face

@@ -91,7 +91,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 interrupts = 0
 for step in range(rounds):
-    engine = Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None, config=config)
+    engine = Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None, config=config, worker=step % 2 == 0)
     assert len(engine.bank("alice").recall("plums").units) == min(step, 1)
     engine.bank("alice").retain("Alice likes plums.")
     signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -162,7 +162,8 @@ rounds, delay = 60, lambda step: 0.00005 * (step + 1)""",
     ids=["Chroma and Lucene", "exact and FTS5"],
 )
 def test_interrupts_at_any_time_of_closing(tmp_path: Path, schedule: str) -> None:
-    """Signals after 0.05 to 25 ms of closing: each time the engine can be closed and opened in the same process."""
+    """Signals after 0.05 to 25 ms of closing, every other time with a worker: each time the engine can be closed and opened
+    in the same process."""
     process = started(SIGNALS.replace("interrupts = 0", f"interrupts = 0\n{schedule}"), tmp_path)
     printed, _ = process.communicate(timeout=120)
     assert (printed, process.returncode) == ("interrupted\n", 0)
@@ -194,11 +195,14 @@ class Interrupting:
         return self._trace
 
 
-def test_an_interrupt_at_any_line_of_closing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("worker", [False, True])
+def test_an_interrupt_at_any_line_of_closing(tmp_path: Path, worker: bool) -> None:
     """Whichever line of Python the interrupt strikes, a second close finishes, and the directory opens again."""
     line = 0
     while True:
-        engine = Hindsight.open(tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT)
+        engine = Hindsight.open(
+            tmp_path, embeddings=HashEmbedder(), reranker=None, config=LIGHT, worker=worker
+        )
         bank = engine.bank("alice")
         bank.retain("Alice likes plums.")
         interrupting = Interrupting(line)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+WORKERS = ["worker", "no worker"]
+
 SETUP = """
 import gc, os, signal, sys, threading, _thread
 from hindsight_integrations import EngineClosed, Hindsight
@@ -14,7 +18,7 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 WATCHDOG = 10  # seconds; a child that takes longer hangs, and dies of SIGALRM
 
 config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
-engine = Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=config)
+engine = Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=config, worker=sys.argv[1] == "worker")
 bank = engine.bank("alice")
 bank.retain("Alice likes plums.")
 
@@ -55,6 +59,7 @@ ending.set()
 for thread in threads:
     thread.join()
 assert bank.recall("plums").units
+assert engine.doctor().tasks.working == (sys.argv[1] == "worker")
 engine.close()
 print(sorted(set(codes)))
 """
@@ -77,18 +82,24 @@ print(code, len(held) > 4)
 """
 
 
-def printed(script: str) -> str:
+def printed(script: str, worker: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", SETUP + script], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", SETUP + script, worker],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     return done.stdout
 
 
-def test_forks_under_load_never_hang_the_child() -> None:
+@pytest.mark.parametrize("worker", WORKERS)
+def test_forks_under_load_never_hang_the_child(worker: str) -> None:
     """While threads recall and retain, children are forked: each says its engine is closed, and ends."""
-    assert printed(UNDER_LOAD) == "[0]\n"
+    assert printed(UNDER_LOAD, worker) == "[0]\n"
 
 
-def test_a_fork_while_every_lock_is_held() -> None:
+@pytest.mark.parametrize("worker", WORKERS)
+def test_a_fork_while_every_lock_is_held(worker: str) -> None:
     """The worst moment to fork: a thread holds each lock of the engine, which nobody will release in the child."""
-    assert printed(EVERY_LOCK_HELD) == "0 True\n"
+    assert printed(EVERY_LOCK_HELD, worker) == "0 True\n"

@@ -20,8 +20,9 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 
 config = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))
 options = {"embeddings": HashEmbedder(), "reranker": None, "config": config}
-own = Hindsight.open(":memory:", **options)
-borrowed = Hindsight.over(AsyncHindsight.open(":memory:", **options))
+worker = "worker" in sys.argv
+own = Hindsight.open(":memory:", worker=worker, **options)
+borrowed = Hindsight.over(AsyncHindsight.open(":memory:", worker=worker, **options))
 banks = [engine.bank("alice") for engine in (own, borrowed)]
 for bank in banks:
     bank.retain("My kayak is red.")
@@ -41,10 +42,10 @@ os.waitpid(child, 0)
 """
 
 
-def run(script: str) -> list[str]:
+def run(script: str, *arguments: str) -> list[str]:
     """Lines printed by a process that must end by itself."""
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60, check=True
     )
     return done.stdout.splitlines()
 
@@ -78,12 +79,14 @@ def test_a_verb_that_moved_says_where_it_went(light: Hindsight, old: str) -> Non
         _ = bank.nonsense  # type: ignore[attr-defined]
 
 
-def test_a_script_that_forgets_to_close_ends() -> None:
-    """A process whose engines are still open at its end does not hang."""
-    assert run(OPEN + 'print([bank.count() for bank in banks], "end")') == ["[1, 1] end"]
+@pytest.mark.parametrize("worker", ["worker", "no worker"])
+def test_a_script_that_forgets_to_close_ends(worker: str) -> None:
+    """A process whose engines are still open at its end does not hang, whether or not they have workers."""
+    assert run(OPEN + 'print([bank.count() for bank in banks], "end")', worker) == ["[1, 1] end"]
 
 
-def test_a_forked_child_ends_and_the_parent_goes_on() -> None:
+@pytest.mark.parametrize("worker", ["worker", "no worker"])
+def test_a_forked_child_ends_and_the_parent_goes_on(worker: str) -> None:
     """In a forked child engines say they are closed and can be dropped; the parent's still work."""
-    printed = run(OPEN + FORK + "print([bank.count() for bank in banks])")
+    printed = run(OPEN + FORK + "print([bank.count() for bank in banks])", worker)
     assert printed == ["closed in the child", "closed in the child", "[1, 1]"]

@@ -1,7 +1,10 @@
-"""The commands: demo, doctor, retain, recall."""
+"""The commands: demo, doctor, retain, recall, work."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,11 +17,14 @@ from hindsight_integrations import Hindsight, HindsightError
 from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
 from hindsight_integrations.cli.demo import run_demo
 from hindsight_integrations.cli.show import show_recalled
+from hindsight_integrations.cli.work import told, work
 
 app = typer.Typer(
     help="Long-term memory for agents, from the command line.", no_args_is_help=True, add_completion=False
 )
 console = Console(highlight=False)
+
+INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 
 Folder = Annotated[Path, typer.Argument(help="The memory's directory.")]
 Bank = Annotated[str, typer.Option(help="The bank.")]
@@ -52,6 +58,10 @@ def doctor(
         table.add_row(f"[red]bank {escape(bank)}[/red]", escape(problem))
     for bank, damaged in health.damaged.items():
         table.add_row(f"[red]bank {escape(bank)}[/red]", escape(f"damaged memories: {', '.join(damaged)}"))
+    tasks = health.tasks
+    if tasks.waiting or tasks.dead:
+        due = f", {told(tasks.next_due)}" if tasks.waiting else ""
+        table.add_row("tasks", f"{tasks.waiting} wait{due}; {tasks.dead} were given up")
     for problem in health.ledger:
         table.add_row("[red]ledger[/red]", escape(problem))
     if deep and not health.damaged and not health.ledger:
@@ -82,12 +92,33 @@ def recall(
     show_recalled(found, console)
 
 
+@app.command("work")
+def do_work(
+    path: Folder,
+    model: Annotated[
+        str | None, typer.Option(help="openai:NAME; left out, what HINDSIGHT_MODEL names, or none.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option(help="Also wait for tasks that are due later, until none waits.")
+    ] = False,
+) -> None:
+    """Do what waits in a memory that nobody else has open. Ends with 1 if a task failed."""
+    try:
+        all_done = asyncio.run(work(path, console, follow=follow, model=model))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("stopped; what was under way waits for whoever comes next")
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # all is closed; a model's call that nobody waits for would keep the process
+    if not all_done:
+        raise typer.Exit(1)
+
+
 def run() -> None:
     """The app with errors as one line instead of a traceback."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # of a command that ends by typer.Exit
     except HindsightError as error:
         console.print(f"[red]{escape(str(error))}[/red]")
         raise SystemExit(1) from error
-    except typer.Exit as stop:
-        raise SystemExit(stop.exit_code) from None
+    if code:
+        raise SystemExit(code)

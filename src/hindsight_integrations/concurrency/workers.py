@@ -60,7 +60,10 @@ class Workers:
         self.check_open()  # first without the lock: in a forked child somebody may hold it for ever
         with self._lock:
             self.check_open()
-            future = pool.submit(function, *args, **kwargs)
+            try:
+                future = pool.submit(function, *args, **kwargs)
+            except RuntimeError as error:  # the executor's only complaint: the interpreter is on its way out
+                raise EngineClosed("the process is ending") from error
         return await asyncio.wrap_future(future)
 
     def check_open(self) -> None:
@@ -109,3 +112,33 @@ class CheckedWorkers:
             return work()
         finally:  # ended meanwhile, a result is half of one, and a failure says nothing
             self._check()
+
+
+class HeardWorkers:
+    """Workers whose writes somebody hears of.
+
+    Args:
+        workers: who does the work.
+        heard: called on the thread that works, after each write.
+    """
+
+    def __init__(self, workers: Runner, heard: Callable[[], None]) -> None:
+        self._workers, self._heard = workers, heard
+
+    async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `Runner.read`."""
+        return await self._workers.read(function, *args, **kwargs)
+
+    async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """As `Runner.write`."""
+        return await self._workers.write(self._told, partial(function, *args, **kwargs))
+
+    def check_open(self) -> None:
+        """As `Runner.check_open`."""
+        self._workers.check_open()
+
+    def _told(self, work: Callable[[], R]) -> R:
+        try:
+            return work()
+        finally:
+            self._heard()

@@ -23,7 +23,8 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.engine.engine import Engine, Storage
-from hindsight_integrations.errors import InvalidRequest, MissingDependency
+from hindsight_integrations.errors import InvalidRequest, MissingDependency, shown
+from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.ports.clock import Clock, SystemClock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -70,6 +71,7 @@ class AsyncHindsight(Engine):
         reranker: Reranker | Literal["default"] | None = DEFAULT,
         config: HindsightConfig | None = None,
         read_only: bool = False,
+        worker: bool | Literal["elsewhere"] = False,
         accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
@@ -84,13 +86,17 @@ class AsyncHindsight(Engine):
             reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
             config: settings; None reads them from the environment.
             read_only: no lock and no writes; another process may go on writing.
+            worker: who does what waits to be done (passages a model failed on, observations, backgrounds). True: a thread of
+                this engine, until close. False: nobody; call `settle` every so often. "elsewhere": another process, such as
+                `hindsight-memory work` while this one is closed; nothing runs here, and `doctor` says so.
             accept_loss: go on where memory that was committed is missing (a ledger deleted, damaged or put back from a copy
                 beside newer indexes), instead of raising LedgerLost; the indexes are then rebuilt from what is there.
             clock: what time it is, for tests and replays.
             time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
-            InvalidRequest: the path is none, or the settings name an unknown time zone or language.
+            InvalidRequest: the path is none, the settings name an unknown time zone or language, or a worker is wanted that
+                could do nothing.
             LedgerBusy: another process or engine owns the directory.
             LedgerLost: memory that was committed is missing, and `accept_loss` is False.
             MissingDependency: a backend that the settings name is not installed.
@@ -103,6 +109,7 @@ class AsyncHindsight(Engine):
             raise InvalidRequest("config", f"it is {type(settings).__name__}", "Pass a HindsightConfig.")
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
         languages = languages_of(settings.languages)
+        mode = _worker_mode(worker, path, read_only=read_only)
         chosen = _language_model(model or settings.model, settings)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
@@ -121,6 +128,7 @@ class AsyncHindsight(Engine):
             config=settings,
             zone=zone,
             read_only=read_only,
+            worker=mode,
             time_parser=time_parser,
             languages=languages,
         )
@@ -212,6 +220,24 @@ def _keywords(folder: Path | None, config: StorageConfig) -> LuceneKeywords | Ft
     from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
 
     return Fts5Keywords(folder or MEMORY, open_stores=stores)
+
+
+def _worker_mode(worker: object, path: str | Path, *, read_only: bool) -> WorkerMode:
+    if worker is False:
+        return WorkerMode.NONE
+    if worker == WorkerMode.ELSEWHERE:
+        if path in (MEMORY, Path(MEMORY)):
+            raise InvalidRequest(
+                "worker", "nobody elsewhere can reach a memory of this process", "Use worker=True."
+            )
+        return WorkerMode.ELSEWHERE
+    if worker is not True:
+        raise InvalidRequest("worker", f"{shown(worker)} is no worker", "Use True, False or 'elsewhere'.")
+    if read_only:
+        raise InvalidRequest(
+            "worker", "an engine opened read-only writes nothing", "Leave it out, or read_only=True."
+        )
+    return WorkerMode.OWN
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -6,17 +6,29 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
-from hindsight_integrations.concurrency.workers import Workers
-from hindsight_integrations.errors import StorageError
-from hindsight_integrations.ports.ledger import BankHeader
+from hindsight_integrations.bank.task_runner import TaskRun
+from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
+from hindsight_integrations.engine.draining import Draining, Until
+from hindsight_integrations.engine.health import (
+    Health,
+    bank_health,
+    checked_against_what_was_written,
+    task_health,
+)
+from hindsight_integrations.engine.worker import Worker
+from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.results import Settled
+from hindsight_integrations.model.tasks import Task, WorkerMode
+from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
 
@@ -38,28 +50,6 @@ class Storage:
     close: Callable[[], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What an engine runs on and how its open banks are, for people.
-
-    Attributes:
-        backends: role to what serves it.
-        banks: bank to (units, revision) of every bank.
-        failures: open bank to the indexes that could not be written or healed, and why; empty when all is well.
-        rebuilt: open bank to what failed since it was opened and was healed from the ledger.
-        damaged: bank to the ids of memories whose text, times or vector are not what was written; a deep look alone
-            finds them.
-        ledger: what is wrong with the ledger's file; likewise.
-    """
-
-    backends: dict[str, str]
-    banks: dict[str, tuple[int, int]]
-    failures: dict[str, str]
-    rebuilt: dict[str, str]
-    damaged: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    ledger: tuple[str, ...] = ()
-
-
 class Engine:
     """Opens and closes banks, and everything it was given.
 
@@ -72,13 +62,16 @@ class Engine:
         self._banks = OpenBanks(
             tools.ledger,
             workers,
-            self._projection,
+            partial(_projection, tools.ledger, storage.open_indexes),
             most=tools.config.storage.open_banks,
             shared=tools.read_only,
         )
         self._closing = threading.Lock()
         self._closed = self._released = False
+        self._worker: Worker | None = None
         _engines.add(self)
+        if tools.worker is WorkerMode.OWN:
+            self._begin_work()
 
     async def bank(self, name: str, *, create: bool = True) -> AsyncMemoryBank:
         """One bank, by any name up to 512 characters.
@@ -107,7 +100,40 @@ class Engine:
         Args:
             deep: also read everything and compare it with its checksums: seconds for 100,000 memories.
         """
-        return await self._workers.read(self._examine_deeply if deep else self._examine)
+        return await self._workers.read(self._examine, deep)
+
+    async def settle(
+        self, *, wait: bool = False, progress: Callable[[Settled], object] | None = None
+    ) -> Settled:
+        """Do the waiting work of all banks that is due, several tasks at once, until none is.
+
+        As `bank.tasks.settle` does for one bank. Where the model is unavailable three times in a row, what needs it
+        is left waiting.
+
+        Args:
+            wait: also wait for what is due later or needs a model that is unavailable, until nothing waits that could be done.
+            progress: called after each task with what it brought.
+
+        Raises:
+            EngineClosed: the engine was closed.
+            InvalidRequest: the engine was opened read-only; `progress` cannot be called.
+        """
+        check_writable(self._tools, "settle")
+        if progress is not None and not callable(progress):
+            raise InvalidRequest(
+                "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
+            )
+        settled = Settled()
+
+        def ended(_: Task, run: TaskRun) -> None:
+            nonlocal settled
+            settled += run.settled
+            if progress is not None:
+                progress(run.settled)
+
+        until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
+        await Draining(self._tools, self._banks, ended, early=True).run(until)
+        return settled
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.
@@ -153,9 +179,19 @@ class Engine:
         await asyncio.to_thread(self.close_now)
 
     def close_now(self) -> None:
-        """`close` for callers without an event loop; blocks until running writes have finished."""
+        """`close` for callers without an event loop; blocks until running writes have finished.
+
+        Raises:
+            InvalidRequest: it was called by what the engine's worker runs.
+        """
         if self._released:
             return
+        if self._worker is not None and self._worker.is_here():
+            raise InvalidRequest(
+                "close",
+                "a model or embedder called it in the worker, which it ends",
+                "Call it from another thread.",
+            )
         # On a thread of its own, since Ctrl-C strikes the main thread at any line; Python waits for it at exit.
         closer = ThreadPoolExecutor(1, thread_name_prefix="hindsight-close")
         try:
@@ -171,6 +207,8 @@ class Engine:
             if self._released:
                 return
             self._closed = True
+            if self._worker is not None:
+                self._worker.stop()  # while there are workers by which it can give its leases back
             self._workers.close()
             with ExitStack() as closing:  # what fails must not keep the rest open
                 closing.callback(self._storage.close)
@@ -183,6 +221,8 @@ class Engine:
         Takes no lock: a thread of the parent may hold it, and does not run here.
         """
         self._closed = self._released = True
+        if self._worker is not None:
+            self._worker.abandon()
         self._workers.abandon("it was opened before a fork")
 
     def _open(self, name: str, create: bool) -> BankHeader:
@@ -191,37 +231,22 @@ class Engine:
         self._banks.opened(header)
         return header
 
-    def _projection(self, header: BankHeader) -> BankProjection:
-        return BankProjection(header.name, self._tools.ledger, self._storage.open_indexes(header))
+    def _begin_work(self) -> None:
+        """Start the worker, and let it hear of all that is written."""
+        worker = self._worker = Worker(self._tools, self._banks)
+        self._tools = replace(self._tools, workers=HeardWorkers(self._workers, worker.call))
+        # Of an engine dropped without being closed, its worker ends too; it does not keep the engine from being dropped.
+        weakref.finalize(self, worker.dismiss).atexit = False
 
-    def _examine(self) -> Health:
-        ledger = self._tools.ledger
-        headers = ledger.banks()
-        opened = self._banks.projections()
-        return Health(
-            backends={
-                **self._storage.names,
-                "embedder": str(self._tools.embedder.identity),
-                "reranker": self._tools.reranker.name if self._tools.reranker else "none",
-                "model": self._tools.model.name if self._tools.model else "none",
-                "tokens": self._tools.tokens.name,
-            },
-            banks={header.name: (ledger.count(header.name), header.revision) for header in headers},
-            failures=_told({name: projection.problems() for name, projection in opened.items()}),
-            rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
+    def _examine(self, deep: bool) -> Health:
+        tools, worker = self._tools, self._worker
+        tasks = task_health(
+            tools,
+            working=worker is not None and worker.running,
+            last_failure=worker.last_failure if worker is not None else "",
         )
-
-    def _examine_deeply(self) -> Health:
-        ledger, health = self._tools.ledger, self._examine()
-        damaged, failures = {}, dict(health.failures)
-        for name in health.banks:
-            try:
-                found = dict.fromkeys((*ledger.damaged(name), *ledger.damaged_vectors(name)))
-            except StorageError as error:  # pages that cannot be read at all
-                failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))
-            else:
-                damaged.update({name: tuple(found)} if found else {})
-        return replace(health, failures=failures, damaged=damaged, ledger=ledger.problems())
+        health = bank_health(tools, self._storage.names, self._banks, tasks)
+        return checked_against_what_was_written(health, tools) if deep else health
 
     async def __aenter__(self) -> Self:
         return self
@@ -232,13 +257,10 @@ class Engine:
         await self.close()
 
 
-def _told(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Bank to its indexes and what is to be said of each, where there is anything."""
-    return {
-        bank: "; ".join(f"{index}: {what}" for index, what in indexes.items())
-        for bank, indexes in found.items()
-        if indexes
-    }
+def _projection(
+    ledger: Ledger, open_indexes: Callable[[BankHeader], Indexes], header: BankHeader
+) -> BankProjection:
+    return BankProjection(header.name, ledger, open_indexes(header))
 
 
 def _abandon_all() -> None:

@@ -1,0 +1,126 @@
+"""Health: what an engine runs on, how its banks are and what waits to be done, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from hindsight_integrations.bank import OpenBanks, Tools
+from hindsight_integrations.bank.handlers import able_kinds
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.tasks import TaskState, WorkerMode
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHealth:
+    """What waits to be done in the background, over all banks, and who does it.
+
+    Attributes:
+        worker: who does it without being called.
+        working: whether this engine's own worker is at it; False where it has none, or where it was brought down.
+        waiting: tasks that are to be done, those under way included.
+        dead: tasks given up; `bank.tasks.list` says why, `bank.tasks.retry` makes them due again.
+        next_due: how long until the next is due of those that this engine could do (passages need a model): zero if one is,
+            None if none waits.
+        last_failure: what went wrong last, with the worker or with a task it did; empty if nothing has since the
+            engine was opened.
+    """
+
+    worker: WorkerMode
+    working: bool
+    waiting: int
+    dead: int
+    next_due: timedelta | None = None
+    last_failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What an engine runs on and how its open banks are, for people.
+
+    Attributes:
+        backends: role to what serves it.
+        banks: bank to (units, revision) of every bank.
+        failures: open bank to the indexes that could not be written or healed, and why; empty when all is well.
+        rebuilt: open bank to what failed since it was opened and was healed from the ledger.
+        tasks: what waits, and who does it.
+        damaged: bank to the ids of memories whose text, times or vector are not what was written; a deep look alone
+            finds them.
+        ledger: what is wrong with the ledger's file; likewise.
+    """
+
+    backends: dict[str, str]
+    banks: dict[str, tuple[int, int]]
+    failures: dict[str, str]
+    rebuilt: dict[str, str]
+    tasks: TaskHealth
+    damaged: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ledger: tuple[str, ...] = ()
+
+
+def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:
+    """Look at the engine's parts and banks.
+
+    Args:
+        tools: the engine's.
+        names: role to what serves it, of storage.
+        banks: the engine's.
+        tasks: what waits.
+    """
+    ledger, opened = tools.ledger, banks.projections()
+    return Health(
+        backends={
+            **names,
+            "embedder": str(tools.embedder.identity),
+            "reranker": tools.reranker.name if tools.reranker else "none",
+            "model": tools.model.name if tools.model else "none",
+            "tokens": tools.tokens.name,
+        },
+        banks={header.name: (ledger.count(header.name), header.revision) for header in ledger.banks()},
+        failures=_told({name: projection.problems() for name, projection in opened.items()}),
+        rebuilt=_told({name: projection.rebuilt for name, projection in opened.items()}),
+        tasks=tasks,
+    )
+
+
+def task_health(tools: Tools, *, working: bool, last_failure: str) -> TaskHealth:
+    """Count what waits.
+
+    Args:
+        tools: the engine's.
+        working: whether its own worker is at it.
+        last_failure: what that says of itself.
+    """
+    counts = tools.ledger.task_counts()
+    return TaskHealth(
+        worker=tools.worker,
+        working=working,
+        waiting=counts[TaskState.PENDING] + counts[TaskState.LEASED],
+        dead=counts[TaskState.DEAD],
+        next_due=tools.ledger.next_due(able_kinds(tools)),
+        last_failure=last_failure,
+    )
+
+
+def checked_against_what_was_written(health: Health, tools: Tools) -> Health:
+    """The same after everything was read and compared with its checksums."""
+    ledger = tools.ledger
+    damaged, failures = {}, dict(health.failures)
+    for name in health.banks:
+        try:
+            found = dict.fromkeys((*ledger.damaged(name), *ledger.damaged_vectors(name)))
+        except StorageError as error:  # pages that cannot be read at all
+            failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))
+        else:
+            damaged.update({name: tuple(found)} if found else {})
+    return replace(health, failures=failures, damaged=damaged, ledger=ledger.problems())
+
+
+def _told(found: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Bank to its indexes and what is to be said of each, where there is anything."""
+    return {
+        bank: "; ".join(f"{index}: {what}" for index, what in indexes.items())
+        for bank, indexes in found.items()
+        if indexes
+    }

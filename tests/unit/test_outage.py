@@ -1,0 +1,34 @@
+"""How long the worker leaves an unavailable model alone."""
+
+from __future__ import annotations
+
+from hindsight_integrations.engine.outage import FIRST_PAUSE, LONGEST_PAUSE, Outage
+
+
+def test_each_failure_doubles_the_pause_and_an_answer_ends_it() -> None:
+    """1, 2, 4 ... seconds, at most five minutes; once the model answers, nobody waits any more."""
+    outage, now, pauses = Outage(), 100.0, []
+    for _ in range(11):
+        outage.failed(now)
+        pauses.append(outage.until - now)
+        assert not outage.may_ask(now, asking=False)
+        now = outage.until
+    assert pauses == [FIRST_PAUSE * 2**n for n in range(9)] + [LONGEST_PAUSE] * 2
+    outage.answered()
+    assert outage.may_ask(now, asking=True)
+
+
+def test_calls_that_fail_together_count_once() -> None:
+    """Four tasks under way when the model goes down are one outage, not four."""
+    outage = Outage()
+    for _ in range(4):
+        outage.failed(50.0)
+    assert (outage.failures, outage.until) == (1, 50.0 + FIRST_PAUSE)
+
+
+def test_after_a_pause_one_call_asks_for_all() -> None:
+    """While nobody knows whether the model is back, one task tries it and the others wait for its answer."""
+    outage = Outage()
+    outage.failed(0.0)
+    assert outage.may_ask(FIRST_PAUSE, asking=False)
+    assert not outage.may_ask(FIRST_PAUSE, asking=True)
