@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
@@ -256,6 +257,18 @@ def test_a_forgotten_message_says_nothing_of_the_agent(bank: MemoryBank) -> None
     assert "Rome" not in str(bank.tasks.list())
     bank.tasks.settle()
     assert background(bank) == NOW
+
+
+def test_a_snippet_that_waits_goes_along_with_an_archive(bank: MemoryBank, opener: Opener) -> None:
+    """And is merged where it comes in."""
+    bank.retain([said(NEW, timestamp="2024-06-12T09:00")], about_agent=True)
+    file = io.StringIO()
+    bank.archive.export(file)
+    file.seek(0)
+    other = opener(config=LIGHT).bank("elsewhere")
+    other.archive.load(file)
+    assert other.tasks.settle().merged == 1
+    assert background(other) == MERGED
 
 
 def scripted(*answers: str) -> ScriptedModel:

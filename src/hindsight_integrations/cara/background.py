@@ -154,6 +154,8 @@ def between(old: Statement, new: Statement) -> Relation:
     values = {compared(*claims) for claims in _shared_claims(old, new)}
     if Compared.OTHER in values or _denied(old, new) or _turned_round(old, new):
         return Relation.CONFLICTS
+    if Compared.SAME in values and not any(_apart(old, new)):
+        return Relation.REPEATS  # "My name is Nora." and "I am Nora."
     by_value = (relation_ for value, relation_ in _BY_VALUE.items() if value in values)
     return next(by_value, None) or _by_content(old, new)
 
@@ -174,7 +176,8 @@ def _by_content(old: Statement, new: Statement) -> Relation:
 
 def _apart(old: Statement, new: Statement) -> tuple[frozenset[str], frozenset[str]]:
     """The content of both without the attributes to which they give one value, in whatever words."""
-    same = [pair for pair in _shared_claims(old, new) if compared(*pair) is Compared.SAME]
+    stated = (pair for pair in _shared_claims(old, new) if min(pair[0].start, pair[1].start) >= 0)
+    same = [pair for pair in stated if compared(*pair) is Compared.SAME]
     before = old.content.difference(*(claim.span for claim, _ in same))
     return before, new.content.difference(*(claim.span for _, claim in same))
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 
 from hindsight_integrations.text.language import Attribute, Language
 from hindsight_integrations.text.stems import content_stems
@@ -228,17 +229,18 @@ def _alternatives(text: str, language: Language) -> Iterator[Claim]:
     being = words.being.search(text)
     if being is None:
         return
-    for word in re.finditer(r"[^\W\d_]+(?:-[^\W\d_]+)*", text[being.end() :]):
-        folded = word[0].casefold()
+    said = list(re.finditer(r"[^\W\d_]+(?:-[^\W\d_]+)*", text[being.end() :]))
+    pairs = [(first, f"{first[0]} {second[0]}") for first, second in pairwise(said)]
+    for match, found in [*((word, word[0]) for word in said), *pairs]:
         for number, group in enumerate(words.alternatives):
-            if folded in group:
-                stems = content_stems(folded, language)
+            if found.casefold() in group:
+                stems = content_stems(found, language)
                 yield Claim(
                     f"alternative {number}",
                     stems,
                     frozenset(),
-                    word[0],
-                    being.end() + word.start(),
+                    found,
+                    being.end() + match.start(),
                     stems,
                     several=True,
                 )
@@ -289,7 +291,10 @@ def _kinds(language: Language) -> Mapping[str, frozenset[str]]:
     more: dict[str, set[str]] = {}
     for word, general in words.kinds.items():
         more.setdefault(language.stem(word), set()).add(language.stem(general))
+    people = {
+        language.stem(word) for word in words.professions
+    }  # a nurse is in nursing, which not every healer is
     for word, label in words.professions.items():
-        names = {language.stem(name) for name, known in words.fields.items() if known == label}
+        names = {language.stem(name) for name, known in words.fields.items() if known == label} - people
         more.setdefault(language.stem(word), set()).update(names)
     return {stem: frozenset(general) for stem, general in more.items()}

@@ -10,7 +10,7 @@ _ANY = re.IGNORECASE
 _ENDS = r"(?:in|im|am|an|bei|beim|als|für|mit|und|aber|oder|seit|wo|wenn|der|die|das|weil|von|aus|unter|ist|war|geboren|aufgewachsen|und|auf|zu|zur)"
 _WORD = r"[^\s.;,!?:()]+"
 _VALUE = rf"(?P<value>(?!{_ENDS}\b){_WORD}(?: (?!{_ENDS}\b){_WORD}){{0,5}})"
-_PLACE = rf"(?P<value>(?!{_ENDS}\b|\d){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,3}})"
+_PLACE = rf"(?P<value>(?!{_ENDS}\b|\d){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,3}}(?:, [A-ZÄÖÜ][^\s.;,!?]*)*)"
 _NUMBER = r"(?P<value>\d+|eine?n?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|keine?n?)"
 _NOW = r"(?:(?:auch|jetzt|nun|heute|zurzeit|derzeit|noch|immer|gerade|hauptberuflich|seit \w+ \w+) )*"
 _END = r"(?=[.;,!?]|$| und\b)"
@@ -35,6 +35,9 @@ _ATTRIBUTES = (
     _attribute("name", rf"\bmein Name ist (?P<value>[^.;,!?]+?){_END}"),
     _attribute("name", rf"\b(?:ich heiße|heiße ich) (?P<value>[^.;,!?]+?){_END}"),
     _attribute("age", rf"\b(?:ich bin|bin ich) {_NOW}{_NUMBER} Jahre(?: alt)?\b"),
+    _attribute("age", r"\b(?:ich bin|bin ich) (?P<value>\d{1,3})(?=[.;,!?]|$| und\b)"),
+    _attribute("called", rf"\bmeine? (?P<key>\w+) heißt (?P<value>[^.;,!?]+?){_END}"),
+    _attribute("experience", rf"\b(?:ich bin|ich arbeite) seit {_NUMBER} Jahren (?P<key>[^.;,!?]+?){_END}"),
     _attribute("experience", rf"\b(?:ich habe|habe ich) {_NUMBER} Jahren? (?P<key>(?:(?!\w*erfahrung\b)[\w-]+ )*)\w*erfahrung(?: (?:als|mit|in|im|bei) (?P<key2>[^.;,!?]+?))?{_END}"),
     _attribute("nationality", r"\bmeine (?:Nationalität|Staatsangehörigkeit) ist (?P<value>\w+)", several=True),
     _attribute("favourite", r"\bmeine? Lieblings(?P<key>\w+) (?:ist|sind|war) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),

@@ -14,7 +14,7 @@ _ENDS = (  # a value ends in front of these
 )
 _WORD = r"[^\s.;,!?:()]+"
 _VALUE = rf"(?P<value>(?!{_ENDS}\b){_WORD}(?: (?!{_ENDS}\b){_WORD}){{0,6}})"
-_PLACE = rf"(?P<value>(?!{_ENDS}\b|the \d|\d|{_MONTH}\b){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,4}}(?:, [A-Z][^\s.;,!?]*(?: [A-Z][^\s.;,!?]*)*)*)"
+_PLACE = rf"(?P<value>(?!{_ENDS}\b|an? |my |the \d|\d|{_MONTH}\b){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,4}}(?:, [A-Z][^\s.;,!?]*(?: [A-Z][^\s.;,!?]*)*)*)"
 _NUMBER = r"(?P<value>\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|no)"
 _I = r"\bI (?:\w+ly |also |now |still |just |do )*"
 _AM = r"\b(?:I am|I'm|I\u2019m)"
@@ -34,7 +34,7 @@ _ATTRIBUTES = (
     _attribute("birthplace", rf"{_I}was born(?: and (?:raised|bred))?(?: on [^,.;]+?| in \d{{4}})? in {_PLACE}"),
     _attribute("birthplace", rf"(?:{_AM}|{_I}(?:come|hail)) (?:originally )?from {_PLACE}"),
     _attribute("birth date", rf"{_I}was born (?:in [^,.;\d]+? )?(?:in|on) (?P<value>(?:the )?(?:{_MONTH} )?\d[\w ,]*|{_MONTH} \d+|{_MONTH}\b)"),
-    _attribute("residence", rf"(?:{_I}(?:live|reside|moved|relocated)|{_AM} (?:based|living|located)) {_NOW}(?:in|to) {_PLACE}", several=True),
+    _attribute("residence", rf"(?:{_I}(?:live|reside|(?:have (?:just |recently )?)?(?:moved|relocated))|{_AM} (?:based|living|located)) {_NOW}(?:in|to) {_PLACE}", several=True),
     _attribute("upbringing", rf"{_I}(?:grew up|was raised|was born and raised) in {_PLACE}"),
     _attribute("occupation", rf"(?:{_I}(?:work|earn my living)|{_AM} (?:employed|working)) {_NOW}as (?:an? |the )?{_VALUE}", several=True),
     _attribute("profession", rf"{_AM} {_NOW}(?:an? |the )(?!former|retired|ex-){_VALUE}", several=True),
@@ -47,6 +47,11 @@ _ATTRIBUTES = (
     _attribute("age", rf"{_AM} {_NOW}{_NUMBER}(?:[ -]years?[ -]olds?|(?= and\b|[.;,!?]|$))"),
     _attribute("age", rf"(?:{_I}turned|{_AM} aged) (?P<value>\d+)\b"),
     _attribute("experience", rf"(?:{_I}|I[\u2019']ve )(?:have|bring|got)? ?(?:over |about |more than |almost |nearly )?{_NUMBER}\+? years?(?:['\u2019]s?)?(?: of)? (?P<key>(?:(?!experience|of\b)[\w-]+ )*)experience(?: (?:in|with|as|of) (?P<key2>[^.;,!?]+?))?(?=[.;,!?]|$| and\b)"),
+    _attribute("experience", rf"\bI(?: have|['\u2019]ve) (?:been|worked as|served as) an? (?P<key>[^.;,!?]+?) for (?:over |about |more than |almost |nearly )?{_NUMBER} years?\b"),
+    _attribute("weight", rf"{_I}weigh (?:about )?(?P<value>\d[\d.,]* ?\w+)"),
+    _attribute("income", rf"{_I}(?:earn|make) (?:about )?(?P<value>[^\s\w]?\d[\d.,]*)"),
+    _attribute("called", r"\bmy (?P<key>\w+) (?:is|are) (?:called|named) (?P<value>[^.;,!?]+?)(?= and\b|[.;,!?]|$)"),
+    _attribute("called", r"\bmy (?P<key>\w+)['\u2019]s name is (?P<value>[^.;,!?]+?)(?= and\b|[.;,!?]|$)"),
     _attribute("nationality", r"\bmy nationality is (?P<value>\w+)|\bI am an? (?P<value2>[A-Z]\w+) (?:citizen|national)\b", several=True),
     _attribute("favourite", r"\bmy (?:all-time )?favou?rite (?P<key>[\w ]+?) (?:is|are|was|remains) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
     _attribute("favourite", r"^(?P<value>[^.;!?]+?) (?:is|are) my (?:all-time )?favou?rite (?P<key>[\w ]+?)(?=[.;,!?]|$)"),
@@ -145,7 +150,7 @@ _ALTERNATIVES = (
     "introvert extrovert introverted extroverted ambivert",
     "optimist pessimist optimistic pessimistic",
     "atheist christian muslim jewish buddhist hindu agnostic catholic protestant",
-    "man woman", "male female", "human robot", "junior senior", "patient impatient", "formal informal casual",
+    "night_owl early_riser early_bird morning_person", "man woman", "male female", "human robot", "junior senior", "patient impatient", "formal informal casual",
     "shy outgoing", "quiet talkative loud", "tall short", "rich poor", "cautious reckless bold", "polite rude impolite",
     "honest dishonest", "playful serious", "trusting skeptical sceptical", "calm nervous anxious", "lazy hardworking diligent",
     "tidy messy", "punctual unpunctual", "brief verbose", "friendly unfriendly", "conservative liberal progressive",
@@ -176,7 +181,7 @@ DESCRIPTIONS = DescriptionWords(
     professions=_each(_PROFESSIONS),
     fields=_each(_FIELDS),
     kinds=_each(_KINDS),
-    alternatives=tuple(frozenset(group.split()) for group in _ALTERNATIVES),
+    alternatives=tuple(frozenset(group.replace("_", " ") for group in groups.split()) for groups in _ALTERNATIVES),
     being=re.compile(r"\b(?:am|I'm|I\u2019m)\b", _ANY),
     preferred=re.compile(
         r"\b(?:value|prefer|choose|favou?r|put|rate|like) (?P<first>[^.;,!?]+?) (?:over|to|above|before|more than|rather than) (?P<second>[^.;,!?]+)",

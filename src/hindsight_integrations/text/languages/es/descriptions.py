@@ -10,7 +10,9 @@ _ANY = re.IGNORECASE
 _ENDS = r"(?:en|a|como|para|con|y|e|pero|o|desde|donde|cuando|que|quien|porque|por|el \d|es|era|con|al|hace|actualmente)"
 _WORD = r"[^\s.;,!?:()]+"
 _VALUE = rf"(?P<value>(?!{_ENDS}\b){_WORD}(?: (?!{_ENDS}\b){_WORD}){{0,6}})"
-_PLACE = rf"(?P<value>(?!{_ENDS}\b|\d){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,4}})"
+_PLACE = (
+    rf"(?P<value>(?!{_ENDS}\b|\d){_WORD}(?: (?!{_ENDS}\b|\d){_WORD}){{0,4}}(?:, [A-ZÁÉÍÓÚÑ][^\s.;,!?]*)*)"
+)
 _NUMBER = r"(?P<value>\d+|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|veinte|treinta)"
 _NOW = r"(?:(?:ahora|actualmente|también|todavía|aún|hoy|originalmente) )*"
 _END = r"(?=[.;,!?]|$| y\b)"
@@ -35,6 +37,7 @@ _ATTRIBUTES = (
     _attribute("name", rf"\bmi nombre es (?P<value>[^.;,!?]+?){_END}"),
     _attribute("name", rf"\bme llamo (?P<value>[^.;,!?]+?){_END}"),
     _attribute("age", rf"\btengo {_NUMBER} años(?! de experiencia)"),
+    _attribute("called", rf"\bmis? (?P<key>\w+) se llaman? (?P<value>[^.;,!?]+?){_END}"),
     _attribute("experience", rf"\btengo {_NUMBER} años de experiencia(?: (?:en|como|con) (?P<key>[^.;,!?]+?))?{_END}"),
     _attribute("nationality", r"\bmi nacionalidad es (?P<value>\w+)", several=True),
     _attribute("favourite", r"\bmis? (?P<key>\w+) (?:favorit|preferid)[oa]s? (?:es|son|era) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
@@ -120,7 +123,7 @@ DESCRIPTIONS = DescriptionWords(
         rf"(?:,? (?:y|e|pero)|;|,) (?:(?=(?P<own>yo\b|mis? (?:\w+ ){{1,3}}(?:es|son|era|tiene|vive)\b))|(?={_VERBS} \w))", _ANY
     ),
     subject="",
-    speaker=re.compile(rf"^(?:(?:yo|no|ya|aún|todavía|actualmente|antes|también|además|nunca|siempre|ahora|en \w+,?|a mí|como [^,.;]+,|desde [^,.;]+,) )*(?:{_VERBS})\b", _ANY),
+    speaker=re.compile(rf"^(?:(?:yo|no|ya|aún|todavía|actualmente|antes|también|además|nunca|siempre|ahora|en \w+,?|a mí|como [^,.;]+,|desde [^,.;]+,) )*(?:{_VERBS}|(?!yo\b|como\b|cuando\b)\w{{2,}}(?:o|oy|é|í))\b", _ANY),
     liked=re.compile(r"\b(?:amo|adoro|disfruto(?: de)?|me (?:gusta|gustan|encanta|encantan)|prefiero|valoro)\b", _ANY),
     disliked=re.compile(r"\b(?:odio|detesto|aborrezco|evito)\b", _ANY),
     negation=re.compile(r"\b(?:no|nunca|jamás|ni|sin|ningun[oa]?|ningún|tampoco)\b", _ANY),

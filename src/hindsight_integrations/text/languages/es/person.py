@@ -10,6 +10,20 @@ _ANY = re.IGNORECASE
 
 # verbs that people say of themselves, by the ending of their infinitive; forms of others are not told from nouns
 _AR = [
+    "fumar",
+    "caminar",
+    "cultivar",
+    "montar",
+    "participar",
+    "apoyar",
+    "redactar",
+    "editar",
+    "cenar",
+    "pescar",
+    "cazar",
+    "reparar",
+    "vigilar",
+    "guiar",
     "trabajar",
     "hablar",
     "enseñar",
