@@ -155,6 +155,6 @@ def test_who_a_fact_begins_with_is_what_it_is_about() -> None:
     """The name among the first words tells; a name inside another word does not."""
     assert weight("Ana Silva sold her boat", ["Ana Silva", "ana"]) == 1.0
     assert weight("For Ana it was a long day", ["Ana"]) == 1.0
-    assert weight("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.5
-    assert weight("Anabel rowed", ["Ana"]) == 0.5
-    assert weight(f"Ana rows and swims {withdrawal_note('Ana swims')}", ["Ana"]) == 0.5
+    assert weight("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.25
+    assert weight("Anabel rowed", ["Ana"]) == 0.25
+    assert weight(f"Ana rows and swims {withdrawal_note('Ana swims')}", ["Ana"]) == 0.25

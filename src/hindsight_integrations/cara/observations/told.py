@@ -17,8 +17,8 @@ from hindsight_integrations.text.which_language import language_of
 LONGEST = 600  # characters: two or three narrative sentences; of a longer fact only some sentences are told
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # of a text, among which its subject is named
-MENTIONED = 0.5  # weight of a fact that begins with somebody else
-AMENDED = 0.5  # and of one that holds in part
+MENTIONED = 0.25  # weight of a fact that begins with somebody else: of a talk of two every fact mentions both, and is about one
+AMENDED = 0.25  # and of one that holds in part
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -46,7 +46,7 @@ def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) 
 def weight(text: str, names: Sequence[str]) -> float:
     """How far a fact should stand for what is known of an entity, in (0, 1].
 
-    Wholly if it begins with its name, half if it only mentions it; half of that if a part of it was taken back.
+    Wholly if it begins with its name, a quarter if it only mentions it; a quarter of that if a part of it was taken back.
 
     Args:
         text: the fact, as it stands.
