@@ -125,6 +125,8 @@ def test_you_and_we_in_an_account_are_nobody() -> None:
     assert problem("Alice painted a picture about finding comfort in being yourself.", [1], texts) == ""
     assert "second person" in problem("You find comfort in being yourself.", [1], texts)
     assert "first person" in problem("I sold my boat to Rui.", [1], ["I sold my boat to Rui."])
+    helped = ["Alice and her family helped at a shelter on Thursday, August 24, 2023"]
+    assert "first person" in problem("On August 24, 2023, I and her family helped at a shelter.", [1], helped)
 
 
 def test_a_sentence_full_of_names_is_in_the_language_of_its_facts() -> None:

@@ -128,7 +128,7 @@ def plain(text: str) -> str:
 
 
 def _own_words(text: str, narrated: Sequence[str]) -> str:
-    """The text without runs of words that narrative facts have: "being yourself" in an account of somebody is no address.
+    """The text with a mark for each word of a run that narrative facts have: "being yourself" in an account of somebody is no address.
 
     The first word stays: of a fact in the first person it tells the subject.
     """
@@ -140,7 +140,7 @@ def _own_words(text: str, narrated: Sequence[str]) -> str:
         if f" {' '.join(folded[start : start + COPIED_WORDS])} " in facts
         for place in range(start, start + COPIED_WORDS)
     }
-    return " ".join(word for place, word in enumerate(words) if place not in copied)
+    return " ".join("\u2026" if place in copied else word for place, word in enumerate(words))
 
 
 def _bare(words: Sequence[str]) -> list[str]:
