@@ -243,7 +243,17 @@ def test_a_wrong_bank_says_what_to_do_or_works(engine: Hindsight, verb: str) -> 
     check("create", lambda value: engine.bank("c", create=value))
 
 
-OPENING = ["model", "embeddings", "reranker", "config", "read_only", "accept_loss", "clock", "time_parser"]
+OPENING = [
+    "model",
+    "embeddings",
+    "reranker",
+    "config",
+    "read_only",
+    "worker",
+    "accept_loss",
+    "clock",
+    "time_parser",
+]
 
 
 @pytest.mark.parametrize("option", ["path", *OPENING])
