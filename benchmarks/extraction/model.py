@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -63,10 +64,13 @@ def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Tokens of one request, cl100k: of the instructions, and of all the rest; and which instructions they were."""
+    """Tokens of one request, cl100k: of the instructions, of all the rest, and of the answer's schema that goes along with it;
+    and which instructions they were.
+    """
 
     system: int
     user: int
+    schema: int
     instructions: str
     repair: bool
 
@@ -86,10 +90,11 @@ class CountedModel:
         """The model's answer; the request counts if it was answered, outside its schema too."""
         system = "\n".join(message.text for message in prompt.messages if message.role is Role.SYSTEM)
         rest = "\n".join(message.text for message in prompt.messages if message.role is not Role.SYSTEM)
-        tokens = default_token_counter().count([system, rest])
+        schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
+        tokens = default_token_counter().count([system, rest, schema])
         repair = any(message.role is Role.ASSISTANT for message in prompt.messages)
         digest = sha256(system.encode()).hexdigest()[:12]
-        request = Request(tokens[0], tokens[1], digest, repair)
+        request = Request(*tokens, digest, repair)
         try:
             done = await self.model.complete(prompt)
         except MalformedOutput:

@@ -1,0 +1,106 @@
+"""A language model that answers every prompt of the engine soundly and at once, from what the prompt itself shows.
+
+So a run needs no service, and calls and prompt tokens are those of a model that needs no repair.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from hindsight_integrations import ExtractedFact, Message
+from hindsight_integrations.ports.language_model import Completion, Prompt
+
+T = TypeVar("T", bound=BaseModel)
+
+MOST_CHARACTERS = 300  # of a fact or an observation
+OBSERVATIONS = 5
+
+_NUMBERED = re.compile(r"\[([^\]]+)\] (?:\((?:[^()]|\([^()]*\))*\) )?(.*)")
+"""A line of a prompt: number or id, perhaps a time, text."""
+
+
+class ScriptedAnswers:
+    """Answers by the name of the prompt.
+
+    Args:
+        messages: of the conversation, with ids.
+        facts: of the conversation, extracted by hand; a passage is answered with those that its messages complete.
+    """
+
+    name = "scripted"
+
+    def __init__(self, messages: Iterable[Message] = (), facts: Sequence[ExtractedFact] = ()) -> None:
+        self._id_of = {f"{message.speaker}: {message.text}": message.id for message in messages}
+        self._facts = facts
+        self._answers: Mapping[str, Callable[[str], object]] = {
+            "extract_facts": self._extracted,
+            "concise_facts": self._concise,
+            "observe": _observed,
+            "merge_background": _merged,
+            "answer": _answered,
+        }
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """A sound answer; a prompt of a name that is not known here is an error."""
+        _, shown, *_ = (
+            prompt.messages
+        )  # after them come an answer and what is wrong with it, if this is a repair
+        answer = self._answers[prompt.name](shown.text)
+        return Completion(prompt.schema.model_validate(answer))
+
+    def _extracted(self, shown: str) -> object:
+        ids = [name for name, _ in _lines(shown, "PASSAGE")]
+        return {"facts": [fact.model_dump(mode="json") for fact in self._completed_by(ids)]}
+
+    def _concise(self, shown: str) -> object:
+        ids = [self._id_of[text] for _, text in _lines(shown, "PASSAGE")]
+        return {
+            "facts": [
+                {
+                    "fact": _shortened(fact.what),
+                    "lines": [ids.index(name) + 1 for name in fact.sources],
+                    "names": [entity.text for entity in fact.entities][:8],
+                }
+                for fact in self._completed_by(ids)
+            ]
+        }
+
+    def _completed_by(self, ids: Sequence[str]) -> list[ExtractedFact]:
+        """The facts whose last message is among these, on those of their messages that are; their causes may be in another."""
+        return [
+            fact.model_copy(
+                update={"sources": [name for name in fact.sources if name in ids], "causal_relations": []}
+            )
+            for fact in self._facts
+            if fact.sources and fact.sources[-1] in ids
+        ]
+
+
+def _observed(shown: str) -> object:
+    facts = _lines(shown, "FACTS")[:OBSERVATIONS]
+    return {"observations": [{"text": _shortened(text), "facts": [int(number)]} for number, text in facts]}
+
+
+def _merged(shown: str) -> object:
+    sentences = [text for _, text in (*_lines(shown, "BACKGROUND"), *_lines(shown, "SNIPPET"))]
+    return {"background": " ".join(sentences)}
+
+
+def _answered(shown: str) -> object:
+    return {"text": "It is in the memories.", "based_on": [name for name, _ in _lines(shown, "MEMORIES")][:3]}
+
+
+def _lines(shown: str, label: str) -> list[tuple[str, str]]:
+    """Number or id and text of each line between the markers of this label."""
+    inside = shown.partition(f"<<<{label}\n")[2].partition(f"\n{label}>>>")[0]
+    found = map(_NUMBERED.match, inside.splitlines())
+    return [(match[1], match[2]) for match in found if match]
+
+
+def _shortened(text: str) -> str:
+    """As many whole words as an answer may have characters."""
+    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS].rpartition(" ")[0]

@@ -1,0 +1,221 @@
+"""What the model is asked for: calls and prompt tokens of each thing the engine asks one for.
+
+    python benchmarks/model_calls.py [--facts 3,30,300,5000] [--out FILE]
+
+Retain of the garden-club conversation (`examples/data`, six sessions), a message at a time and a session at a time, verbatim,
+concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; and an
+answer. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
+repairs; a real model's add calls, not kinds of call. Tokens are cl100k, of all messages and of the answer's schema. "Fixed"
+is the system message and the schema, the same to the byte at every call of a row, which services cache; of an answer it is
+the same for one profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from economy.scripted_answers import ScriptedAnswers
+from extraction.model import CountedModel, Request
+from locomo.table import render
+
+from hindsight_integrations import AsyncHindsight, ExtractedFact, HindsightConfig, Message
+from hindsight_integrations.cli.conversations import Conversation, sample_conversation
+from hindsight_integrations.config import ExtractionMode, ObservationConfig
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+HEADER = ("", "times", "calls", "a call", "fixed", "rest", "in all")
+MODES = (ExtractionMode.VERBATIM, ExtractionMode.CONCISE, ExtractionMode.NARRATIVE)
+UNOBSERVED = ObservationConfig(mode="off")
+BATCH = 250  # facts a retain
+START = datetime(2023, 1, 2, 9, tzinfo=UTC)
+SNIPPETS = (
+    "I am a guide at the harbour museum.",
+    "I have worked with ship models for nine years. I grew up in a village by the sea. I speak three languages.",
+    "I am fond of old maps. I know the tides of this coast. I never sail at night. I keep a log of every visit.",
+    "I take care of the museum's lighthouse.",
+)
+PLACES = ("the harbour", "the library", "the old mill", "the market hall", "the north quay", "the print room")
+DEEDS = (
+    "repaired a clock",
+    "sold a map",
+    "met a pilot",
+    "painted a sign",
+    "taught a class",
+    "found a letter",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one thing cost.
+
+    Attributes:
+        name: what it was.
+        times: how often it was done.
+        requests: what the model was asked.
+    """
+
+    name: str
+    times: int
+    requests: Sequence[Request]
+
+    def row(self) -> tuple[str, ...]:
+        """As the table shows it: calls, and tokens a call (mean), of that fixed and varying; and of all calls together."""
+        asked = self.requests
+        if not asked:
+            return (self.name, str(self.times), "0", "-", "-", "-", "0")
+        fixed, rest = (
+            sum(each.system + each.schema for each in asked),
+            sum(each.user for each in asked),
+        )
+        means = (f"{part / len(asked):,.0f}" for part in (fixed + rest, fixed, rest))
+        return (self.name, str(self.times), f"{len(asked):,}", *means, f"{fixed + rest:,}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print the table, write the numbers."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--facts", type=_numbers, default=[3, 30, 300, 5_000], help="of the entity summed up")
+    parser.add_argument("--out", type=Path, help="write the numbers here as JSON")
+    options = parser.parse_args(arguments)
+    costs = asyncio.run(measured(options.facts))
+    print(render("calls of the model and tokens of their prompts", HEADER, [cost.row() for cost in costs]))
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
+
+
+async def measured(facts: Sequence[int]) -> list[Cost]:
+    """Everything the table has, in its order."""
+    sample = sample_conversation()
+    costs = [await retained(sample, mode, whole=whole) for whole in (False, True) for mode in MODES]
+    for number in facts:
+        costs += await observed(number)
+    return [*costs, await kept_up(sample), *await merged(), await answered(sample)]
+
+
+async def retained(sample: Conversation, mode: ExtractionMode, *, whole: bool) -> Cost:
+    """The conversation retained in one mode: a message at a time, or a session at a time."""
+    model = _counted(sample)
+    items = [
+        messages
+        for session in sample.sessions
+        for messages in ([session.messages] if whole else [[message] for message in session.messages])
+    ]
+    async with _engine(model, mode=mode) as engine:
+        bank = await engine.bank("sample")
+        for messages in items:
+            result = await bank.retain(messages, thread="sample")
+            assert not result.dropped, result.dropped
+    return Cost(f"retain of a {'session' if whole else 'message'}, {mode}", len(items), model.requests)
+
+
+async def observed(number: int) -> list[Cost]:
+    """The observations of an entity with so many facts made, and made anew after one more fact."""
+    model = CountedModel(ScriptedAnswers())
+    async with _engine(model, observations=ObservationConfig(delay_s=0)) as engine:
+        bank = await engine.bank("pilots")
+        for start in range(0, number, BATCH):
+            await bank.retain(**_told(start, min(start + BATCH, number)))
+        await bank.tasks.settle()
+        first = list(model.requests)
+        await bank.retain(**_told(number, number + 1))
+        await bank.tasks.settle()
+    return [
+        Cost(f"observations of {number:,} facts", 1, first),
+        Cost(f"- anew after one more, of {number + 1:,}", 1, model.requests[len(first) :]),
+    ]
+
+
+async def kept_up(sample: Conversation) -> Cost:
+    """The observations of all entities of the conversation, made anew after each session."""
+    model = CountedModel(ScriptedAnswers())
+    async with _engine(model, observations=ObservationConfig(delay_s=0)) as engine:
+        bank = await engine.bank("sample")
+        made = 0
+        for session in sample.sessions:
+            await bank.retain(session.messages, thread="sample", facts=session.facts)
+            made += (await bank.tasks.settle()).observed
+    return Cost("observations of an entity whose facts a session changed", made, model.requests)
+
+
+async def merged() -> list[Cost]:
+    """One snippet after the other merged into the background, each into what the ones before made."""
+    costs = []
+    model = CountedModel(ScriptedAnswers())
+    async with _engine(model) as engine:
+        bank = await engine.bank("guide")
+        for snippet in SNIPPETS:
+            before, asked = (await bank.profile.get()).background, len(model.requests)
+            await bank.profile.merge_background(snippet)
+            name = f"merge into a background of {len(before)} characters"
+            costs.append(Cost(name, 1, model.requests[asked:]))
+    return costs
+
+
+async def answered(sample: Conversation) -> Cost:
+    """The questions of the sample answered from its facts."""
+    model = CountedModel(ScriptedAnswers())
+    async with _engine(model) as engine:
+        bank = await engine.bank("sample")
+        for session in sample.sessions:
+            await bank.retain(session.messages, thread="sample", facts=session.facts)
+        for question in sample.questions:
+            await bank.reflect(question)
+    return Cost("answer (reflect)", len(sample.questions), model.requests)
+
+
+def _counted(sample: Conversation) -> CountedModel:
+    messages = [message for session in sample.sessions for message in session.messages]
+    facts = [fact for session in sample.sessions for fact in session.facts or ()]
+    return CountedModel(ScriptedAnswers(messages, facts))
+
+
+def _engine(
+    model: CountedModel,
+    *,
+    mode: ExtractionMode = ExtractionMode.AUTO,
+    observations: ObservationConfig = UNOBSERVED,
+) -> AsyncHindsight:
+    """An engine in memory, without a reranker; observations only where they are what is measured."""
+    config = HindsightConfig(observations=observations)
+    config = replace(config, retain=replace(config.retain, extraction=mode))
+    return AsyncHindsight.open(
+        ":memory:", embeddings=HashEmbedder(), reranker=None, model=model, config=config
+    )
+
+
+def _told(first: int, end: int) -> dict[str, Any]:
+    """What to retain: messages about one person, and a fact of each."""
+    said = [
+        Message(_sentence(number), "Sam", START + timedelta(hours=number), f"m{number}")
+        for number in range(first, end)
+    ]
+    facts = [
+        ExtractedFact(what=message.text, sources=[message.id], entities=["Mara Lindqvist"])
+        for message in said
+    ]
+    return {"content": said, "thread": "talk", "facts": facts}
+
+
+def _sentence(number: int) -> str:
+    """One like no other: deed, place and a number of its own."""
+    deed, place = DEEDS[number % len(DEEDS)], PLACES[number // len(DEEDS) % len(PLACES)]
+    return f"Mara Lindqvist {deed} in {place} on day {number + 1} of the project, with lamp {number * 7 + 3} lit."
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""The fixed part of every prompt is a byte-stable prefix, so that services cache it, and has no word of memory in it.
+
+The prompts are found by walking `prompts/`: a new one has to be rendered here, with other data each time.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from inspect import getmembers, isfunction
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import pytest
+
+from hindsight_integrations import prompts
+from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
+from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.language_model import Prompt, Role
+from hindsight_integrations.prompts.extract_facts import Instructions, Passage
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.rendering import template
+from hindsight_integrations.prompts.repair import repair_prompt
+
+Render: TypeAlias = Callable[..., Prompt[Any]]
+
+CONTINUES = {"repair_prompt", "with_schema_in_words"}
+"""What makes a prompt of another one; tested with each of those."""
+
+DATA = re.compile(r"Quillon|Vexley|Ravensmoor|Thornbury|x-17|y-23|1931|1977|garnet|opal", re.IGNORECASE)
+"""Names, places, ids, years and things of what follows, none of which may be in a prefix."""
+
+
+class Data:
+    """All that a prompt may be rendered with, of one name, place, id, year and thing."""
+
+    def __init__(self, name: str, place: str, key: str, year: int, thing: str) -> None:
+        moment = datetime(year, year % 12 + 1, year % 27 + 1, 10, 30, tzinfo=UTC)
+        self.name, self.text = name, f"{name} sold a {thing} in {place}."
+        self.unit = MemoryUnit(f"{key}-u", f"{key}-b", self.text, FactType.WORLD, moment)
+        said = Message(self.text, name, moment, f"{key}-m")
+        self.passage = Passage(
+            [said, said], [said], f"letters to {name}", [self.unit], {RecordKind.EXPENSE: [thing]}
+        )
+        self.sentences = [f"I am {name}.", f"I live in {place} since {year}."]
+
+
+ONE = Data("Quillon", "Ravensmoor", "x-17", 1931, "garnet")
+OTHER = Data("Vexley", "Thornbury", "y-23", 1977, "opal")
+PROFILES = (
+    BankProfile(),
+    BankProfile("Quillon", "I live in Ravensmoor since 1931.", Disposition(1, 5, 3), 0.9),
+    BankProfile("Vexley", "", BigFive(0.1, 0.9, 0.5, 0.2, 0.8), 0.1),
+)
+
+
+def _passages(render: Render, instructions: Instructions) -> list[Prompt[Any]]:
+    bare = Passage(OTHER.passage.messages[:1])
+    return [render(passage, instructions) for passage in (ONE.passage, OTHER.passage, bare)]
+
+
+def _observed(render: Render) -> list[Prompt[Any]]:
+    few, many = [OTHER.unit], [ONE.unit] * 12
+    return [render("Quillon", many, fewest=3, most=7), render("Vexley", few, fewest=1, most=1)]
+
+
+def _merged(render: Render) -> list[Prompt[Any]]:
+    return [render(ONE.sentences, OTHER.sentences), render([], ONE.sentences)]
+
+
+def _answered(render: Render, profile: BankProfile) -> list[Prompt[Any]]:
+    shown = [[RecalledUnit(each.unit, 1.0)] for each in (ONE, OTHER)]
+    return [render("Who?", shown[0], profile), render("Where?", shown[1], profile), render("?", [], profile)]
+
+
+def _instructions(*modes: ExtractionMode) -> list[Instructions]:
+    return [Instructions(mode, general_knowledge=general) for mode in modes for general in GeneralKnowledge]
+
+
+GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
+    "extract_facts_prompt": [
+        *(
+            partial(_passages, instructions=each)
+            for each in _instructions(ExtractionMode.NARRATIVE, ExtractionMode.CUSTOM)
+        ),
+        partial(_passages, instructions=Instructions(ExtractionMode.CUSTOM, "Keep prices.")),
+    ],
+    "concise_facts_prompt": [
+        partial(_passages, instructions=each) for each in _instructions(ExtractionMode.CONCISE)
+    ],
+    "observe_prompt": [_observed],
+    "merge_background_prompt": [_merged],
+    "answer_prompt": [partial(_answered, profile=each) for each in PROFILES],
+}
+"""Function that renders a prompt to groups of renderings: within a group only the data differs, and all of it does."""
+
+
+def rendering_functions() -> dict[str, Render]:
+    """Whatever in prompts/ returns a Prompt, by its name."""
+    found: dict[str, Render] = {}
+    for module in pkgutil.walk_packages(prompts.__path__, f"{prompts.__name__}."):
+        for name, each in getmembers(import_module(module.name), isfunction):
+            returned = str(each.__annotations__.get("return", ""))
+            if each.__module__ == module.name and re.fullmatch(r"Prompt(\[.*\])?", returned):
+                found[name] = each
+    return found
+
+
+FUNCTIONS = rendering_functions()
+RENDERINGS = [
+    pytest.param(group(FUNCTIONS[name]), id=f"{name}-{number}")
+    for name, groups in GROUPS.items()
+    if name in FUNCTIONS
+    for number, group in enumerate(groups)
+]
+
+
+def system_of(prompt: Prompt[Any]) -> str:
+    """Its system message, which is the first and the only one."""
+    first, *rest = prompt.messages
+    assert first.role is Role.SYSTEM
+    assert Role.SYSTEM not in {message.role for message in rest}
+    return first.text
+
+
+def sent(prompt: Prompt[Any]) -> str:
+    """All messages as one text, in the order in which they are sent."""
+    return "".join(f"\x1e{message.role}\x1f{message.text}" for message in prompt.messages)
+
+
+def test_every_prompt_is_rendered_here() -> None:
+    """One that is added to prompts/ cannot be forgotten."""
+    assert FUNCTIONS.keys() - GROUPS.keys() == CONTINUES
+    assert {"extract_facts_prompt", "observe_prompt", "answer_prompt"} <= FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("rendered", RENDERINGS)
+def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list[Prompt[Any]]) -> None:
+    """The same to the byte, and the schema that goes along with it; what differs begins behind it, in the same words."""
+    system = system_of(rendered[0])
+    assert {system_of(prompt).encode() for prompt in rendered} == {system.encode()}
+    assert len({json.dumps(prompt.schema.model_json_schema()) for prompt in rendered}) == 1
+    for one, other in combinations(rendered, 2):
+        assert sent(one) != sent(other)
+
+
+@pytest.mark.parametrize("rendered", RENDERINGS)
+def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -> None:
+    """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
+    assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
+    system = system_of(rendered[0])
+    if rendered[0].name == "answer":
+        rules, separator, profile = system.partition(template("character"))
+        assert rules.startswith(template("answer"))
+        assert separator
+        assert not DATA.search(re.sub(r"<<<(NAME|BACKGROUND)\n.*?\n\1>>>", "", profile, flags=re.DOTALL))
+        system = rules
+    assert not DATA.search(system)
+    assert not re.search(r"\{\w+\}", system), "a gap that nothing filled"
+
+
+def test_answers_in_any_character_begin_with_the_same_rules() -> None:
+    """What profiles differ in comes last in the system message: the rules are one prefix for all banks."""
+    systems = [system_of(_answered(FUNCTIONS["answer_prompt"], profile)[0]) for profile in PROFILES]
+    rules = f"{template('answer')}\n\n{template('character')}"
+    assert all(system.startswith(rules) for system in systems)
+    assert len(set(systems)) == len(PROFILES)
+
+
+@pytest.mark.parametrize("rendered", RENDERINGS)
+def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any]]) -> None:
+    """Of a second try a service has read everything already but the answer and what is wrong with it."""
+    for prompt in rendered:
+        again = repair_prompt(prompt, answer="nonsense", problem="facts: missing")
+        assert sent(again).startswith(sent(prompt))
+        assert sent(repair_prompt(again, answer="more", problem="other")).startswith(sent(again))
+
+
+@pytest.mark.parametrize("rendered", RENDERINGS)
+def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None:
+    """For services that take no schema the system message grows by it, the same for all data."""
+    systems = {system_of(with_schema_in_words(prompt)) for prompt in rendered}
+    assert len(systems) == 1
+    assert systems.pop().startswith(system_of(rendered[0]))

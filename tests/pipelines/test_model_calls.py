@@ -1,0 +1,70 @@
+"""The benchmark of calls and prompt tokens, run small: what asks a model, how often, and what of it never changes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_integrations.config import ObservationConfig
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+MANY = 400  # facts, more than fit one request
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The numbers of one run, by what was measured."""
+    out = tmp_path_factory.mktemp("calls") / "calls.json"
+    command = [sys.executable, "model_calls.py", "--facts", f"3,{MANY}", "--out", str(out)]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300, check=False)
+    assert not done.returncode, done.stderr[-2000:]
+    found = {cost["name"]: cost for cost in json.loads(out.read_text())}
+    assert all(name in done.stdout for name in found)
+    return found
+
+
+def test_each_passage_is_one_call_and_what_is_kept_verbatim_is_none(costs: dict[str, dict[str, Any]]) -> None:
+    """A message is one passage; a session is one or, of the short prompt's smaller passages, a few; nothing is repaired."""
+    for size in ("message", "session"):
+        asked = {mode: costs[f"retain of a {size}, {mode}"] for mode in ("verbatim", "concise", "narrative")}
+        assert asked["verbatim"]["requests"] == []
+        assert len(asked["narrative"]["requests"]) == asked["narrative"]["times"]
+        least, most = (1, 1) if size == "message" else (1, 4)
+        assert least <= len(asked["concise"]["requests"]) / asked["concise"]["times"] <= most
+        tokens = {
+            mode: sum(r["system"] + r["user"] for r in cost["requests"]) for mode, cost in asked.items()
+        }
+        assert tokens["concise"] < tokens["narrative"]
+    assert not any(request["repair"] for cost in costs.values() for request in cost["requests"])
+
+
+def test_the_fixed_part_never_changes(costs: dict[str, dict[str, Any]]) -> None:
+    """Over a whole conversation, whatever the bank held by then: one system message and one schema for each kind of call."""
+    for name, cost in costs.items():
+        fixed = {(r["instructions"], r["system"], r["schema"]) for r in cost["requests"]}
+        assert len(fixed) <= 1, name
+
+
+def test_an_entity_costs_one_call_however_many_facts_it_has(costs: dict[str, dict[str, Any]]) -> None:
+    """Of more facts than fit, as many are shown as may be; one fact more costs one call again."""
+    for name in (
+        "observations of 3 facts",
+        f"observations of {MANY} facts",
+        f"- anew after one more, of {MANY + 1}",
+    ):
+        [request] = costs[name]["requests"]
+        assert request["user"] <= ObservationConfig().prompt_tokens
+    kept_up = costs["observations of an entity whose facts a session changed"]
+    assert 0 < len(kept_up["requests"]) < kept_up["times"], "one of few facts is summed up without a call"
+
+
+def test_a_first_background_needs_no_call_and_an_answer_is_one(costs: dict[str, dict[str, Any]]) -> None:
+    """There is nothing to merge a first snippet into; every later one is one call, and so is an answer."""
+    merges = [cost["requests"] for name, cost in costs.items() if name.startswith("merge into")]
+    assert [len(requests) for requests in merges] == [0, *[1] * (len(merges) - 1)]
+    assert len(costs["answer (reflect)"]["requests"]) == costs["answer (reflect)"]["times"]
