@@ -25,9 +25,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kills.drained import Moment, Role, Task, killed
+from kills.drained import SLOWEST, Moment, Role, Task, killed
 from kills.effects import TO_DO, effects, problems_at_the_end, problems_on_the_way
-from kills.waiting import SLOWEST, Item, items
+from kills.waiting import Item, items
 
 from hindsight_integrations.model.tasks import TaskState
 
@@ -104,9 +104,9 @@ def run(options: argparse.Namespace, folder: Path) -> int:
         role = Role.CALLER if number % 2 == 0 else Role.WORK
         share = -(-len(session.to_come) // (callers - number // 2))
         given = session.to_come[: 2 * share] if role is Role.CALLER else ()
-        # Half of what is given is retained before an average kill.
-        steps = 2 * len(given) if given else session.left
-        session.kill(role, given, Moment(rng.randint(0, steps), rng.uniform(0, SLOWEST)))
+        # Half of what is given is retained before an average kill; what the worker has begun meanwhile comes on top.
+        steps = len(given) * 5 // 4 if given else session.left
+        session.kill(role, given, Moment(rng.randint(0, steps), rng.uniform(0, SLOWEST[role])))
     session.finish()
     return report(session, time.perf_counter() - started)
 

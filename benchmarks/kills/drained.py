@@ -41,6 +41,12 @@ class Role(StrEnum):
     WORK = "hindsight-memory work --follow"
 
 
+SLOWEST = {Role.CALLER: 1.0, Role.WORK: 0.1}
+"""Seconds an answer of the model takes at most. The caller's worker falls behind, so that there is work for the other."""
+AT_ONCE = {Role.CALLER: 2, Role.WORK: 4}
+"""Tasks under way, likewise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a child is to do.
@@ -116,6 +122,7 @@ def config(task: Task) -> HindsightConfig:
         storage=StorageConfig(vectors, keywords, open_banks=task.open_banks),
         retain=RetainConfig(on_model_failure=OnModelFailure.QUEUE),
         observations=ObservationConfig(delay_s=0.0),
+        concurrent_tasks=AT_ONCE[task.role],
     )
 
 
@@ -143,7 +150,7 @@ def run(task: Task, pipe: Connection) -> None:
 
 
 async def _call(task: Task, told: Told) -> None:
-    model = ReadingModel(task.seed, lambda: told(ASKED))
+    model = ReadingModel(task.seed, SLOWEST[task.role], lambda: told(ASKED))
     async with AsyncHindsight.open(
         task.folder, model=model, embeddings=HashEmbedder(), reranker=None, config=config(task), worker=True
     ) as hindsight:
@@ -157,7 +164,7 @@ async def _call(task: Task, told: Told) -> None:
 async def _work(task: Task, told: Told) -> None:
     printed = io.StringIO()
     options = {"embeddings": HashEmbedder(), "reranker": None, "config": config(task)}
-    model = ReadingModel(task.seed, lambda: told(ASKED))
+    model = ReadingModel(task.seed, SLOWEST[task.role], lambda: told(ASKED))
     if not await work(task.folder, Console(file=printed), follow=True, model=model, **options):
         raise AssertionError(printed.getvalue())
 

@@ -62,20 +62,28 @@ def effects(folder: Path) -> Effects:
 
 def problems_on_the_way(seen: Effects, plan: Sequence[Item]) -> list[str]:
     """What no kill may leave: an effect twice, or a task done without its effect, or the other way about."""
-    found = [
-        f"{count} times: {where}" for where, count in (seen.memories + seen.observations).items() if count > 1
+    twice = [
+        (where, count)
+        for counted in (seen.memories, seen.observations)
+        for where, count in counted.items()
+        if count > 1
     ]
-    extracted, merged = Counter[str](), Counter[str]()
+    found = [f"{count} times: {where}" for where, count in twice]
+    extracted, merged, observed = Counter[str](), Counter[str](), Counter[str]()
     for item in plan:
         if item.work in EXTRACTED:
             extracted[item.bank] += seen.memories[item.bank, item.sentence]
-        elif item.work is Work.BACKGROUND:
+        elif item.work is Work.OBSERVE:
+            observed[item.bank] += seen.observations[item.bank, item.sentence]
+        else:
             merged[item.bank] += any(item.sentence in text for text in seen.changes.get(item.bank, ()))
     for bank in {item.bank for item in plan}:
         done = Counter({kind: seen.tasks[bank, kind, TaskState.DONE] for kind in TaskKind})
         passages = done[TaskKind.EXTRACT_PARKED] + done[TaskKind.EXTRACT_QUEUED]
         if passages != extracted[bank]:
             found.append(f"{bank}: {passages} passages done, {extracted[bank]} of them memories")
+        if done[TaskKind.OBSERVE] != observed[bank]:
+            found.append(f"{bank}: {done[TaskKind.OBSERVE]} entities done, {observed[bank]} observed")
         changes = len(seen.changes.get(bank, ()))
         if not done[TaskKind.MERGE_BACKGROUND] == changes == merged[bank]:
             found.append(

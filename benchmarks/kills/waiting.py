@@ -26,7 +26,7 @@ from hindsight_integrations.ports.language_model import Completion, Prompt
 T = TypeVar("T", bound=BaseModel)
 
 SAID = re.compile(r"^\[(?P<id>[^\]]+)\] \([^)]*\) (?:[^:\n]+: )?(?P<text>.+)$", re.MULTILINE)
-SLOWEST = 0.1  # seconds an answer takes at most, so that kills strike while the model is asked
+NUMBERED = re.compile(r"^\[\d+\] (.+)$", re.MULTILINE)
 WHEN = "2024-06-02T12:00"
 
 
@@ -72,7 +72,7 @@ class Item:
 
 def items(count: int, banks: int) -> list[Item]:
     """So many inputs over so many banks, every bank with every kind in time."""
-    kinds = [Work.PARKED, Work.QUEUED, Work.DOCUMENT]
+    kinds = list(Work)
     return [
         Item(number, f"bank {number % banks}", kinds[(number + number // banks) % len(kinds)])
         for number in range(count)
@@ -84,16 +84,17 @@ class ReadingModel:
 
     Args:
         seed: of how long each answer takes.
+        slowest: seconds an answer takes at most, so that kills strike while the model is asked.
         asked: called whenever it is asked and nothing ails it.
     """
 
     name = "reading"
 
-    def __init__(self, seed: int, asked: Callable[[], None]) -> None:
-        self._rng, self._asked = random.Random(seed), asked
+    def __init__(self, seed: int, slowest: float, asked: Callable[[], None]) -> None:
+        self._rng, self._slowest, self._asked = random.Random(seed), slowest, asked
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        """Answer after a few milliseconds, unless something ails it.
+        """Answer after a moment, unless something ails it.
 
         Raises:
             MalformedOutput: whoever asks retains what is to be parked.
@@ -105,7 +106,7 @@ class ReadingModel:
             case Work.QUEUED | Work.DOCUMENT:
                 raise ModelUnavailable(self.name, "down")
         self._asked()
-        await asyncio.sleep(self._rng.uniform(0, SLOWEST))
+        await asyncio.sleep(self._rng.uniform(0, self._slowest))
         answer = ANSWERS[prompt.name](prompt.messages[-1].text)
         return Completion(prompt.schema.model_validate(answer))
 
@@ -119,7 +120,15 @@ def _observations(text: str) -> dict[str, Any]:
     return {"observations": [{"text": facts[0][1], "facts": [number for number, _ in facts]}]}
 
 
-ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {"extract_facts": _facts, "observe": _observations}
+def _background(text: str) -> dict[str, Any]:
+    return {"background": " ".join(NUMBERED.findall(text))}
+
+
+ANSWERS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "extract_facts": _facts,
+    "observe": _observations,
+    "merge_background": _background,
+}
 
 
 async def retain(item: Item, bank: AsyncMemoryBank) -> None:
@@ -135,7 +144,7 @@ async def retain(item: Item, bank: AsyncMemoryBank) -> None:
                 await _retain_facts(item, bank)
             case Work.BACKGROUND:
                 told = Document(item.sentence, f"a{item.number}", WHEN, about_agent=True)
-                await bank.retain(told)
+                await bank.retain(told, facts=[ExtractedFact(what=item.sentence)])
         if item.work is Work.PARKED:  # rests a minute
             await bank.tasks.retry()
     finally:

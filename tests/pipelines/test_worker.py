@@ -2,127 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import logging
-import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from waiting_work import (
+    RETAINING,
+    SECONDS,
+    Opened,
+    Reader,
+    config,
+    elsewhere,
+    queue,
+    texts,
+    thing,
+    until,
+    waiting,
+)
 
 from hindsight_integrations import (
     AsyncHindsight,
     Hindsight,
     HindsightConfig,
     InvalidRequest,
-    Message,
     ModelUnavailable,
-    Settled,
 )
-from hindsight_integrations.config import (
-    KeywordBackend,
-    ObservationConfig,
-    RetainConfig,
-    StorageConfig,
-    VectorBackend,
-)
-from hindsight_integrations.engine import draining
 from hindsight_integrations.engine.draining import Draining
-from hindsight_integrations.errors import LedgerFailed
-from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.ports.clock import SystemClock
-from hindsight_integrations.ports.language_model import Completion
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
-
-PASSAGE = re.compile(r"^\[(?P<id>[^\]]+)\] \([^)]*\) [^:]+: (?P<text>.+)$", re.MULTILINE)
-RETAINING: ContextVar[bool] = ContextVar("RETAINING", default=False)
-SECONDS = 20  # how long a test waits for what takes milliseconds
-Opened = Callable[..., Hindsight]
-
-
-def config(**changes: Any) -> HindsightConfig:
-    storage = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5, open_banks=changes.pop("open_banks", 8))
-    retain = RetainConfig(on_model_failure="queue")
-    return HindsightConfig(storage=storage, retain=retain, observations=ObservationConfig("off"), **changes)
-
-
-class Reader:
-    """A model that states what each message says; down, hanging or at a loss when the test says so.
-
-    It is down for whoever retains in a `RETAINING` context, so that there is work to do; with `outage` for everybody.
-    """
-
-    def __init__(self) -> None:
-        self.outage = False
-        self.poison = ""
-        self.gate = threading.Event()
-        self.gate.set()
-        self.asked: list[str] = []
-        self.begun = threading.Semaphore(0)
-        self.watch: Callable[[], object] = lambda: None
-
-    def __call__(self, messages: list[BaseMessage]) -> Any:
-        said = PASSAGE.findall(str(messages[1].text))
-        if RETAINING.get():
-            raise ModelUnavailable("test", "down")
-        self.asked.append(said[0][1])
-        self.begun.release()
-        self.watch()
-        assert self.gate.wait(SECONDS)
-        if self.outage:
-            raise ModelUnavailable("test", "down")
-        if self.poison and self.poison in said[0][1]:
-            return "no json"
-        return {"facts": [{"what": text, "sources": [place]} for place, text in said]}
-
-
-def thing(number: int) -> str:
-    return f"The keeper owns kayak {number}."
-
-
-def queue(engine: Hindsight, banks: Sequence[int], texts: Sequence[str] = ()) -> None:
-    """Messages that wait for the model, in each bank."""
-    retaining = RETAINING.set(True)
-    for number in banks:
-        for place, text in enumerate(texts or [thing(number)]):
-            message = Message(text, "Ann", "2024-05-03T10:00", id=f"m{place}")
-            engine.bank(f"bank {number}").retain([message])
-    RETAINING.reset(retaining)
-
-
-def until(true: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end, "it never came to hold"
-        time.sleep(0.005)
-
-
-@contextmanager
-def elsewhere(call: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
-    """A call on another thread; in the block, a function that waits for its result."""
-    with ThreadPoolExecutor(1) as threads:
-        future = threads.submit(call)
-        yield lambda: future.result(SECONDS)
-
-
-def texts(engine: Hindsight, number: int) -> list[str]:
-    return [unit.text for unit in engine.bank(f"bank {number}").units().units if unit.kind == "memory"]
-
-
-def waiting(engine: Hindsight) -> int:
-    return engine.doctor().tasks.waiting
 
 
 @pytest.fixture
@@ -338,205 +254,3 @@ def test_a_forgotten_bank_stops_nobody(
     assert "bank 0" not in engine.banks()
     assert texts(engine, 0) == []
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
-
-
-def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
-    opened: Opened, reader: Reader, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A ledger that cannot be read is in the log and in `doctor`; once it can, the worker does what waits."""
-    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
-    broken = threading.Event()
-    engine = opened(worker=True)
-    ledger = engine.asynchronous._tools.ledger
-    next_due = ledger.next_due
-
-    def failing(*arguments: Any, **options: Any) -> Any:
-        if broken.is_set() and threading.current_thread().name.startswith("hindsight-read") and options:
-            raise LedgerFailed(Path("memory"), "disk I/O error")
-        return next_due(*arguments, **options)
-
-    monkeypatch.setattr(ledger, "next_due", failing)
-    broken.set()
-    queue(engine, [0])
-    until(lambda: "disk I/O error" in engine.doctor().tasks.last_failure)
-    assert "the worker failed" in caplog.text
-    assert engine.doctor().tasks.working
-    broken.clear()
-    until(lambda: texts(engine, 0))
-    assert engine.doctor().tasks.last_failure == ""
-
-
-def test_not_even_an_exit_ends_the_worker(
-    opened: Opened, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """SystemExit out of a model, which would end a thread without a word, is told of; the worker goes on."""
-    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
-
-    class Exiting:
-        name = "exiting"
-
-        async def complete(self, prompt: Any) -> Any:
-            if RETAINING.get():
-                raise ModelUnavailable("exiting", "down")
-            if "kayak 0" in prompt.messages[-1].text:
-                raise SystemExit(3)
-            return Completion(
-                prompt.schema.model_validate({"facts": [{"what": thing(1), "sources": ["m0"]}]})
-            )
-
-    with Hindsight.open(
-        ":memory:", model=Exiting(), embeddings=HashEmbedder(), reranker=None, config=config(), worker=True
-    ) as engine:
-        queue(engine, [0])
-        until(lambda: "SystemExit" in engine.doctor().tasks.last_failure)
-        assert "SystemExit" in caplog.text
-        queue(engine, [1])
-        until(lambda: texts(engine, 1))
-        assert engine.doctor().tasks.working
-
-
-def test_an_unavailable_model_is_left_alone(opened: Opened, reader: Reader) -> None:
-    """Of thirty tasks only those under way and one a pause reach a model that is down; back, it gets them all."""
-    engine = opened(worker=True)
-    reader.outage = True
-    queue(engine, range(30))
-    until(lambda: engine.doctor().tasks.last_failure)
-    assert "ModelUnavailable" in engine.doctor().tasks.last_failure
-    assert len(reader.asked) <= 4 + 2
-    assert max(task.attempts for n in range(30) for task in engine.bank(f"bank {n}").tasks.list()) == 0
-    reader.outage = False
-    asked = len(reader.asked)
-    until(lambda: waiting(engine) <= asked)  # those that failed rest for a minute
-
-
-def test_a_poisoned_task_holds_nobody_up(opened: Opened, reader: Reader) -> None:
-    """A passage that fails every time waits for its next try; the others are done meanwhile."""
-    reader.poison = "kayak 0"
-    engine = opened(worker=True, config=config(concurrent_tasks=1))
-    queue(engine, range(5))
-    until(lambda: waiting(engine) == 1)
-    (task,) = engine.bank("bank 0").tasks.list()
-    assert (task.state, task.attempts) == (TaskState.PENDING, 1)
-    assert "MalformedOutput" in engine.doctor().tasks.last_failure
-
-
-def test_a_handler_slower_than_its_lease_keeps_it(
-    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While a task takes many times its lease, nobody else is given it."""
-    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=0.3))
-    engine = opened(worker=True)
-    reader.gate.clear()
-    queue(engine, [0])
-    assert reader.begun.acquire(timeout=SECONDS)
-    ledger, end = engine.asynchronous._tools.ledger, time.monotonic() + 1.5
-    while time.monotonic() < end:
-        assert ledger.lease_due(tuple(TaskKind), lasting=timedelta(0), bank="bank 0") is None
-        time.sleep(0.01)
-    reader.gate.set()
-    until(lambda: texts(engine, 0))
-    (task,) = engine.bank("bank 0").tasks.list()
-    assert (task.state, task.lease) == (TaskState.DONE, 1)
-
-
-def test_a_stolen_lease_is_noticed(
-    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Whose lease went to somebody else stops at once, says so, and writes nothing."""
-    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=0.3))
-    engine = opened(worker=True)
-    reader.gate.clear()
-    queue(engine, [0])
-    assert reader.begun.acquire(timeout=SECONDS)
-    ledger = engine.asynchronous._tools.ledger
-    (task,) = engine.bank("bank 0").tasks.list()
-    ledger.fail_task(task.claim, reason="", retry_in=timedelta(0))
-    thief = ledger.lease_due(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")
-    assert thief is not None
-    until(lambda: "taken over" in caplog.text)
-    reader.gate.set()
-    assert waiting(engine) == 1
-    assert texts(engine, 0) == []
-
-
-def test_settling_all_banks_is_the_same_on_both_faces(opened: Opened, reader: Reader) -> None:
-    """`settle` does what is due in every bank, tells of each task, and gives back what all brought together."""
-    for settle in (lambda engine, **told: engine.settle(**told), settled_by_await):
-        engine = opened()
-        told: list[Settled] = []
-        queue(engine, range(7))
-        settled = settle(engine, progress=told.append)
-        assert (settled.created, len(settled.done), len(told)) == (7, 7, 7)
-        assert settled.tokens_in == sum(each.tokens_in for each in told) > 0
-        assert settle(engine, progress=None).done == ()
-
-
-def settled_by_await(engine: Hindsight, **told: Any) -> Any:
-    return asyncio.run(engine.asynchronous.settle(**told))
-
-
-def test_settling_can_wait_for_what_is_due_later(opened: Opened, reader: Reader) -> None:
-    """By default what rests is left; with wait=True it is waited for, until nothing waits."""
-    engine = opened()
-    queue(engine, [0, 1])
-    ledger = engine.asynchronous._tools.ledger
-    task = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1), bank="bank 0")
-    assert task is not None
-    ledger.fail_task(task.claim, reason="rests", retry_in=timedelta(seconds=0.3))
-    assert engine.settle().created == 1
-    assert engine.settle(wait=True).created == 1
-    assert engine.doctor().tasks.next_due is None
-
-
-def test_settling_gives_a_model_three_chances(
-    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the model down `settle` ends soon, having asked a few times, and what it did not try waits as it did."""
-    monkeypatch.setattr("hindsight_integrations.engine.outage.FIRST_PAUSE", 0.01)
-    engine = opened(config=config(concurrent_tasks=1))
-    reader.outage = True
-    queue(engine, range(9))
-    assert len(engine.settle().failed) == 3
-    assert (waiting(engine), engine.doctor().tasks.next_due) == (9, timedelta(0))
-    reader.outage = False
-    assert engine.settle().created == 6
-
-
-def test_settling_does_not_wait_for_a_model_nobody_needs(
-    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the one task that is due has failed, there is nothing to ask the model for, and `settle` ends."""
-    monkeypatch.setattr("hindsight_integrations.engine.outage.FIRST_PAUSE", 3600.0)
-    engine = opened()
-    reader.outage = True
-    queue(engine, [0])
-    assert len(engine.settle().failed) == 1
-
-
-def test_a_cancelled_settle_gives_its_tasks_back(opened: Opened, reader: Reader) -> None:
-    """Whoever gives up waiting leaves tasks as they were."""
-    engine = opened()
-    queue(engine, range(3))
-    reader.gate.clear()
-
-    async def given_up() -> None:
-        settling = asyncio.create_task(engine.asynchronous.settle())
-        for _ in range(3):
-            assert await asyncio.to_thread(reader.begun.acquire, timeout=SECONDS)
-        settling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await settling
-
-    asyncio.run(given_up())
-    reader.gate.set()
-    tasks = [engine.bank(f"bank {number}").tasks.list()[0] for number in range(3)]
-    assert [(task.state, task.attempts) for task in tasks] == [(TaskState.PENDING, 0)] * 3
-
-
-def test_settle_checks_its_arguments(opened: Opened, tmp_path: Path) -> None:
-    """What cannot be called, and an engine that may not write, are refused by name."""
-    opened(tmp_path).close()
-    with pytest.raises(InvalidRequest, match="progress"):
-        opened().settle(progress=3)  # type: ignore[arg-type]
-    with pytest.raises(InvalidRequest, match=r"settle.*read-only"):
-        opened(tmp_path, read_only=True).settle()

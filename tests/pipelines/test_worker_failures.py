@@ -1,0 +1,198 @@
+"""What goes wrong under a worker: of itself, of the model, of a task, of a lease; none of it goes unseen or holds others up."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from waiting_work import (
+    RETAINING,
+    SECONDS,
+    Opened,
+    Reader,
+    config,
+    queue,
+    texts,
+    thing,
+    until,
+    waiting,
+)
+
+from hindsight_integrations import (
+    ExtractedFact,
+    Hindsight,
+    Message,
+    ModelUnavailable,
+)
+from hindsight_integrations.config import ObservationConfig
+from hindsight_integrations.engine import draining
+from hindsight_integrations.errors import LedgerFailed
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.ports.clock import SystemClock
+from hindsight_integrations.ports.language_model import Completion
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader()
+
+
+@pytest.fixture
+def opened(opener: Callable[..., Hindsight], reader: Reader) -> Iterator[Opened]:
+    """Opens engines with the reading model, on the machine's clock; what hangs is let go at the end."""
+
+    def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
+        settings = options.pop("config", None) or config()
+        return opener(path, model=ScriptedModel(reader), config=settings, clock=SystemClock(), **options)
+
+    yield open_engine
+    reader.gate.set()
+
+
+def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(
+    opened: Opened, reader: Reader, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that cannot be read is in the log and in `doctor`; once it can, the worker does what waits."""
+    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
+    broken = threading.Event()
+    engine = opened(worker=True)
+    ledger = engine.asynchronous._tools.ledger
+    next_due = ledger.next_due
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        if broken.is_set() and threading.current_thread().name.startswith("hindsight-read") and options:
+            raise LedgerFailed(Path("memory"), "disk I/O error")
+        return next_due(*arguments, **options)
+
+    monkeypatch.setattr(ledger, "next_due", failing)
+    broken.set()
+    queue(engine, [0])
+    until(lambda: "disk I/O error" in engine.doctor().tasks.last_failure)
+    assert "the worker failed" in caplog.text
+    assert engine.doctor().tasks.working
+    broken.clear()
+    until(lambda: texts(engine, 0))
+    assert engine.doctor().tasks.last_failure == ""
+
+
+def test_not_even_an_exit_ends_the_worker(
+    opened: Opened, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SystemExit out of a model, which would end a thread without a word, is told of; the worker goes on."""
+    monkeypatch.setattr("hindsight_integrations.engine.worker.FIRST_REST", 0.05)
+
+    class Exiting:
+        name = "exiting"
+
+        async def complete(self, prompt: Any) -> Any:
+            if RETAINING.get():
+                raise ModelUnavailable("exiting", "down")
+            if "kayak 0" in prompt.messages[-1].text:
+                raise SystemExit(3)
+            return Completion(
+                prompt.schema.model_validate({"facts": [{"what": thing(1), "sources": ["m0"]}]})
+            )
+
+    with Hindsight.open(
+        ":memory:", model=Exiting(), embeddings=HashEmbedder(), reranker=None, config=config(), worker=True
+    ) as engine:
+        queue(engine, [0])
+        until(lambda: "SystemExit" in engine.doctor().tasks.last_failure)
+        assert "SystemExit" in caplog.text
+        queue(engine, [1])
+        until(lambda: texts(engine, 1))
+        assert engine.doctor().tasks.working
+
+
+def test_an_unavailable_model_is_left_alone(opened: Opened, reader: Reader) -> None:
+    """Of thirty tasks only those under way and one a pause reach a model that is down; back, it gets them all."""
+    engine = opened(worker=True)
+    reader.outage = True
+    queue(engine, range(30))
+    until(lambda: engine.doctor().tasks.last_failure)
+    assert "ModelUnavailable" in engine.doctor().tasks.last_failure
+    assert len(reader.asked) <= 4 + 2
+    assert max(task.attempts for n in range(30) for task in engine.bank(f"bank {n}").tasks.list()) == 0
+    reader.outage = False
+    asked = len(reader.asked)
+    until(lambda: waiting(engine) <= asked)  # those that failed rest for a minute
+
+
+def test_what_needs_no_model_goes_on_without_it(opened: Opened, reader: Reader) -> None:
+    """While the model is down and passages wait for it, observations made by rule are made."""
+    engine = opened(
+        worker=True,
+        config=config(observations=ObservationConfig("extractive", delay_s=0.0), concurrent_tasks=1),
+    )
+    reader.outage = True
+    queue(engine, range(3))
+    until(lambda: "ModelUnavailable" in engine.doctor().tasks.last_failure)
+    bank = engine.bank("bank 9")
+    said = Message("Ann rows.", "Ann", "2024-05-03T10:00", id="m1")
+    bank.retain(
+        [said],
+        facts=[
+            ExtractedFact.model_validate(
+                {"what": "Ann rows on Sundays.", "entities": ["Ann"], "sources": ["m1"]}
+            )
+        ],
+    )
+    until(lambda: bank.entities.observations("Ann").observations)
+    assert waiting(engine) == 3
+
+
+def test_a_poisoned_task_holds_nobody_up(opened: Opened, reader: Reader) -> None:
+    """A passage that fails every time waits for its next try; the others are done meanwhile."""
+    reader.poison = "kayak 0"
+    engine = opened(worker=True, config=config(concurrent_tasks=1))
+    queue(engine, range(5))
+    until(lambda: waiting(engine) == 1)
+    (task,) = engine.bank("bank 0").tasks.list()
+    assert (task.state, task.attempts) == (TaskState.PENDING, 1)
+    assert "MalformedOutput" in engine.doctor().tasks.last_failure
+
+
+def test_a_handler_slower_than_its_lease_keeps_it(
+    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a task takes many times its lease, nobody else is given it."""
+    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=0.3))
+    engine = opened(worker=True)
+    reader.gate.clear()
+    queue(engine, [0])
+    assert reader.begun.acquire(timeout=SECONDS)
+    ledger, end = engine.asynchronous._tools.ledger, time.monotonic() + 1.5
+    while time.monotonic() < end:
+        assert ledger.lease_due(tuple(TaskKind), lasting=timedelta(0), bank="bank 0") is None
+        time.sleep(0.01)
+    reader.gate.set()
+    until(lambda: texts(engine, 0))
+    (task,) = engine.bank("bank 0").tasks.list()
+    assert (task.state, task.lease) == (TaskState.DONE, 1)
+
+
+def test_a_stolen_lease_is_noticed(
+    opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whose lease went to somebody else stops at once, says so, and writes nothing."""
+    monkeypatch.setattr(draining, "LEASE", timedelta(seconds=0.3))
+    engine = opened(worker=True)
+    reader.gate.clear()
+    queue(engine, [0])
+    assert reader.begun.acquire(timeout=SECONDS)
+    ledger = engine.asynchronous._tools.ledger
+    (task,) = engine.bank("bank 0").tasks.list()
+    ledger.fail_task(task.claim, reason="", retry_in=timedelta(0))
+    thief = ledger.lease_due(tuple(TaskKind), lasting=timedelta(hours=1), bank="bank 0")
+    assert thief is not None
+    until(lambda: "taken over" in caplog.text)
+    reader.gate.set()
+    assert waiting(engine) == 1
+    assert texts(engine, 0) == []
