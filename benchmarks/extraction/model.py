@@ -56,10 +56,11 @@ def model_of(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Co
 
 
 def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> HindsightConfig:
-    """The settings with what the arguments say of extraction."""
-    if not options.without_memories:
-        return config
-    return replace(config, retain=replace(config.retain, shown_memories=0, shown_categories=False))
+    """The settings with what the arguments say of extraction, and all the time that somebody who answers by hand takes."""
+    retain = replace(config.retain, extraction_timeout_s=None)
+    if options.without_memories:
+        retain = replace(retain, shown_memories=0, shown_categories=False)
+    return replace(config, retain=retain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,7 +303,7 @@ class HindsightConfig:
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
         model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
-            failed (`ModelUnavailable`).
+            failed (`ModelUnavailable`). A LanguageModel of your own keeps its own time.
         concurrent_tasks: how many waiting tasks a worker or the engine's `settle` does at once, each of another bank; no
             more than `storage.open_banks`. 1 suits a model that runs on this machine.
     """

@@ -32,6 +32,19 @@ def test_the_first_example_runs(tmp_path: Path) -> None:
     assert "red kayak" in done.stdout.splitlines()[0]
 
 
+def test_the_example_of_a_server_of_ones_own_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names a model behind OPENAI_BASE_URL, and opens without asking it."""
+    code = next(code for code in examples() if "OPENAI_BASE_URL" in code)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, object] = {}
+    exec(code.replace("\nHindsight.open", "\nengine = Hindsight.open"), found)  # noqa: S102 - the README's own
+    engine = found["engine"]
+    assert isinstance(engine, Hindsight)
+    engine.close()
+
+
 def test_the_example_of_a_profile_runs(light: Hindsight) -> None:
     """It sets a profile of three dimensions, lends one of five traits, and stores the first alone."""
     code = next(code for code in examples() if "bank.with_profile" in code)

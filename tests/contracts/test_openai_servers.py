@@ -19,7 +19,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
-from hindsight_integrations.backends.language_model.named_models import language_model
+from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
 from hindsight_integrations.backends.language_model.timed import TimedModel
 from hindsight_integrations.errors import (
     FeatureUnsupported,
@@ -227,16 +227,35 @@ def test_calls_at_once_step_down_together(serving: Serving, caplog: pytest.LogCa
     assert len(warnings(caplog)) == 1
 
 
-def test_a_server_without_limits_of_tokens_is_sent_none(
-    serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("feature", [Feature.MAX_TOKENS, Feature.TEMPERATURE])
+def test_what_a_server_refuses_is_not_sent_again(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, feature: Feature
 ) -> None:
-    """A server that knows no max_completion_tokens keeps its schemas."""
-    server = serving([VERDICT], {Feature.MAX_TOKENS})
+    """A server that knows no max_completion_tokens, or a model of one temperature, keeps its schemas."""
+    server = serving([VERDICT], {feature})
     model = named(server, monkeypatch)
     assert [asked(model).answer for _ in range(2)] == ["yes"] * 2
-    assert ["max_completion_tokens" in request.body for request in server.requests] == [True, False, False]
+    assert [feature in request.body for request in server.requests] == [True, False, False]
     assert all("response_format" in request.body for request in server.requests)
-    assert "no limit of tokens" in " ".join(warnings(caplog)) or "none is sent" in " ".join(warnings(caplog))
+    (line,) = warnings(caplog)
+    assert f"refuses {feature}" in line
+
+
+def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its newer models refuse any; a server of one's own would sample at its own, which is too warm for facts."""
+    own = named(serving([VERDICT]), monkeypatch)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    hosted = openai_model("openai:gpt-5-mini")
+    assert isinstance(own, TimedModel)
+    assert [_sent(model) for model in (own._model, hosted)] == [
+        {"max_completion_tokens", "temperature"},
+        {"max_completion_tokens"},
+    ]
+
+
+def _sent(model: object) -> set[str]:
+    assert isinstance(model, LangChainModel)
+    return {extra.value for extra in model._sends}
 
 
 def test_a_server_that_can_do_nothing_is_named(serving: Serving) -> None:
@@ -383,6 +402,8 @@ def test_a_callers_own_model_gets_the_time_and_no_more_tries(serving: Serving) -
     with pytest.raises(ModelUnavailable):
         asked(language_model(chat(server)))
     assert len(server.requests) == 1
+    mine = LangChainModel(chat(server))
+    assert language_model(mine) is mine, "a LanguageModel of one's own keeps its own time"
     slow = language_model(chat(serving([Hang(3)])), timeout_s=0.2)
     assert isinstance(slow, TimedModel)
     with pytest.raises(ModelUnavailable, match="model_timeout_s"):

@@ -95,6 +95,7 @@ def test_a_fact_becomes_one_of_the_long_prompt() -> None:
     fact = fact_of(
         lines=[1],
         date="2024-05-05",
+        fact="Ana bought the user's bicycle for 90 euros.",
         names=["Ana", "Ana"],
         ends=[1],
         records=[{"kind": "income", "category": "bicycle", "value": "90", "unit": "EUR"}],
@@ -125,12 +126,22 @@ def test_a_date_is_as_exact_as_it_was_written(
     assert (fact.when, fact.occurred_start, fact.occurred_end) == (when, start, end)
 
 
-@pytest.mark.parametrize(
-    ("lines", "kind"), [([2], "experience"), ([1, 2], "experience"), ([1], "world"), ([], "world")]
-)
-def test_only_an_assistants_message_makes_an_experience(lines: list[int], kind: str) -> None:
-    """What a person says is a fact about their world, even if a small model takes it for its own."""
-    assert fact_of(lines=lines, by_assistant=True).fact_type == kind
+@pytest.mark.parametrize(("heard", "kind"), [(SAID, "experience"), (SAID[:1], "world")])
+def test_only_where_an_assistant_talks_it_has_an_experience(heard: list[Message], kind: str) -> None:
+    """What people say among themselves is about their world, even if a small model takes it for its own."""
+    answer = ConciseFacts.model_validate({"facts": [{"fact": "I advised walking.", "by_assistant": True}]})
+    (item,) = extracted(answer.facts, heard)
+    assert item.fact is not None
+    assert item.fact.fact_type == kind
+
+
+def test_who_is_not_in_a_fact_is_no_entity_of_it() -> None:
+    """A small model that lists everybody with every fact, or "The user" as a name, does not connect them all."""
+    fact = fact_of(
+        fact="The user sold a bicycle to Ana Prado.",
+        names=["The user", "Ana", "Prado family", "Lisbon", "assistant", ""],
+    )
+    assert [entity.text for entity in fact.entities] == ["Ana", "Prado family"]
 
 
 def test_what_cannot_be_read_costs_no_more_than_itself() -> None:

@@ -66,7 +66,7 @@ _TOO_LONG = re.compile(
 )
 _UNSUPPORTED = re.compile(
     r"response[_ ]format|json[_ ]schema|structured output|grammar|\btools?\b|tool[_ ]choice|function.?call"
-    r"|max_(completion_)?tokens",
+    r"|max_completion_tokens|\btemperature\b",
     re.IGNORECASE,
 )
 _NO_TEMPLATE = re.compile(r"requires --jinja", re.IGNORECASE)

@@ -202,6 +202,9 @@ async def _failed(task: Task, error: Exception, tools: TaskTools) -> TaskRun:
         rest = None if last else retry_delay(task.attempts)
     else:
         rest = outage_delay(task.uncounted)
+        if isinstance(error, ModelUnavailable) and error.retry_after is not None:  # inf, if a service says so
+            asked = min(error.retry_after, LONGEST_DELAY.total_seconds())
+            rest = max(rest, timedelta(seconds=asked))
     await tools.workers.write(
         tools.ledger.fail_task, task.claim, reason=reason, retry_in=rest, counted=counted
     )

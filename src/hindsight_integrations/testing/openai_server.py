@@ -67,6 +67,7 @@ class Feature(StrEnum):
     JSON_SCHEMA = "response_format"
     TOOLS = "tools"
     MAX_TOKENS = "max_completion_tokens"
+    TEMPERATURE = "temperature"
 
 
 class OpenAIServer:
@@ -113,7 +114,7 @@ class OpenAIServer:
         """Record a request and give the reply it gets."""
         with self._lock:
             self.requests.append(request)
-            missing = [feature for feature in self._without if request.body.get(feature)]
+            missing = [feature for feature in self._without if request.body.get(feature) is not None]
             if missing:
                 return Status(400, f"{missing[0]} is not supported by this server")
             if callable(self._script):

@@ -50,7 +50,8 @@ class RecordedModel:
 
     Args:
         folder: where the recordings are; made at the first request that has none.
-        wait: seconds to wait for an answer that somebody else writes meanwhile; 0 for none.
+        wait: seconds to wait for an answer that somebody else writes meanwhile; 0 for none. A retain waits no longer in all
+            than `RetainConfig.extraction_timeout_s`.
         name: the model's name in errors.
 
     Raises:

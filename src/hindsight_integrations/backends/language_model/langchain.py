@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import threading
-from collections.abc import Callable, Sequence
-from enum import Enum
+from collections.abc import Callable, Collection, Sequence
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
@@ -34,8 +33,6 @@ T = TypeVar("T", bound=BaseModel)
 
 logger = logging.getLogger("hindsight_integrations")
 
-_ABOUT_LIMITS = re.compile(r"max_(completion_)?tokens")
-
 
 class Way(Enum):
     """How a service is asked for a structured answer, the surest first."""
@@ -44,6 +41,15 @@ class Way(Enum):
     TOOL = "a tool call"
     WORDS = "JSON in the prompt"
 
+
+class Extra(StrEnum):
+    """What of a prompt a request may say besides messages and schema, by the field of OpenAI's protocol."""
+
+    MOST_TOKENS = "max_completion_tokens"
+    TEMPERATURE = "temperature"
+
+
+_OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"}
 
 InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 """A prompt with its schema among the messages, for a service that takes none."""
@@ -63,14 +69,14 @@ class LangChainModel:
     A service that refuses response_format is asked by a tool call from then on, and one that refuses that by words, each
     said once in the log (decision 126).
 
-    Sampling stays as the caller set it on the chat model: several models reject any other temperature, so that of
-    the prompt is not sent.
+    Sampling and limits stay as the caller set them on the chat model, unless `sends` says otherwise: several models reject
+    any other temperature.
 
     Args:
         chat_model: the model.
         name: its name in errors; by default class and model ("ChatOpenAI/gpt-5-mini").
         in_words: what asks for JSON by words; None asks no service that way.
-        limited: whether the prompt's limit of tokens is sent, as max_completion_tokens.
+        sends: what of the prompt goes along besides messages and schema.
     """
 
     def __init__(
@@ -79,12 +85,12 @@ class LangChainModel:
         *,
         name: str | None = None,
         in_words: InWords[Any] | None = None,
-        limited: bool = False,
+        sends: Collection[Extra] = (),
     ) -> None:
         self._chat_model = chat_model
         self._name = name or described(chat_model)
         self._in_words = in_words
-        self._limited = limited
+        self._sends = frozenset(sends)
         self._way = Way.SCHEMA
         # A stream is parsed piece by piece, and prose in it raises a bare ValueError (openai 3.54): a graph that streams its
         # messages must not do so to ours. Other vendors' clients may not know the field.
@@ -111,27 +117,31 @@ class LangChainModel:
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
-            way, limited = self._way, self._limited
-            options = {**self._always, **({"max_completion_tokens": prompt.most_tokens} if limited else {})}
+            way, sends = self._way, self._sends
+            extras = {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
             try:
                 if way is Way.WORDS:
-                    return self._asked_in_words(prompt, options)
-                return self._asked(prompt, way, options)
+                    return self._asked_in_words(prompt, {**self._always, **extras})
+                return self._asked(prompt, way, {**self._always, **extras})
             except FeatureUnsupported as error:
-                self._step_down(way, limited, error)
+                self._step_down(way, sends, error)
 
-    def _step_down(self, way: Way, limited: bool, error: FeatureUnsupported) -> None:
-        """Ask in the next way from now on; several calls at once step down together.
+    def _step_down(self, way: Way, sends: frozenset[Extra], error: FeatureUnsupported) -> None:
+        """Ask in the next way from now on, or without what was refused; several calls at once step down together.
 
         Raises:
             FeatureUnsupported: the error given, if there is no next way.
         """
         with self._choosing:
-            if (self._way, self._limited) != (way, limited):
+            if (self._way, self._sends) != (way, sends):
                 return  # another call has just done so
-            if limited and _ABOUT_LIMITS.search(error.reason):
-                self._limited = False
-                logger.warning("model %s: its service takes no limit of tokens; none is sent", self._name)
+            if refused := [extra for extra in sends if extra in error.reason]:
+                self._sends = sends - {*refused}
+                logger.warning(
+                    "model %s: its service refuses %s, which is not sent any more",
+                    self._name,
+                    refused[0].value,
+                )
                 return
             ways = list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
             rest = ways[ways.index(way) + 1 :]

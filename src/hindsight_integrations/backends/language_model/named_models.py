@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, cast
 
-from hindsight_integrations.backends.language_model.langchain import InWords, LangChainModel
+from hindsight_integrations.backends.language_model.langchain import Extra, InWords, LangChainModel
 from hindsight_integrations.backends.language_model.timed import TimedModel
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, shown
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 PROVIDER = "openai"
+ADDRESSES = (
+    "OPENAI_BASE_URL",
+    "OPENAI_API_BASE",
+)  # where langchain-openai finds another service than OpenAI's
 TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes (decision 126)
 TRIES = 3  # as many as OpenAI's own client makes
 
@@ -23,7 +28,7 @@ def language_model(
     in_words: InWords[Any] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> LanguageModel:
-    """What callers may name as their model, as a LanguageModel that answers in time or not at all.
+    """What callers may name as their model, as a LanguageModel; one that they wrote themselves keeps its own time.
 
     Args:
         model: a LanguageModel, a LangChain chat model, or "openai:<name>".
@@ -39,7 +44,9 @@ def language_model(
         named = openai_model(model, in_words=in_words, timeout_s=timeout_s)
         return TimedModel(named, timeout_s=timeout_s, tries=TRIES)
     if hasattr(model, "complete"):
-        return TimedModel(cast("LanguageModel", model), timeout_s=timeout_s)
+        return cast(
+            "LanguageModel", model
+        )  # `RecordedModel` may wait an hour for somebody to write an answer
     return TimedModel(LangChainModel(model, in_words=in_words), timeout_s=timeout_s)
 
 
@@ -77,4 +84,8 @@ def openai_model(
     except OpenAIError as error:
         reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
         raise ModelRefused(name, reason) from error
-    return LangChainModel(chat_model, name=name, in_words=in_words, limited=True)
+    sends = {Extra.MOST_TOKENS}
+    if any(os.environ.get(variable) for variable in ADDRESSES):
+        # Servers of one's own sample at 0.8, with which small models wander; OpenAI's newer models take no temperature.
+        sends.add(Extra.TEMPERATURE)
+    return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)

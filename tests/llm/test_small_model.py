@@ -1,0 +1,192 @@
+"""What a new user does first, on a real small model: a chat of six turns, a question, observations, who the agent is.
+
+Only the plumbing is asserted: something is found, nothing is lost, it ends in the stated time. What the model wrote is
+printed as it is, for people; it says nothing of what a good model does.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from pydantic import BaseModel
+
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
+from hindsight_integrations.backends.language_model.named_models import language_model
+from hindsight_integrations.config import ObservationConfig, RetainConfig
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
+
+CALL_S, RETAIN_S = 600.0, 900.0
+MOST_SECONDS = 3600.0  # for everything, on two cores that have other things to do
+
+CHAT = [
+    ("user", "Hi! I moved from Porto to Lisbon last week, into a flat near the river."),
+    ("assistant", "Congratulations on the move! How is the new place?"),
+    ("user", "Small but bright. My sister Inês helped me carry the piano; having it tuned cost 180 euros."),
+    ("assistant", "Lovely that Inês helped. I suggest to wait two weeks before the next tuning."),
+    (
+        "user",
+        "Good idea. I start as a nurse at the Santa Maria hospital next Monday, and have to buy a bicycle.",
+    ),
+    ("assistant", "Good luck with the new job on Monday!"),
+]
+QUESTIONS = ["Where does the user live?", "Who helped to carry the piano?", "What must the user buy?"]
+BACKGROUND = [
+    "You help people who have just moved to a new city.",
+    "You were made in Lisbon and like short answers.",
+]
+BACKGROUND = [
+    "You help people who have just moved to a new city.",
+    "You were made in Lisbon and like short answers.",
+]
+KNOWN = [
+    "Inês is a carpenter in Porto.",
+    "Inês repairs old boats at weekends.",
+    "Inês has two dogs, Pico and Faial.",
+    "Inês wants to sail to the Azores next summer.",
+]
+KNOWN_FACTS = [{"what": text, "sources": [text], "entities": [{"text": "Inês"}]} for text in KNOWN]
+
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass
+class Watched:
+    """A model whose calls are told as they happen: what for, how long, how many tokens, and what was wrong.
+
+    Attributes:
+        model: who answers.
+        calls: of each kind of prompt.
+        malformed: answers that were outside the schema.
+    """
+
+    model: LanguageModel
+    calls: dict[str, int] = field(default_factory=dict)
+    malformed: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        self.calls[prompt.name] = self.calls.get(prompt.name, 0) + 1
+        began = time.monotonic()
+        try:
+            done = await self.model.complete(prompt)
+        except MalformedOutput as error:
+            self.malformed += 1
+            print(f"  {prompt.name}: MALFORMED in {time.monotonic() - began:.1f} s: {error.problem}")
+            print(f"    {error.output[:2000]}")
+            raise
+        seconds, tokens = time.monotonic() - began, f"{done.tokens_in} tokens in, {done.tokens_out} out"
+        print(f"  {prompt.name}: {seconds:.1f} s, {tokens}\n    {done.text}")
+        return done
+
+
+@dataclass(frozen=True)
+class Told:
+    """The chat, retained."""
+
+    bank: MemoryBank
+    model: Watched
+    result: RetainResult
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def told(endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    """A bank on disk that was told the chat by way of `extraction="concise"`."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("OPENAI_BASE_URL", endpoint)
+    patch.setenv("OPENAI_API_KEY", "any")
+    model = Watched(language_model("openai:local", in_words=with_schema_in_words, timeout_s=CALL_S))
+    config = HindsightConfig(
+        model_timeout_s=CALL_S,
+        retain=RetainConfig(extraction="concise", extraction_timeout_s=RETAIN_S, concurrent_extractions=1),
+        observations=ObservationConfig(delay_s=0),
+    )
+    folder: Path = tmp_path_factory.mktemp("memory")
+    print(f"\nload before: {os.getloadavg()}")
+    with Hindsight.open(folder, model=model, config=config) as hindsight:
+        bank = hindsight.bank("newcomer")
+        messages = [
+            Message(text, speaker, f"2025-03-05T09:0{place}", id=f"turn-{place}")
+            for place, (speaker, text) in enumerate(CHAT)
+        ]
+        began = time.monotonic()
+        result = bank.retain(messages)
+        yield Told(bank, model, result, time.monotonic() - began)
+        print(f"\ncalls: {model.calls}, outside the schema: {model.malformed}; load after: {os.getloadavg()}")
+    patch.undo()
+
+
+@pytest.mark.timeout(MOST_SECONDS)
+def test_a_chat_becomes_memories_or_waits(told: Told) -> None:
+    """There are facts, every message is either in one or waits, and it took no longer than stated."""
+    result = told.result
+    print(f"\nretain: {told.seconds:.1f} s, {result.tokens_in} tokens in, {result.tokens_out} out")
+    print(f"  {result.created} facts, {len(result.parked)} parked, {len(result.queued)} queued")
+    for unit in told.bank.units().units:
+        records = [
+            f"{record.kind}: {record.category} {record.value} {record.unit}" for record in unit.records
+        ]
+        print(f"  - ({unit.fact_type}) {unit.text} {list(unit.sources)} {records or ''}")
+    for dropped in result.dropped:
+        print(f"  dropped: {dropped.what!r}: {dropped.reason}")
+    assert result.created + len(result.parked) + len(result.queued) > 0
+    assert result.created > 0, "the model gave no fact at all"
+    assert told.seconds < RETAIN_S + CALL_S
+    again = told.bank.retain([Message(CHAT[0][1], CHAT[0][0], "2025-03-05T09:00", id="turn-0")])
+    assert again.skipped_messages == 1
+
+
+@pytest.mark.timeout(MOST_SECONDS)
+def test_a_question_finds_something(told: Told) -> None:
+    """Recall answers from whatever was made of the chat."""
+    found = {question: told.bank.recall(question) for question in QUESTIONS}
+    for question, result in found.items():
+        print(f"\nrecall: {question} (confidence {result.confidence:.2f})")
+        for item in result.units[:3]:
+            print(f"  - {item.text}")
+    assert any(result.units for result in found.values())
+
+
+@pytest.mark.timeout(MOST_SECONDS)
+def test_observations_are_made_or_wait(told: Told) -> None:
+    """What is known of somebody is summed up, or the task says why not; nothing is left half done."""
+    told.bank.retain([Message(text, "user", "2025-03-06", id=text) for text in KNOWN], facts=KNOWN_FACTS)
+    began = time.monotonic()
+    settled = told.bank.tasks.settle()
+    print(
+        f"\nsettle: {time.monotonic() - began:.1f} s, {len(settled.done)} done, {settled.observed} observed"
+    )
+    print(f"  failed: {dict(settled.failed)}")
+    for entity in told.bank.entities.list():
+        summary = told.bank.entities.observations(entity.name)
+        print(f"  {entity.name} ({len(summary.left_out)} facts left out):")
+        for observation in summary.observations:
+            print(f"    - {observation.text}")
+    states = {task.state for task in told.bank.tasks.list()}
+    assert TaskState.LEASED not in states
+    assert told.model.calls.get("observe", 0) > 0
+    assert len(settled.done) + len(settled.failed) > 0
+
+
+@pytest.mark.timeout(MOST_SECONDS)
+def test_who_the_agent_is_is_merged(told: Told) -> None:
+    """Two texts of the program become one background, in the first person and under its limit."""
+    for text in BACKGROUND:
+        began = time.monotonic()
+        told.bank.profile.merge_background(text)
+        background = told.bank.profile.get().background
+        print(f"\nbackground after {text!r}: {time.monotonic() - began:.1f} s\n  {background}")
+        assert 0 < len(background) < 500
