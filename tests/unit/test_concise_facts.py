@@ -164,6 +164,19 @@ def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
     assert items[2].fact.sources == ["id-of-the-second"]
 
 
+def test_an_expense_without_a_number_is_none() -> None:
+    """A small model that writes "unknown" wherever something might cost money adds nothing to anybody's sums."""
+    records = [
+        {"kind": "expense", "category": "rent", "value": "unknown", "unit": "EUR"},
+        {"kind": "task", "category": "home", "value": "pay the rent", "unit": ""},
+        {"kind": "quantity", "category": "rooms", "value": "3", "unit": "rooms"},
+    ]
+    (item,) = facts_of({"fact": "The user has 3 rooms and must pay the rent.", "records": records})
+    assert item.fact is not None
+    assert [record.category for record in item.fact.records] == ["home", "rooms"]
+    assert item.problems == ("records: 'unknown' is no number",)
+
+
 def test_small_models_get_small_passages_and_few_memories() -> None:
     """`extraction="concise"` alone is enough; numbers given are taken as they are."""
     concise, narrative = RetainConfig(extraction="concise"), RetainConfig()

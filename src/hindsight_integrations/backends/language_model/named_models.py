@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, cast
 
 from hindsight_integrations.backends.language_model.langchain import Extra, InWords, LangChainModel
@@ -14,10 +13,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 PROVIDER = "openai"
-ADDRESSES = (
-    "OPENAI_BASE_URL",
-    "OPENAI_API_BASE",
-)  # where langchain-openai finds another service than OpenAI's
+HOSTED = "//api.openai.com"  # in the address of the service itself
 TIMEOUT_S = 300.0  # of a call; a small model on two cores takes one or two minutes (decision 126)
 TRIES = 3  # as many as OpenAI's own client makes
 
@@ -85,7 +81,7 @@ def openai_model(
         reason = f"{str(error).splitlines()[0]} A server of your own that wants no key takes any text as OPENAI_API_KEY"
         raise ModelRefused(name, reason) from error
     sends = {Extra.MOST_TOKENS}
-    if any(os.environ.get(variable) for variable in ADDRESSES):
+    if HOSTED not in str(chat_model.root_client.base_url):
         # Servers of one's own sample at 0.8, with which small models wander; OpenAI's newer models take no temperature.
         sends.add(Extra.TEMPERATURE)
     return LangChainModel(chat_model, name=name, in_words=in_words, sends=sends)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hindsight_integrations.model.facts import ExtractedChange, ExtractedEntity, ExtractedFact, MemoryChange
+from hindsight_integrations.model.facts import (
+    ExtractedChange,
+    ExtractedEntity,
+    ExtractedFact,
+    ExtractedRecord,
+    MemoryChange,
+)
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.model.turns import Role
@@ -16,6 +23,7 @@ from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
 
 _WORD = re.compile(r"\w+")
+_COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})
 _ROLES = frozenset({"the", "user", "assistant"})  # who talks; no names
 
 _WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
@@ -57,12 +65,17 @@ def _fact(fact: ConciseFact, messages: Sequence[Message]) -> ExtractedFact:
         changes=[
             ExtractedChange(memory=number, change=MemoryChange.ENDS) for number in fact.ends if number > 0
         ],
-        records=fact.records,
+        records=[record for record in fact.records if _has_its_number(record)],
     )
 
 
 def _known(numbers: Sequence[int], count: int) -> list[int]:
     return sorted({number for number in numbers if 1 <= number <= count})
+
+
+def _has_its_number(record: ExtractedRecord) -> bool:
+    """Whether a record of what is counted has a number: small models write an expense for all that might cost something."""
+    return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
 
 
 def _named(name: str, text: str) -> bool:
@@ -80,4 +93,6 @@ def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str
         problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
     if fact.date and not parse_moment(fact.date.partition("/")[0]):
         problems.append(f"date: {fact.date[:24]!r} is no ISO date")
+    if numberless := [record for record in fact.records if not _has_its_number(record)]:
+        problems.append(f"records: {str(numberless[0].value)[:24]!r} is no number")
     return problems
