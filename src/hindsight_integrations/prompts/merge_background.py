@@ -9,13 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
 
+MOST_TOKENS = (
+    4_096  # of an answer: 500 characters have about 120; the rest is for models that think aloud first
+)
+
 
 class MergedBackground(BaseModel):
     """The answer to the prompt."""
 
     model_config = ConfigDict(frozen=True)
 
-    background: str = Field(description="the whole merged background, in the first person")
+    background: str = Field(
+        description="the whole merged background, in the first person", json_schema_extra={"maxLength": 600}
+    )
 
 
 def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> Prompt[MergedBackground]:
@@ -39,6 +45,7 @@ def merge_background_prompt(current: Sequence[str], snippet: Sequence[str]) -> P
             PromptMessage(Role.USER, "\n\n".join(parts)),
         ),
         schema=MergedBackground,
+        most_tokens=MOST_TOKENS,
     )
 
 

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hindsight_integrations.config import MOST_OBSERVATIONS
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_TOKENS = (
+    4_096  # of an answer: seven observations have about 700; the rest is for models that think aloud first
+)
 
 
 class AnsweredObservation(BaseModel):
@@ -17,8 +22,14 @@ class AnsweredObservation(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    text: str = Field(description="the observation: one or two plain sentences in the third person")
-    facts: list[int] = Field(description="the numbers of the facts it tells of, at least one")
+    # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
+    text: str = Field(
+        description="the observation: one or two plain sentences in the third person",
+        json_schema_extra={"maxLength": 400},
+    )
+    facts: list[int] = Field(
+        description="the numbers of the facts it tells of, at least one", json_schema_extra={"maxItems": 100}
+    )
 
 
 class AnsweredObservations(BaseModel):
@@ -26,7 +37,10 @@ class AnsweredObservations(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    observations: list[AnsweredObservation] = Field(description="the observations, the most telling first")
+    observations: list[AnsweredObservation] = Field(
+        description="the observations, the most telling first",
+        json_schema_extra={"maxItems": MOST_OBSERVATIONS},
+    )
 
 
 def observe_prompt(
@@ -55,6 +69,7 @@ def observe_prompt(
             PromptMessage(Role.USER, "\n\n".join(parts)),
         ),
         schema=AnsweredObservations,
+        most_tokens=MOST_TOKENS,
     )
 
 
