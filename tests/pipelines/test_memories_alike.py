@@ -1,7 +1,9 @@
-"""Memories that say nearly the same are all found by meaning, after a restart too (decision 128)."""
+"""Memories that say nearly the same are all found by meaning, after a restart too, and so is what Chroma lost (decision 128)."""
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
@@ -19,10 +21,18 @@ def memory(number: int) -> str:
     return " ".join([SENTENCE, *(f"row{number}bed{place}" for place in range(number % 15))]) + f" {number}."
 
 
-def not_found(bank: MemoryBank) -> list[int]:
+SETTINGS = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.FTS5))
+
+
+def opened(folder: Path) -> Hindsight:
+    """The engine over this folder."""
+    return Hindsight.open(folder, embeddings=HashEmbedder(384), reranker=None, config=SETTINGS)
+
+
+def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
     """Which of the memories the semantic channel does not give for their own text."""
     missed = []
-    for number in range(COUNT):
+    for number in range(count):
         found = {item.unit.text: item.channels for item in bank.recall(memory(number)).units}
         if Channel.SEMANTIC not in found.get(memory(number), ()):
             missed.append(number)
@@ -31,11 +41,25 @@ def not_found(bank: MemoryBank) -> list[int]:
 
 def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
     """Each of 300 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
-    settings = HindsightConfig(
-        storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=KeywordBackend.FTS5)
-    )
     for _ in range(2):
-        with Hindsight.open(tmp_path, embeddings=HashEmbedder(384), reranker=None, config=settings) as engine:
+        with opened(tmp_path) as engine:
             bank = engine.bank("greenhouse")
             bank.retain_many([RetainItem(memory(number)) for number in range(COUNT)])
             assert not_found(bank) == []
+
+
+def test_a_vector_that_chroma_lost_is_found_and_brought_back(tmp_path: Path) -> None:
+    """Where a row of Chroma's log is gone, which its count does not show: found at once, and the index is made anew."""
+    with opened(tmp_path) as engine:
+        engine.bank("greenhouse").retain_many([RetainItem(memory(number)) for number in range(40)])
+    with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database, database:
+        assert database.execute("DELETE FROM embeddings_queue WHERE id = '25'").rowcount == 1
+    with opened(tmp_path) as engine:
+        bank = engine.bank("greenhouse")
+        assert not_found(bank, 40) == []
+        bank.retain(memory(40))
+        assert engine.doctor().failures == {}
+    with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database:
+        assert database.execute("SELECT count(*) FROM embeddings_queue").fetchall() == [(41,)]
+    with opened(tmp_path) as engine:
+        assert not_found(engine.bank("greenhouse"), 41) == []

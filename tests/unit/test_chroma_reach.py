@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.chroma_reach import LOOK_SHARE, Reach
+from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.testing.builders import make_mark
 from hindsight_integrations.testing.vector_index_contract import alike
@@ -93,3 +97,23 @@ def test_an_emptied_index_scores_nothing_beside_it(index: ChromaVectorIndex) -> 
     assert [len(hits) for hits in index.search(vectors[:2], 600)] == [0, 0]
     stored(index, np.arange(3, dtype=np.int64), vectors[:3], 1)
     assert sorted(index.search(vectors[:1], 600)[0].ids.tolist()) == [0, 1, 2]
+
+
+def test_a_vector_that_is_counted_and_in_no_graph_is_damage(tmp_path: Path) -> None:
+    """Where Chroma's log has lost a row, its count and its first row are right; the index says so until it is cleared."""
+    vectors, ids = alike(50, seed=3), np.arange(50, dtype=np.int64)
+    store = ChromaVectors(tmp_path)
+    stored(store.open("00ff"), ids, vectors, 1)
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "chroma" / "chroma.sqlite3")) as database, database:
+        assert database.execute("DELETE FROM embeddings_queue WHERE id = '25'").rowcount == 1
+    store = ChromaVectors(tmp_path)
+    index = store.open("00ff")
+    assert (index.watermark, index.count()) == (make_mark(1), 50)
+    for call in (lambda: index.search(vectors[:1], 1), index.count):
+        with pytest.raises(IndexOutOfStep):
+            call()
+    index.clear()
+    stored(index, ids, vectors, 1)
+    assert nearest_ids(index, vectors) == ids.tolist()
+    store.close()

@@ -20,7 +20,7 @@ from hindsight_integrations.backends.vector.chroma_client import ChromaClient, C
 from hindsight_integrations.backends.vector.chroma_files import SegmentFiles
 from hindsight_integrations.backends.vector.chroma_reach import Reach
 from hindsight_integrations.errors import EngineClosed, IndexBehind, IndexOutOfStep
-from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, no_hits, ranked
+from hindsight_integrations.ports.arrays import Hits, IntArray, Matrix, Vector, no_hits, ranked
 from hindsight_integrations.ports.watermark import Watermark
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class ChromaVectorIndex:
         After a `clear` the database is vacuumed first: a dropped collection's vectors stay in its free pages.
         """
         with self._alone() as bound:
+            if bound.reach.due:
+                self._look(bound)
             bound.reach.settle()
             if self._unclean:
                 self._keeper.vacuum()
@@ -151,7 +153,7 @@ class ChromaVectorIndex:
         missing = [row for row, hits in enumerate(found) if len(hits) < min(limit, bound.reach.held or 0)]
         if missing:
             with self._alone() as bound:
-                bound.reach.look(*vectors[missing])
+                self._look(bound, *vectors[missing])
                 found = _searched(bound, vectors, limit)
         return found
 
@@ -235,6 +237,12 @@ class ChromaVectorIndex:
             yield bound
             self._damage = None
 
+    def _look(self, bound: _Bound, *starts: Vector) -> None:
+        """Look through the graph; a vector that is counted and not in it fails this, and the collection must be cleared."""
+        self._damage = "it lacks a vector that it counts"  # until it was looked through
+        bound.reach.look(*starts)
+        self._damage = None
+
     @contextmanager
     def _reading(self) -> Iterator[_Bound]:
         """The collection beside other readers; alone where this client has not loaded it, as that writes files.
@@ -248,7 +256,7 @@ class ChromaVectorIndex:
                 yield bound
         if not ready:
             with self._alone() as alone:
-                alone.reach.look()
+                self._look(alone)
                 yield alone
 
 

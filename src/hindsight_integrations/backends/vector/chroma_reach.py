@@ -77,16 +77,17 @@ class Reach:
         if len(self.beside.ids):
             self.beside = self.beside.without(np.array(names, np.int64))
 
-    def settle(self) -> None:
-        """After writes: look through the graph again, or where most of it is known, score what is new beside it.
+    @property
+    def due(self) -> bool:
+        """Whether so much was written that the graph is to be looked through again.
 
         One that was not looked through yet is left to its first search: the process may close before that.
         """
-        if self.held is None or not self._fresh:
-            return
-        if len(self._fresh) * LOOK_SHARE >= self.held:
-            self.look()
-        else:
+        return bool(self._fresh) and self.held is not None and len(self._fresh) * LOOK_SHARE >= self.held
+
+    def settle(self) -> None:
+        """After writes: what is new is scored beside the graph, until a look is due."""
+        if self.held is not None and self._fresh:
             known = [str(name) for name in self.beside.ids.tolist()]
             self.beside = _stored(self._collection, {*known, *self._fresh})
 
