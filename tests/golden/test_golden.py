@@ -124,3 +124,25 @@ def test_what_a_model_sees_is_as_recorded(name: str) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["concise_facts", "observe", "merge_background"])
+def test_what_small_models_are_asked_comes_to_an_end(name: str) -> None:
+    """Every list and every text of the answer has a bound, which a grammar made of the schema keeps to."""
+    schema = json.loads((HERE / f"{name}.schema.json").read_text(encoding="utf-8"))
+    parts = [schema, *schema.get("$defs", {}).values()]
+    fields = {
+        field: value
+        for part in parts
+        for field, value in part.get("properties", {}).items()
+        if field != "kind"
+    }
+    free = [
+        field for field, value in fields.items() if value.get("type") == "array" and "maxItems" not in value
+    ]
+    free += [
+        field
+        for field, value in fields.items()
+        if value.get("type") == "string" and not {"maxLength", "enum"} & value.keys()
+    ]
+    assert set(free) <= {"category", "unit"}, "of a record, whose number is bounded"
