@@ -164,6 +164,14 @@ def test_what_cannot_be_read_costs_no_more_than_itself() -> None:
     assert items[2].fact.sources == ["id-of-the-second"]
 
 
+def test_a_fact_cut_at_its_bound_is_no_fact() -> None:
+    """A grammar ends a text in the middle of a sentence: half a fact is named and left out, a whole long one is kept."""
+    cut, whole = "The user sold their bicycle and " * 20, "The user sold their bicycle. " * 20
+    items = facts_of(*({"fact": text} for text in (cut[:400], whole[:399] + ".", cut[:500])))
+    assert [item.fact is not None for item in items] == [False, True, True]
+    assert "its end is not there" in items[0].problems[0]
+
+
 def test_an_expense_without_a_number_is_none() -> None:
     """A small model that writes "unknown" wherever something might cost money adds nothing to anybody's sums."""
     records = [

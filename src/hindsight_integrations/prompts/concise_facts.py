@@ -20,11 +20,14 @@ MOST_TOKENS = 4_096  # of an answer: eight facts have about 600; the rest is for
 # Grammars of local servers keep to these bounds, so that a model that repeats itself comes to an end.
 MOST_FACTS = 12  # of a passage of 1,000 characters; the prompt asks for eight
 MOST_PARTS = 8  # of any list in a fact
-MOST_CHARACTERS = 300  # of a fact
+MOST_CHARACTERS = 400  # of a fact; one that ends there without an end of its sentence was cut
+MOST_NAME_CHARACTERS = 80
 
 _PARTS: JsonDict = {"maxItems": MOST_PARTS}
 
 _Numbers = Annotated[list[int], BeforeValidator(list_of)]
+
+_Name = Annotated[str, Field(json_schema_extra={"maxLength": MOST_NAME_CHARACTERS})]
 
 
 class ConciseFact(FactPart):
@@ -33,7 +36,7 @@ class ConciseFact(FactPart):
     lines: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
     fact: str = Field(min_length=1, json_schema_extra={"maxLength": MOST_CHARACTERS})
     date: Text = Field(default="", json_schema_extra={"maxLength": 24})
-    names: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+    names: Annotated[list[_Name], BeforeValidator(texts_of)] = Field(
         default_factory=list, json_schema_extra=_PARTS
     )
     by_assistant: bool = False

@@ -25,7 +25,7 @@ class AnsweredObservation(BaseModel):
     # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
     text: str = Field(
         description="the observation: one or two plain sentences in the third person",
-        json_schema_extra={"maxLength": 400},
+        json_schema_extra={"maxLength": 500},  # beyond what its check takes: what is cut there is refused
     )
     facts: list[int] = Field(
         description="the numbers of the facts it tells of, at least one", json_schema_extra={"maxItems": 100}

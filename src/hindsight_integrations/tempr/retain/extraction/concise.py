@@ -18,12 +18,13 @@ from hindsight_integrations.model.time import Granule
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.prompts.answered_facts import AnsweredFact, AnsweredItem
-from hindsight_integrations.prompts.concise_facts import ConciseFact
+from hindsight_integrations.prompts.concise_facts import MOST_CHARACTERS, ConciseFact
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
 
 _WORD = re.compile(r"\w+")
 _COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})
+_ENDS = frozenset(".!?\"')”。")
 _ROLES = frozenset({"the", "user", "assistant"})  # who talks; no names
 
 _WORDED = {Granule.YEAR: "%Y", Granule.MONTH: "%B %Y"}  # a date of a day or finer: with the day of the week
@@ -40,7 +41,9 @@ def extracted(
     """
     return [
         AnsweredItem(
-            _fact(item.fact, messages) if item.fact else None, item.excerpt, (*item.problems, *problems)
+            _fact(item.fact, messages) if item.fact and not _is_cut(item.fact.fact) else None,
+            item.excerpt,
+            (*item.problems, *problems),
         )
         for item, problems in ((item, _problems(item.fact, messages)) for item in answered)
     ]
@@ -73,6 +76,11 @@ def _known(numbers: Sequence[int], count: int) -> list[int]:
     return sorted({number for number in numbers if 1 <= number <= count})
 
 
+def _is_cut(text: str) -> bool:
+    """Whether a text ends at the bound of its schema, where a grammar cuts it; longer ones are of servers without one."""
+    return MOST_CHARACTERS - 2 <= len(text) <= MOST_CHARACTERS and text[-1:] not in _ENDS
+
+
 def _has_its_number(record: ExtractedRecord) -> bool:
     """Whether a record of what is counted has a number: small models write an expense for all that might cost something."""
     return record.kind not in _COUNTED or any(letter.isdigit() for letter in str(record.value))
@@ -88,6 +96,8 @@ def _named(name: str, text: str) -> bool:
 def _problems(fact: ConciseFact | None, messages: Sequence[Message]) -> list[str]:
     if fact is None:
         return []
+    if _is_cut(fact.fact):
+        return [f"fact: it reached {MOST_CHARACTERS} characters, and its end is not there"]
     problems = []
     if unknown := set(fact.lines) - set(_known(fact.lines, len(messages))):
         problems.append(f"lines: it names message {min(unknown)}, and there are {len(messages)}")
