@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,25 +23,6 @@ from hindsight_integrations import (
     Settled,
 )
 from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.ports.clock import SystemClock
-from hindsight_integrations.testing.scripted_model import ScriptedModel
-
-
-@pytest.fixture
-def reader() -> Reader:
-    return Reader()
-
-
-@pytest.fixture
-def opened(opener: Callable[..., Hindsight], reader: Reader) -> Iterator[Opened]:
-    """Opens engines with the reading model, on the machine's clock; what hangs is let go at the end."""
-
-    def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
-        settings = options.pop("config", None) or config()
-        return opener(path, model=ScriptedModel(reader), config=settings, clock=SystemClock(), **options)
-
-    yield open_engine
-    reader.gate.set()
 
 
 def test_settling_all_banks_is_the_same_on_both_faces(opened: Opened, reader: Reader) -> None:

@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,26 +35,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.engine.draining import Draining
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.scripted_model import ScriptedModel
-
-
-@pytest.fixture
-def reader() -> Reader:
-    return Reader()
-
-
-@pytest.fixture
-def opened(opener: Callable[..., Hindsight], reader: Reader) -> Iterator[Opened]:
-    """Opens engines with the reading model, on the machine's clock; what hangs is let go at the end."""
-
-    def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
-        settings = options.pop("config", None) or config()
-        return opener(path, model=ScriptedModel(reader), config=settings, clock=SystemClock(), **options)
-
-    yield open_engine
-    reader.gate.set()
 
 
 @pytest.mark.parametrize("where", ["disk", "memory"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,27 +32,8 @@ from hindsight_integrations.config import ObservationConfig
 from hindsight_integrations.engine import draining
 from hindsight_integrations.errors import LedgerFailed
 from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.ports.language_model import Completion
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.scripted_model import ScriptedModel
-
-
-@pytest.fixture
-def reader() -> Reader:
-    return Reader()
-
-
-@pytest.fixture
-def opened(opener: Callable[..., Hindsight], reader: Reader) -> Iterator[Opened]:
-    """Opens engines with the reading model, on the machine's clock; what hangs is let go at the end."""
-
-    def open_engine(path: str | Path = ":memory:", **options: Any) -> Hindsight:
-        settings = options.pop("config", None) or config()
-        return opener(path, model=ScriptedModel(reader), config=settings, clock=SystemClock(), **options)
-
-    yield open_engine
-    reader.gate.set()
 
 
 def test_a_failure_of_the_worker_itself_is_told_and_it_goes_on(

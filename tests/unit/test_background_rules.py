@@ -81,6 +81,7 @@ PAIRS = [
     ("de", "Ich wohne in Kiel.", "Du wohnst in Bremen.", "conflicts"),
     ("de", "Ich arbeite in der IT.", "Du arbeitest als Softwareentwickler bei einem Startup.", "refines"),
     ("de", "Ich heiße Max.", "Dein Name ist Otto.", "conflicts"),
+    ("de", "Ich heiße Max.", "Du heißt Otto.", "conflicts"),
     ("de", "Ich bin Lehrer.", "Du bist Koch.", "conflicts"),
     ("de", "Ich mag Kaffee.", "Du magst Kaffee nicht.", "conflicts"),
     ("de", "Ich mag Kaffee.", "Du hasst Kaffee.", "conflicts"),

@@ -36,7 +36,7 @@ _VERBS = {
     "entwickelst": "entwickle", "gingst": "ging", "kamst": "kam", "sahst": "sah", "fandst": "fand", "nahmst": "nahm",
     "gabst": "gab", "lasest": "las", "schriebst": "schrieb", "bliebst": "blieb", "fuhrst": "fuhr", "liefst": "lief",
     "hieltst": "hielt", "hießt": "hieß", "tatest": "tat", "tust": "tue", "wuchst": "wuchs", "zogst": "zog", "trafst": "traf",
-    "verließt": "verließ", "begannst": "begann", "gewannst": "gewann", "sprachst": "sprach", "halfst": "half", "trugst": "trug",
+    "verließt": "verließ", "ließt": "ließ", "saßt": "saß", "vergaßt": "vergaß", "begannst": "begann", "gewannst": "gewann", "sprachst": "sprach", "halfst": "half", "trugst": "trug",
     "verlorst": "verlor", "standst": "stand", "bekamst": "bekam", "erhieltst": "erhielt", "aßt": "aß", "sangst": "sang",
 }  # fmt: skip
 # words in -st that are no verbs of the second person
@@ -99,6 +99,8 @@ _PRONOUNS = {"du": "ich", "dich": "mich", "dir": "mir"}
 _SPOKEN_TO = re.compile(r"(?<!\w)(?:du|dich|dir|dein(?:e[mnrs]?)?)(?!\w)", _ANY)
 _TO_DU = re.compile(r"(?<!\w)du(?!\w)", _ANY)
 _VERB_OF_DU = re.compile(r"(?<!\w)[^\W\d_]*(?:st|[sßzx]t)(?!\w)", _ANY)
+# "begrüßt" may be a participle, too, but for beside its du
+_BESIDE_DU = re.compile(r"(?<=\bdu )[^\W\d_]*ßt(?!\w)|(?<!\w)[^\W\d_]*ßt(?= du\b)", _ANY)
 _FORMAL = re.compile(r"(?<!\w)(?P<pronoun>Sie|Ihnen|Ihr)(?P<ending>e[mnrs]?)?(?!\w)")
 _ADVERB = r"(?:auch|immer|noch|nun|jetzt|nicht|nie|oft|meist|derzeit|manchmal|wirklich|gern|gerne|früher|heute|seit \w+|außerdem)"
 _FORMAL_VERB = re.compile(
@@ -115,19 +117,25 @@ def _cased(word: str, like: str) -> str:
 
 def _own(pronoun: str) -> str:
     """A pronoun or possessive of the second person in the first."""
-    low = pronoun.casefold()
+    low = pronoun.lower()
     return _cased(_PRONOUNS.get(low, low.replace("dein", "mein", 1)), pronoun)
 
 
 def _of_ich(verb: str) -> str:
     """A verb of the second person in the first; other words as they are."""
-    low = verb.casefold()
+    low = verb.lower()
     if low in _VERBS:
         return _cased(_VERBS[low], verb)
     if low in _NO_VERB or not low.endswith("st") or len(low) < 5:
         return verb
     stem = verb[:-2]
     return stem if stem.endswith("te") else stem.removesuffix("e") + "e"
+
+
+def _of_du(match: re.Match[str]) -> str:
+    """A verb in -ßt beside its du, in the first person."""
+    verb = match[0]
+    return _of_ich(verb) if verb.lower() in _VERBS else f"{verb[:-1]}e"
 
 
 def _from_second(text: str) -> str:
@@ -146,7 +154,7 @@ def _sentence_from_second(sentence: str) -> str:
             noun = match[0][:1].isupper() and not (capitals_are_verbs and match.start() < 3)
             return match[0] if noun else _of_ich(match[0])
 
-        sentence = _VERB_OF_DU.sub(verb, sentence)
+        sentence = _VERB_OF_DU.sub(verb, _BESIDE_DU.sub(_of_du, sentence))
     return _SPOKEN_TO.sub(lambda match: _own(match[0]), sentence)
 
 
@@ -178,7 +186,7 @@ def _from_formal(text: str) -> str:
 
 
 def _formal_verb(verb: str) -> str:
-    low = verb.casefold()
+    low = verb.lower()
     if low in _FORMAL_VERBS:
         return _cased(_FORMAL_VERBS[low], verb)
     return verb[:-2] + "e" if low.endswith("en") else verb
@@ -197,7 +205,7 @@ def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, boo
     who = re.escape(name) + ("|er|sie" if about else "")
     subject = re.match(rf"(?:{who}) (?P<verb>[^\W\d_]+)", sentence, _ANY)
     inverted = re.match(rf"(?P<before>[^,.]{{1,60}}? )(?P<verb>[a-zäöüß]+) (?:{who})(?!\w)", sentence, _ANY)
-    if subject and subject["verb"].casefold() not in ("und", "oder"):
+    if subject and subject["verb"].lower() not in ("und", "oder"):
         told = f"Ich {_third_verb(subject['verb'])}{sentence[subject.end() :]}"
     elif inverted and _third_verb(inverted["verb"]) != inverted["verb"]:
         told = f"{inverted['before']}{_third_verb(inverted['verb'])} ich{sentence[inverted.end() :]}"
@@ -213,7 +221,7 @@ def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, boo
 
 def _third_verb(verb: str) -> str:
     """A verb of the third person in the first; one that is the same in both, or unknown, as it is."""
-    low = verb.casefold()
+    low = verb.lower()
     if low in _THIRD_VERBS:
         return _THIRD_VERBS[low]
     if (
