@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 
@@ -292,6 +293,11 @@ class Attribute:
     name: str
     pattern: re.Pattern[str]
     several: bool = False
+
+    @classmethod
+    def of(cls, name: str, pattern: str, *, several: bool = False) -> Self:
+        """One whose pattern is read without regard to case."""
+        return cls(name, re.compile(pattern, re.IGNORECASE), several)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,33 +17,29 @@ _END = r"(?=[.;,!?]|$| und\b)"
 _MONTH = r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)"
 
 
-def _attribute(name: str, pattern: str, *, several: bool = False) -> Attribute:
-    return Attribute(name, re.compile(pattern, _ANY), several)
-
-
 _ATTRIBUTES = (
-    _attribute("birthplace", rf"\b(?:ich wurde|wurde ich|ich bin|bin ich) (?:[^.;]*? )?in {_PLACE} (?:[^.;,]*? )?geboren"),
-    _attribute("birthplace", rf"\b(?:ich (?:komme|stamme)|komme ich|stamme ich) (?:ursprünglich )?aus {_PLACE}"),
-    _attribute("birth date", rf"\b(?:ich wurde|wurde ich|ich bin|bin ich) (?:[^.;]*? )?(?:am |im (?:Jahr )?)?(?P<value>\d{{4}}|\d{{1,2}}\. ?(?:{_MONTH}|\d{{1,2}}\.)(?: ?\d{{4}})?) (?:[^.;,]*? )?geboren"),
-    _attribute("residence", rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich) {_NOW}in {_PLACE}", several=True),
-    _attribute("residence", rf"\bich bin nach {_PLACE} gezogen", several=True),
-    _attribute("upbringing", rf"\bich bin (?:[^.;]*? )?in {_PLACE} aufgewachsen"),
-    _attribute("occupation", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:[^.;,]*? )?als {_VALUE}", several=True),
-    _attribute("profession", rf"\b(?:ich bin|bin ich) {_NOW}(?:von Beruf |eine? )?{_VALUE}", several=True),
-    _attribute("employer", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:als [^.;,]+? )?(?:bei|beim|für) (?:der |dem |die |das )?{_VALUE}", several=True),
-    _attribute("field", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:in|im) (?:der |dem |den )?{_VALUE}", several=True),
-    _attribute("name", rf"\bmein Name ist (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("name", rf"\b(?:ich heiße|heiße ich) (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("age", rf"\b(?:ich bin|bin ich) {_NOW}{_NUMBER} Jahre(?: alt)?\b"),
-    _attribute("age", r"\b(?:ich bin|bin ich) (?P<value>\d{1,3})(?=[.;,!?]|$| und\b)"),
-    _attribute("called", rf"\bmeine? (?P<key>\w+) heißt (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("experience", rf"\b(?:ich bin|ich arbeite) seit {_NUMBER} Jahren (?P<key>[^.;,!?]+?){_END}"),
-    _attribute("experience", rf"\b(?:ich habe|habe ich) {_NUMBER} Jahren? (?P<key>(?:(?!\w*erfahrung\b)[\w-]+ )*)\w*erfahrung(?: (?:als|mit|in|im|bei) (?P<key2>[^.;,!?]+?))?{_END}"),
-    _attribute("nationality", r"\bmeine (?:Nationalität|Staatsangehörigkeit) ist (?P<value>\w+)", several=True),
-    _attribute("favourite", r"\bmeine? Lieblings(?P<key>\w+) (?:ist|sind|war) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
-    _attribute("own", r"\bmeine? (?P<key>Beruf|Alter|Geburtstag|Geburtsort|Heimatstadt|Nachname|Vorname|Spitzname|Muttersprache|Religion|Arbeitgeber|Rolle|Titel|Adresse|Größe|Sternzeichen) (?:ist|sind) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
-    _attribute("spouse", r"\b(?:ich bin|bin ich) mit (?P<value>[A-ZÄÖÜ]\w+) verheiratet"),
-    _attribute("number", rf"\b(?:ich habe|habe ich) {_NUMBER} (?P<key>(?!Jahre)[A-ZÄÖÜ]\w+)"),
+    Attribute.of("birthplace", rf"\b(?:ich wurde|wurde ich|ich bin|bin ich) (?:[^.;]*? )?in {_PLACE} (?:[^.;,]*? )?geboren"),
+    Attribute.of("birthplace", rf"\b(?:ich (?:komme|stamme)|komme ich|stamme ich) (?:ursprünglich )?aus {_PLACE}"),
+    Attribute.of("birth date", rf"\b(?:ich wurde|wurde ich|ich bin|bin ich) (?:[^.;]*? )?(?:am |im (?:Jahr )?)?(?P<value>\d{{4}}|\d{{1,2}}\. ?(?:{_MONTH}|\d{{1,2}}\.)(?: ?\d{{4}})?) (?:[^.;,]*? )?geboren"),
+    Attribute.of("residence", rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich) {_NOW}in {_PLACE}", several=True),
+    Attribute.of("residence", rf"\bich bin nach {_PLACE} gezogen", several=True),
+    Attribute.of("upbringing", rf"\bich bin (?:[^.;]*? )?in {_PLACE} aufgewachsen"),
+    Attribute.of("occupation", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:[^.;,]*? )?als {_VALUE}", several=True),
+    Attribute.of("profession", rf"\b(?:ich bin|bin ich) {_NOW}(?:von Beruf |eine? )?{_VALUE}", several=True),
+    Attribute.of("employer", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:als [^.;,]+? )?(?:bei|beim|für) (?:der |dem |die |das )?{_VALUE}", several=True),
+    Attribute.of("field", rf"\b(?:ich arbeite|arbeite ich) {_NOW}(?:in|im) (?:der |dem |den )?{_VALUE}", several=True),
+    Attribute.of("name", rf"\bmein Name ist (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("name", rf"\b(?:ich heiße|heiße ich) (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("age", rf"\b(?:ich bin|bin ich) {_NOW}{_NUMBER} Jahre(?: alt)?\b"),
+    Attribute.of("age", r"\b(?:ich bin|bin ich) (?P<value>\d{1,3})(?=[.;,!?]|$| und\b)"),
+    Attribute.of("called", rf"\bmeine? (?P<key>\w+) heißt (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("experience", rf"\b(?:ich bin|ich arbeite) seit {_NUMBER} Jahren (?P<key>[^.;,!?]+?){_END}"),
+    Attribute.of("experience", rf"\b(?:ich habe|habe ich) {_NUMBER} Jahren? (?P<key>(?:(?!\w*erfahrung\b)[\w-]+ )*)\w*erfahrung(?: (?:als|mit|in|im|bei) (?P<key2>[^.;,!?]+?))?{_END}"),
+    Attribute.of("nationality", r"\bmeine (?:Nationalität|Staatsangehörigkeit) ist (?P<value>\w+)", several=True),
+    Attribute.of("favourite", r"\bmeine? Lieblings(?P<key>\w+) (?:ist|sind|war) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
+    Attribute.of("own", r"\bmeine? (?P<key>Beruf|Alter|Geburtstag|Geburtsort|Heimatstadt|Nachname|Vorname|Spitzname|Muttersprache|Religion|Arbeitgeber|Rolle|Titel|Adresse|Größe|Sternzeichen) (?:ist|sind) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
+    Attribute.of("spouse", r"\b(?:ich bin|bin ich) mit (?P<value>[A-ZÄÖÜ]\w+) verheiratet"),
+    Attribute.of("number", rf"\b(?:ich habe|habe ich) {_NUMBER} (?P<key>(?!Jahre)[A-ZÄÖÜ]\w+)"),
 )  # fmt: skip
 
 _FIELDS = {

@@ -19,31 +19,27 @@ _END = r"(?=[.;,!?]|$| y\b)"
 _MONTH = r"(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 
 
-def _attribute(name: str, pattern: str, *, several: bool = False) -> Attribute:
-    return Attribute(name, re.compile(pattern, _ANY), several)
-
-
 _ATTRIBUTES = (
-    _attribute("birthplace", rf"\bnací (?:el [^.;]*? )?en (?!{_MONTH}|\d){_PLACE}"),
-    _attribute("birthplace", rf"\b(?:soy (?:originari[oa] )?de|vengo de|provengo de) {_PLACE}"),
-    _attribute("birth date", rf"\bnací (?:en [^.;\d]*? )?(?:en|el) (?P<value>\d[\w ]*|{_MONTH}\b[\w ]*)"),
-    _attribute("residence", rf"\b(?:vivo|resido) {_NOW}en {_PLACE}", several=True),
-    _attribute("residence", rf"\bme mudé a {_PLACE}", several=True),
-    _attribute("upbringing", rf"\bcrecí en {_PLACE}"),
-    _attribute("occupation", rf"\btrabajo {_NOW}(?:de|como) (?:un |una )?{_VALUE}", several=True),
-    _attribute("profession", rf"\bsoy {_NOW}(?:un |una )?{_VALUE}", several=True),
-    _attribute("employer", rf"\btrabajo (?:(?:de|como) [^.;,]+? )?{_NOW}(?:en|para) (?:el |la |los |las )?{_VALUE}", several=True),
-    _attribute("field", rf"\btrabajo {_NOW}en (?:el |la |los |las )?{_VALUE}", several=True),
-    _attribute("name", rf"\bmi nombre es (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("name", rf"\bme llamo (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("age", rf"\btengo {_NUMBER} años(?! de experiencia)"),
-    _attribute("called", rf"\bmis? (?P<key>\w+) se llaman? (?P<value>[^.;,!?]+?){_END}"),
-    _attribute("experience", rf"\btengo {_NUMBER} años de experiencia(?: (?:en|como|con) (?P<key>[^.;,!?]+?))?{_END}"),
-    _attribute("nationality", r"\bmi nacionalidad es (?P<value>\w+)", several=True),
-    _attribute("favourite", r"\bmis? (?P<key>\w+) (?:favorit|preferid)[oa]s? (?:es|son|era) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
-    _attribute("own", r"\bmis? (?P<key>profesión|trabajo|oficio|edad|cumpleaños|apellido|apodo|religión|lengua materna|idioma materno|signo|dirección|estatura|altura|ciudad natal|rol|título) (?:es|son) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
-    _attribute("spouse", r"\b(?:estoy|soy) casad[oa] con (?P<value>[A-ZÁÉÍÓÚÑ]\w+)"),
-    _attribute("number", rf"\btengo {_NUMBER} (?P<key>(?!años)\w+)"),
+    Attribute.of("birthplace", rf"\bnací (?:el [^.;]*? )?en (?!{_MONTH}|\d){_PLACE}"),
+    Attribute.of("birthplace", rf"\b(?:soy (?:originari[oa] )?de|vengo de|provengo de) {_PLACE}"),
+    Attribute.of("birth date", rf"\bnací (?:en [^.;\d]*? )?(?:en|el) (?P<value>\d[\w ]*|{_MONTH}\b[\w ]*)"),
+    Attribute.of("residence", rf"\b(?:vivo|resido) {_NOW}en {_PLACE}", several=True),
+    Attribute.of("residence", rf"\bme mudé a {_PLACE}", several=True),
+    Attribute.of("upbringing", rf"\bcrecí en {_PLACE}"),
+    Attribute.of("occupation", rf"\btrabajo {_NOW}(?:de|como) (?:un |una )?{_VALUE}", several=True),
+    Attribute.of("profession", rf"\bsoy {_NOW}(?:un |una )?{_VALUE}", several=True),
+    Attribute.of("employer", rf"\btrabajo (?:(?:de|como) [^.;,]+? )?{_NOW}(?:en|para) (?:el |la |los |las )?{_VALUE}", several=True),
+    Attribute.of("field", rf"\btrabajo {_NOW}en (?:el |la |los |las )?{_VALUE}", several=True),
+    Attribute.of("name", rf"\bmi nombre es (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("name", rf"\bme llamo (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("age", rf"\btengo {_NUMBER} años(?! de experiencia)"),
+    Attribute.of("called", rf"\bmis? (?P<key>\w+) se llaman? (?P<value>[^.;,!?]+?){_END}"),
+    Attribute.of("experience", rf"\btengo {_NUMBER} años de experiencia(?: (?:en|como|con) (?P<key>[^.;,!?]+?))?{_END}"),
+    Attribute.of("nationality", r"\bmi nacionalidad es (?P<value>\w+)", several=True),
+    Attribute.of("favourite", r"\bmis? (?P<key>\w+) (?:favorit|preferid)[oa]s? (?:es|son|era) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
+    Attribute.of("own", r"\bmis? (?P<key>profesión|trabajo|oficio|edad|cumpleaños|apellido|apodo|religión|lengua materna|idioma materno|signo|dirección|estatura|altura|ciudad natal|rol|título) (?:es|son) (?P<value>[^.;!?]+?)(?=[.;!?]|$)"),
+    Attribute.of("spouse", r"\b(?:estoy|soy) casad[oa] con (?P<value>[A-ZÁÉÍÓÚÑ]\w+)"),
+    Attribute.of("number", rf"\btengo {_NUMBER} (?P<key>(?!años)\w+)"),
 )  # fmt: skip
 
 _FIELDS = {
