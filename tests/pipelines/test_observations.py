@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.prompts.repairing import REPAIRS
-from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 
 @pytest.fixture
@@ -136,6 +137,25 @@ def test_nothing_sound_at_all_fails_the_task_and_stores_nothing(opened: Opened, 
     assert task.attempts == 1
     ledger_of(bank).make_due(bank.name, [TaskKind.OBSERVE])
     assert bank.tasks.settle().observed == 1
+    assert not observed(bank).stale
+
+
+def test_a_model_that_writes_nothing_sound_is_done_without_after_three_tries(
+    opened: Opened, clock: FrozenClock
+) -> None:
+    """A small model's entity has observations all the same: facts that were chosen, none of them the model's words."""
+    asked = Asked([said(("I like Google", [1]), ("You work there", [2]))])
+    bank = opened(asked)
+    tell(bank, *ALICE)
+    for _ in range(2):
+        assert bank.tasks.settle().failed
+        assert not observations(bank)
+        clock.advance(timedelta(hours=1))
+    settled = bank.tasks.settle()
+    assert (settled.observed, settled.failed) == (1, {})
+    assert settled.tokens_in > 0
+    assert set(observations(bank)) <= set(ALICE)
+    assert len(asked.shown) == 3 * (1 + REPAIRS)
     assert not observed(bank).stale
 
 

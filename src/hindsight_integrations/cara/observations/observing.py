@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hindsight_integrations.cara.observations.facts import EntityFacts, entity_facts, unchanged
-from hindsight_integrations.cara.observations.summarising import Observation, Summary, summarised
+from hindsight_integrations.cara.observations.summarising import Observation, Summary, extractive, summarised
 from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.model.entities import Entity
@@ -22,6 +22,9 @@ MOST_GROUPS = (
     16  # sets of tags of one entity that are summed up, those added to last; the facts of others are left out
 )
 ATTEMPTS = 3  # summaries made anew because a fact changed meanwhile; then the task waits
+TRIES_OF_MODEL = (
+    3  # of a task, after which facts are chosen where the model wrote nothing sound (decision 125)
+)
 COMMITS = 8  # tries after another process wrote in between, which alone makes no summary wrong
 
 
@@ -31,8 +34,10 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
     Observations from the same facts in the same words are the same rows. Those made before and not again are removed; those
     a caller retained stay.
 
+    Facts of which a model writes nothing sound are told by choice of facts, once it has had three tries.
+
     Raises:
-        MalformedOutput: nothing the model wrote is sound, repairs included; nothing was written.
+        MalformedOutput: nothing the model wrote is sound, repairs included, and it has tries left; nothing was written.
         ModelError: the model or the embedder is unavailable; nothing was written.
         RevisionConflict: facts of the entity changed at every try.
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
@@ -50,7 +55,12 @@ async def observe(task: Task, tools: ObservationTools) -> Settled:
             tokens_in=spent.tokens_in + sum(summary.tokens_in for summary in made),
             tokens_out=spent.tokens_out + sum(summary.tokens_out for summary in made),
         )
-        _check_sound(made, spent, tools)
+        if task.attempts < TRIES_OF_MODEL:
+            _check_sound(made, spent, tools)
+        made = [
+            extractive(known.entity, group, tools) if summary.problem else summary
+            for group, summary in zip(known.groups, made, strict=False)
+        ]
         writes = await tools.workers.read(write_set, known, made, tools)
         read = tuple(fact for summary in made for fact in summary.read)
         created = await tools.workers.write(_commit, writes, task, read, tools)
@@ -119,7 +129,7 @@ def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
-    """Refuse summaries of which none has anything sound; where some do, the facts of the others are left out."""
+    """Refuse summaries of which none has anything sound; where some do, the model is not asked again for the others."""
     problems = [summary.problem for summary in made if summary.problem]
     if problems and not any(summary.observations for summary in made):
         name = tools.model.name if tools.model else ""
