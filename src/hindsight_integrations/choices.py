@@ -28,3 +28,9 @@ def choice(kind: type[Choice], value: Choice | str, field: str) -> Choice:
         raise InvalidRequest(
             field, f"{shown(value)} is not a known choice", f"Use one of: {known}."
         ) from None
+
+
+def as_choices(settings: object, **kinds: type[StrEnum]) -> None:
+    """Plain strings in these fields become the choices they name; unknown ones are refused."""
+    for name, kind in kinds.items():
+        object.__setattr__(settings, name, choice(kind, getattr(settings, name), name))

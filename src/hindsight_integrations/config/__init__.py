@@ -1,0 +1,35 @@
+"""Settings: one small frozen tree, passed in; a part of it a file."""
+
+from __future__ import annotations
+
+from hindsight_integrations.config.local_models import EmbedderBackend, ModelConfig
+from hindsight_integrations.config.observations import MOST_OBSERVATIONS, ObservationConfig, ObservationMode
+from hindsight_integrations.config.recall import OnChannelFailure, RecallConfig
+from hindsight_integrations.config.retain import (
+    MOST_SHOWN_MEMORIES,
+    ExtractionMode,
+    GeneralKnowledge,
+    OnModelFailure,
+    RetainConfig,
+)
+from hindsight_integrations.config.settings import HindsightConfig
+from hindsight_integrations.config.storage import KeywordBackend, StorageConfig, VectorBackend
+
+__all__ = [
+    "MOST_OBSERVATIONS",
+    "MOST_SHOWN_MEMORIES",
+    "EmbedderBackend",
+    "ExtractionMode",
+    "GeneralKnowledge",
+    "HindsightConfig",
+    "KeywordBackend",
+    "ModelConfig",
+    "ObservationConfig",
+    "ObservationMode",
+    "OnChannelFailure",
+    "OnModelFailure",
+    "RecallConfig",
+    "RetainConfig",
+    "StorageConfig",
+    "VectorBackend",
+]
