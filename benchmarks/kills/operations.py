@@ -260,7 +260,7 @@ def reindex(work: Work) -> None:
 
 def load(work: Work, archive: Path) -> None:
     """A new bank from the archive of the main one, then the next."""
-    name = f"crash/import {work.number}x{work.made}"
+    name = f"crash/import {work.number}x{work.made:04}"  # no name begins another: files are searched for them
     work.made += 1
     work.do([Change(frozenset({("bank", name)}))], lambda: work.hindsight.bank(name))
     lines = frozenset(
