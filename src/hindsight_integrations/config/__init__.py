@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from hindsight_integrations.config.local_models import EmbedderBackend, ModelConfig
-from hindsight_integrations.config.observations import MOST_OBSERVATIONS, ObservationConfig, ObservationMode
+from hindsight_integrations.config.observations import (
+    FEWEST_OBSERVATIONS,
+    MOST_OBSERVATIONS,
+    ObservationConfig,
+    ObservationMode,
+)
 from hindsight_integrations.config.recall import OnChannelFailure, RecallConfig
 from hindsight_integrations.config.retain import (
     MOST_SHOWN_MEMORIES,
@@ -16,6 +21,7 @@ from hindsight_integrations.config.settings import HindsightConfig
 from hindsight_integrations.config.storage import KeywordBackend, StorageConfig, VectorBackend
 
 __all__ = [
+    "FEWEST_OBSERVATIONS",
     "MOST_OBSERVATIONS",
     "MOST_SHOWN_MEMORIES",
     "EmbedderBackend",

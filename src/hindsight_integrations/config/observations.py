@@ -10,6 +10,7 @@ from math import inf
 from hindsight_integrations.choices import as_choices
 from hindsight_integrations.errors import InvalidRequest
 
+FEWEST_OBSERVATIONS = 3  # of an entity with facts enough [paper section A.3]
 MOST_OBSERVATIONS = 7  # paper section A.3: three to seven
 FEWEST_PROMPT_TOKENS = 500  # of facts: about eight, told at length
 
@@ -45,7 +46,7 @@ class ObservationConfig:
     delay_s: float = 60.0
     searchable: bool = False
     fewest_facts: int = 3
-    most: int = 7
+    most: int = MOST_OBSERVATIONS
     prompt_tokens: int = 4000
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 
 from hindsight_integrations.bank import BankContext, OpenBanks, Tools
 from hindsight_integrations.bank.handlers import able_kinds, handlers, model_kinds
-from hindsight_integrations.bank.task_runner import LEASE, TaskRun, give_back, run_task
+from hindsight_integrations.bank.task_runner import LEASE, TaskRun, lease_task, run_task
 from hindsight_integrations.concurrency.wakeups import Wakeups
 from hindsight_integrations.engine.outage import Outage
 from hindsight_integrations.errors import BankNotFound, MalformedOutput, ModelRefused, ModelUnavailable
@@ -105,7 +105,9 @@ class Draining:
         while len(self._running) < self._most:
             kinds, busy = self._kinds(), {task.bank for task in self._running.values()}
             due = await self._due(kinds, busy)
-            task = await self._take(kinds, busy) if due == 0 or self._early else None
+            task = None
+            if due == 0 or self._early:
+                task = await lease_task(kinds, self._tools, lasting=LEASE, besides=busy, early=self._early)
             if task is None:
                 return self._sleep(due)
             self._running[asyncio.create_task(self._do(task))] = task
@@ -116,18 +118,6 @@ class Draining:
         tools = self._tools
         due = await tools.workers.read(tools.ledger.next_due, kinds, besides=busy)
         return None if due is None else due.total_seconds()
-
-    async def _take(self, kinds: Collection[TaskKind], busy: Collection[str]) -> Task | None:
-        write, ledger = self._tools.workers.write, self._tools.ledger
-        taking = asyncio.ensure_future(
-            write(ledger.lease_due, kinds, lasting=LEASE, early=self._early, besides=busy)
-        )
-        try:
-            return await asyncio.shield(taking)
-        except asyncio.CancelledError:
-            if task := await taking:  # leased to one who is not there any more
-                await write(give_back, task, ledger)
-            raise
 
     def _sleep(self, due: float | None) -> float | None:
         """Seconds until the next task is due or the model may be asked again; None if neither is to come."""

@@ -300,6 +300,11 @@ class Attribute:
         return cls(name, re.compile(pattern, re.IGNORECASE), several)
 
 
+def by_word(groups: Mapping[str, str]) -> dict[str, str]:
+    """Each word with the name of its group; words of a group are parted by blanks."""
+    return {word: name for name, words in groups.items() for word in words.split()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DescriptionWords:
     """How people describe themselves, in the first person. All words are case-folded.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from hindsight_integrations.config import FEWEST_OBSERVATIONS
 from hindsight_integrations.model.text import clean_text, normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.prompts.observe import AnsweredObservation, AnsweredObservations, fact_line
@@ -22,7 +23,6 @@ LEAST_GROUNDED = (
 )  # share of an observation's content words, names apart, that its facts have (decision 125)
 ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
 COPIED_WORDS = 3  # in a row, taken from a fact as they are
-FEWEST = 3  # paper section A.3: three to seven, fewer of very few facts
 FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
 
 
@@ -45,7 +45,7 @@ class Checker:
     @property
     def fewest(self) -> int:
         """How many observations are expected."""
-        return min(FEWEST, self.most, -(-len(self.facts) // FACTS_EACH))
+        return min(FEWEST_OBSERVATIONS, self.most, -(-len(self.facts) // FACTS_EACH))
 
     def problems(self, answer: AnsweredObservations) -> str:
         """What is wrong with an answer, in words for the model; "" if nothing is."""

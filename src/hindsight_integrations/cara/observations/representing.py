@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hindsight_integrations.config import FEWEST_OBSERVATIONS
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.ports.arrays import Float64Array, IntArray, Matrix
 from hindsight_integrations.search.reference_scale import passage_cosines
 
 CANDIDATES = 512  # facts that may represent the others; of more, the newest half of so many and an even choice of the rest
-FEWEST = 3  # paper section A.3: three to seven
 TIE = 0.02  # of the best gain: of facts that say as much of the rest the newest is taken
 
 
@@ -44,7 +44,7 @@ def represented(
         np.maximum(covered, likeness[:, chosen[-1]], out=covered)
         near = cosines[:, chosen].max(axis=1) >= thresholds.semantic_link
         near[places[chosen]] = True
-        if len(chosen) >= FEWEST and near.all():
+        if len(chosen) >= FEWEST_OBSERVATIONS and near.all():
             break
     return _standing_under(cosines[:, chosen], places[chosen], thresholds.semantic_link)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Attribute, DescriptionWords
+from hindsight_integrations.text.language import Attribute, DescriptionWords, by_word
 
 _ANY = re.IGNORECASE
 _ENDS = r"(?:in|im|am|an|bei|beim|als|für|mit|und|aber|oder|seit|wo|wenn|der|die|das|weil|von|aus|unter|ist|war|geboren|aufgewachsen|und|auf|zu|zur)"
@@ -102,16 +102,11 @@ _VERBS = (
 )
 
 
-def _each(groups: dict[str, str]) -> dict[str, str]:
-    """Each word with what its group is called."""
-    return {word: name for name, words in groups.items() for word in words.split()}
-
-
 DESCRIPTIONS = DescriptionWords(
     attributes=_ATTRIBUTES,
-    professions=_each(_PROFESSIONS),
-    fields=_each(_FIELDS),
-    kinds=_each(_KINDS),
+    professions=by_word(_PROFESSIONS),
+    fields=by_word(_FIELDS),
+    kinds=by_word(_KINDS),
     alternatives=tuple(frozenset(group.split()) for group in _ALTERNATIVES),
     being=re.compile(r"\b(?:ich bin|bin ich)\b", _ANY),
     preferred=re.compile(

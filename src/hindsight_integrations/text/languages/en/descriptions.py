@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Attribute, DescriptionWords
+from hindsight_integrations.text.language import Attribute, DescriptionWords, by_word
 
 _ANY = re.IGNORECASE
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -167,16 +167,11 @@ _VERBS = (  # with which people go on about themselves
 )
 
 
-def _each(groups: dict[str, str]) -> dict[str, str]:
-    """Each word with what its group is called."""
-    return {word: name for name, words in groups.items() for word in words.split()}
-
-
 DESCRIPTIONS = DescriptionWords(
     attributes=_ATTRIBUTES,
-    professions=_each(_PROFESSIONS),
-    fields=_each(_FIELDS),
-    kinds=_each(_KINDS),
+    professions=by_word(_PROFESSIONS),
+    fields=by_word(_FIELDS),
+    kinds=by_word(_KINDS),
     alternatives=tuple(frozenset(group.replace("_", " ") for group in groups.split()) for groups in _ALTERNATIVES),
     being=re.compile(r"\b(?:am|I'm|I\u2019m)\b", _ANY),
     preferred=re.compile(
