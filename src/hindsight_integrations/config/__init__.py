@@ -9,6 +9,7 @@ from hindsight_integrations.config.observations import (
     ObservationConfig,
     ObservationMode,
 )
+from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.config.recall import OnChannelFailure, RecallConfig
 from hindsight_integrations.config.retain import (
     MOST_SHOWN_MEMORIES,
@@ -34,6 +35,7 @@ __all__ = [
     "ObservationMode",
     "OnChannelFailure",
     "OnModelFailure",
+    "OpinionConfig",
     "RecallConfig",
     "RetainConfig",
     "StorageConfig",

@@ -10,6 +10,7 @@ from pathlib import Path
 from hindsight_integrations.choices import Choice, as_choices, choice
 from hindsight_integrations.config.local_models import EmbedderBackend, ModelConfig
 from hindsight_integrations.config.observations import ObservationConfig, ObservationMode
+from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.config.recall import RecallConfig
 from hindsight_integrations.config.retain import ExtractionMode, OnModelFailure, RetainConfig
 from hindsight_integrations.config.seconds import check_seconds
@@ -41,6 +42,7 @@ class HindsightConfig:
     retain: RetainConfig = field(default_factory=RetainConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     observations: ObservationConfig = field(default_factory=ObservationConfig)
+    opinions: OpinionConfig = field(default_factory=OpinionConfig)
     time_zone: str = "UTC"
     model: str | None = None
     model_timeout_s: float = 300.0

@@ -18,6 +18,14 @@ class TaskKind(StrEnum):
     """Make the observations of an entity anew; its key is the entity's id."""
     MERGE_BACKGROUND = "merge_background"
     """Merge what a conversation or document says of the agent into the bank's background."""
+    REINFORCE = "reinforce"
+    """Assess new facts as evidence of the bank's opinions; one task a bank, its key is `REINFORCED`."""
+    REFRESH_MODEL = "refresh_model"
+    """Answer a mental model's standing question anew; its key is the model's id."""
+
+
+REINFORCED = "opinions"
+"""Key of a bank's task that assesses evidence: which facts, the opinions' own `assessed_to` says."""
 
 
 class TaskState(StrEnum):

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
@@ -185,6 +186,7 @@ class WriteSet:
         extracted: ids of units of turns that waited and wait no more.
         categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
         observed: what was made of an entity's facts.
+        opinions: formed, reworded, and evidence of them.
         profile: who the agent is from now on; by itself it does not raise the revision.
         tasks: work to be done later.
         completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
@@ -204,6 +206,7 @@ class WriteSet:
     links: tuple[Link, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
     observed: ObservedWrite | None = None
+    opinions: OpinionsWrite | None = None
     profile: ProfileWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
     completed_tasks: tuple[TaskClaim, ...] = ()
@@ -222,6 +225,7 @@ class WriteSet:
             or self.entities
             or self.events
             or self.observed is not None
+            or self.opinions is not None
             or self.profile is not None
             or self.tasks
             or self.completed_tasks

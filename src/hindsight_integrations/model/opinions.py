@@ -1,0 +1,251 @@
+"""Opinions: what the agent believes, how firmly, and the log of evidence that alone says so (paper sections 5.4.1 and 5.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from hindsight_integrations.model.units import ValidityKind
+
+
+class Assessment(StrEnum):
+    """How a fact bears on an opinion: Assess(o, f) of paper section 5.5."""
+
+    REINFORCE = "reinforce"
+    WEAKEN = "weaken"
+    CONTRADICT = "contradict"
+    NEUTRAL = "neutral"
+
+
+class EvidenceStrength(StrEnum):
+    """How much a fact says about an opinion."""
+
+    STRONG = "strong"
+    MILD = "mild"
+
+
+class UpdateRule(StrEnum):
+    """How an assessment moves a confidence."""
+
+    ADDITIVE = "additive"
+    """By steps: paper eq. 26."""
+    MULTIPLICATIVE = "multiplicative"
+    """By shares: reference, "Opinion Confidence Updates"."""
+
+
+class Conviction(StrEnum):
+    """How firmly a belief is held, in words (earlier paper 8.4)."""
+
+    VERY_STRONG = "very strong"
+    STRONG = "strong"
+    MODERATE = "moderate"
+    WEAK = "weak"
+    VERY_WEAK = "very weak"
+
+
+class OpinionOrigin(StrEnum):
+    """Where an opinion comes from."""
+
+    REFLECT = "reflect"
+    """The agent formed it while it answered (paper section 5.4.2)."""
+    EXTRACTION = "extraction"
+    """Extraction found it among what the agent said."""
+    GIVEN = "given"
+    """It was retained as an opinion by the caller, or by an earlier version of this package."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityChange:
+    """One entry of the validity log of a unit that is evidence.
+
+    Attributes:
+        kind: CLOSED or RESTORED.
+        effective_at: conversation time from which it holds.
+        revision: of the bank, that recorded it.
+    """
+
+    kind: ValidityKind
+    effective_at: datetime
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One row of an opinion's evidence log: one fact, assessed once, for good.
+
+    Attributes:
+        unit_id: the fact.
+        sources: who said it; see `cara/opinions/sources.py`. Never empty.
+        assessment: how it bears on the opinion.
+        strength: how much.
+        rule: by which it counts.
+        step: the rule's step size for this row, in (0, 1): a of paper eq. 26, as the profile had it then.
+        reason: in words, for people; may be empty.
+        version: unit id of the opinion's text against which it was judged.
+        effective_at: conversation time from which it counts: when the fact was mentioned.
+        recorded_at: when the row was written.
+        revision: of the bank, that wrote it.
+        restates: ids of facts in the log that say the same thing; a source counts once among facts that say the same.
+        validity: what became of the fact since, oldest revision first.
+    """
+
+    unit_id: str
+    sources: tuple[str, ...]
+    assessment: Assessment
+    strength: EvidenceStrength
+    rule: UpdateRule
+    step: float
+    reason: str
+    version: str
+    effective_at: datetime
+    recorded_at: datetime
+    revision: int
+    restates: tuple[str, ...] = ()
+    validity: tuple[ValidityChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionVersion:
+    """One wording of an opinion: a unit of the opinion network.
+
+    Attributes:
+        unit_id: the unit.
+        text: the statement with its reasoning, in the first person.
+        since: conversation time from which it is the opinion's wording.
+        reason: why it was reworded; empty for the first.
+        based_on: ids of the facts it was worded from.
+        revision: of the bank, that wrote it.
+        closed_at: from when on it is no longer the agent's wording; None while it is.
+    """
+
+    unit_id: str
+    text: str
+    since: datetime
+    reason: str
+    based_on: tuple[str, ...]
+    revision: int
+    closed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionLog:
+    """All that is known of one opinion: how it was formed, its wordings, and its evidence (paper eq. 24 and section 5.5).
+
+    Attributes:
+        id: of the opinion: unit id of its first wording.
+        confidence: c_0, with which it was formed, in [0, 1].
+        formed_at: conversation time.
+        recorded_at: when it was written.
+        revision: of the bank, that wrote it.
+        origin: where it comes from.
+        operation: the reflection that formed it, as its caller named it; empty if it was not named.
+        profile: number of the profile change under which it was formed, 0 for none.
+        reasoning: why it was formed.
+        tags: visibility tags, sorted.
+        entities: canonical names of the entities it mentions.
+        versions: its wordings, oldest first; at least one.
+        evidence: its evidence, in order of (effective_at, unit id).
+        assessed_to: revision up to which the bank's facts were looked at as evidence.
+    """
+
+    id: str
+    confidence: float
+    formed_at: datetime
+    recorded_at: datetime
+    revision: int
+    origin: OpinionOrigin
+    operation: str
+    profile: int
+    reasoning: str
+    tags: tuple[str, ...]
+    entities: tuple[str, ...]
+    versions: tuple[OpinionVersion, ...]
+    evidence: tuple[Evidence, ...] = ()
+    assessed_to: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FormationWrite:
+    """An opinion to be. Its first wording stands among the write set's units, with its mentions.
+
+    Attributes:
+        unit_id: of that unit, and so of the opinion.
+        confidence: c_0 in [0, 1].
+        formed_at: conversation time (aware UTC).
+        origin: where it comes from.
+        operation: key of the reflection that forms it, empty if it has none.
+        profile: number of the profile change in force, 0 for none.
+        reasoning: why it is formed.
+        based_on: ids of the facts it is worded from.
+        assessed_to: revision whose facts were looked at when it was formed; later ones are evidence to be assessed.
+    """
+
+    unit_id: str
+    confidence: float
+    formed_at: datetime
+    origin: OpinionOrigin
+    operation: str = ""
+    profile: int = 0
+    reasoning: str = ""
+    based_on: tuple[str, ...] = ()
+    assessed_to: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RewordingWrite:
+    """A new wording of an opinion. It stands among the write set's units; an event of the write set closes the one before.
+
+    Attributes:
+        opinion_id: the opinion.
+        unit_id: of the new wording.
+        reason: why.
+        based_on: ids of the facts it is worded from, those of the wording before included.
+    """
+
+    opinion_id: str
+    unit_id: str
+    reason: str
+    based_on: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceWrite:
+    """A row of an opinion's evidence log to be; one that is there already (by opinion and fact) stays as it is.
+
+    Attributes:
+        opinion_id: the opinion.
+        unit_id, sources, assessment, strength, rule, step, reason, version, effective_at, restates: as in `Evidence`.
+    """
+
+    opinion_id: str
+    unit_id: str
+    sources: tuple[str, ...]
+    assessment: Assessment
+    strength: EvidenceStrength
+    rule: UpdateRule
+    step: float
+    reason: str
+    version: str
+    effective_at: datetime
+    restates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionsWrite:
+    """What one operation does to a bank's opinions.
+
+    Attributes:
+        formed: new opinions.
+        reworded: new wordings.
+        evidence: new rows of evidence logs.
+        assessed: opinion id to the revision up to which the bank's facts were looked at.
+        operation: key of the reflection whose outcome this is, recorded so that a retry forms nothing twice; empty for none.
+    """
+
+    formed: tuple[FormationWrite, ...] = ()
+    reworded: tuple[RewordingWrite, ...] = ()
+    evidence: tuple[EvidenceWrite, ...] = ()
+    assessed: Mapping[str, int] = field(default_factory=dict)
+    operation: str = ""
