@@ -8,9 +8,11 @@ from datetime import datetime
 
 from hindsight_integrations.model.opinions import (
     Assessment,
-    Conviction,
     Evidence,
+    EvidenceEntry,
     EvidenceStrength,
+    Opinion,
+    OpinionHistory,
     OpinionLog,
     UpdateRule,
 )
@@ -20,14 +22,6 @@ MILD_SHARE = 0.5  # of a step that mild evidence makes; eq. 26 knows no strength
 STRONG_SUPPORT = 0.2  # alpha [reference, "Opinion Confidence Updates"]
 MILD_SUPPORT = 0.05  # alpha' [reference, "Opinion Confidence Updates"]
 CONTRADICTION_DECAY = 0.5  # gamma [reference, "Opinion Confidence Updates"]
-
-CONVICTIONS = (
-    (0.9, Conviction.VERY_STRONG),
-    (0.7, Conviction.STRONG),
-    (0.5, Conviction.MODERATE),
-    (0.3, Conviction.WEAK),
-)
-"""From which confidence on a belief is held how firmly [earlier paper 8.4]."""
 
 _DIGITS = 9  # kept: 0.7 + 0.15 is 0.85
 
@@ -122,6 +116,55 @@ def counted(
     return found
 
 
+def history_of(
+    log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
+) -> OpinionHistory:
+    """Every row of the log, recorded and effective by then, with what it did; options as of `confidence_of`."""
+    counting = {row.unit_id for row in counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)}
+    entries, confidence = [], log.confidence
+    for row in sorted(log.evidence, key=lambda row: (row.effective_at, row.unit_id)):
+        late = as_of_revision is not None and row.revision > as_of_revision
+        if late or (as_of is not None and row.effective_at > as_of):
+            continue
+        before, counts = confidence, row.unit_id in counting
+        if counts:
+            confidence = updated(before, row.assessment, row.strength, rule=row.rule, step=row.step)
+        entries.append(EvidenceEntry(row, counts, before, confidence))
+    return OpinionHistory(log, tuple(entries), confidence)
+
+
+def opinion_of(
+    log: OpinionLog, *, as_of: datetime | None = None, as_of_revision: int | None = None
+) -> Opinion | None:
+    """The opinion at a moment; None where it was not formed yet. Options as of `confidence_of`."""
+    worded = [
+        version
+        for version in log.versions
+        if (as_of is None or version.since <= as_of)
+        and (as_of_revision is None or version.revision <= as_of_revision)
+    ]
+    if not worded:
+        return None
+    held = [
+        each for each in worded if each.closed_at is None or (as_of is not None and each.closed_at > as_of)
+    ]
+    wording = (held or worded)[-1]
+    counting = counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)
+    return Opinion(
+        id=log.id,
+        unit_id=wording.unit_id,
+        text=wording.text,
+        confidence=confidence_of(log, as_of=as_of, as_of_revision=as_of_revision),
+        formed_at=log.formed_at,
+        reworded_at=wording.since if wording is not log.versions[0] else None,
+        entities=log.entities,
+        tags=log.tags,
+        origin=log.origin,
+        evidence=len(counting),
+        closed_at=None if held else wording.closed_at,
+    )
+
+
 def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[ConfidenceChange]:
     """How the confidence moved over conversation time, from the formation on (paper section 5.7.1).
 
@@ -139,11 +182,6 @@ def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[Co
             points.append(ConfidenceChange(moment, points[-1].after, after, tuple(sorted(now ^ before))))
         before = now
     return points
-
-
-def conviction(confidence: float) -> Conviction:
-    """How firmly a belief of this confidence is held (earlier paper 8.4)."""
-    return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
 
 
 def _within(confidence: float) -> float:

@@ -45,6 +45,20 @@ class Conviction(StrEnum):
     VERY_WEAK = "very weak"
 
 
+CONVICTIONS = (
+    (0.9, Conviction.VERY_STRONG),
+    (0.7, Conviction.STRONG),
+    (0.5, Conviction.MODERATE),
+    (0.3, Conviction.WEAK),
+)
+"""From which confidence on a belief is held how firmly [earlier paper 8.4]."""
+
+
+def conviction(confidence: float) -> Conviction:
+    """How firmly a belief of this confidence is held (earlier paper 8.4)."""
+    return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
+
+
 class OpinionOrigin(StrEnum):
     """Where an opinion comes from."""
 
@@ -164,6 +178,74 @@ class OpinionLog:
     versions: tuple[OpinionVersion, ...]
     evidence: tuple[Evidence, ...] = ()
     assessed_to: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the agent believes: o = (t, c, tau, b, E) of paper eq. 24, at one moment.
+
+    Attributes:
+        id: of the opinion; it stays while its wording changes.
+        unit_id: of the wording.
+        text: the statement with its reasoning, in the first person.
+        confidence: c in [0, 1], replayed from the evidence log.
+        formed_at: tau, when it was formed (aware UTC).
+        reworded_at: since when it has this wording; None for the first one.
+        entities: E, canonical names.
+        tags: visibility tags, sorted.
+        origin: where it comes from.
+        evidence: how many facts count.
+        closed_at: from when on the agent no longer holds it; None while it does.
+    """
+
+    id: str
+    unit_id: str
+    text: str
+    confidence: float
+    formed_at: datetime
+    reworded_at: datetime | None
+    entities: tuple[str, ...]
+    tags: tuple[str, ...]
+    origin: OpinionOrigin
+    evidence: int
+    closed_at: datetime | None = None
+
+    @property
+    def strength(self) -> Conviction:
+        """How firmly it is held, in words (earlier paper 8.4)."""
+        return conviction(self.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceEntry:
+    """A row of an opinion's evidence log and what it did.
+
+    Attributes:
+        evidence: the row.
+        counts: whether it moves the confidence: its fact is valid, and its source has not said so before.
+        before: confidence before it, in order of (effective_at, unit id).
+        after: confidence after it; the same where it does not count.
+    """
+
+    evidence: Evidence
+    counts: bool
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionHistory:
+    """Why an opinion is held as firmly as it is: everything from which its confidence follows.
+
+    Attributes:
+        log: formation, wordings and evidence, as recorded.
+        entries: the evidence in the order in which it counts, with the confidence before and after.
+        confidence: after the last of them.
+    """
+
+    log: OpinionLog
+    entries: tuple[EvidenceEntry, ...]
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
