@@ -16,6 +16,7 @@ from hindsight_integrations.model.opinions import (
     OpinionLog,
     UpdateRule,
 )
+from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import ValidityKind
 
 MILD_SHARE = 0.5  # of a step that mild evidence makes; eq. 26 knows no strengths [decision 129]
@@ -107,7 +108,9 @@ def counted(
     spoken: dict[str, set[str]] = {}
     found = []
     for row in sorted(known, key=lambda row: (row.effective_at, row.unit_id)):
-        if (as_of is not None and row.effective_at > as_of) or not _valid(row, as_of, as_of_revision):
+        if (as_of is not None and not no_later(row.effective_at, as_of)) or not _valid(
+            row, as_of, as_of_revision
+        ):
             continue
         said_by = spoken.setdefault(statements[row.unit_id], set())
         if not said_by.issuperset(row.sources):
@@ -124,7 +127,7 @@ def history_of(
     entries, confidence = [], log.confidence
     for row in sorted(log.evidence, key=lambda row: (row.effective_at, row.unit_id)):
         late = as_of_revision is not None and row.revision > as_of_revision
-        if late or (as_of is not None and row.effective_at > as_of):
+        if late or (as_of is not None and not no_later(row.effective_at, as_of)):
             continue
         before, counts = confidence, row.unit_id in counting
         if counts:
@@ -140,13 +143,15 @@ def opinion_of(
     worded = [
         version
         for version in log.versions
-        if (as_of is None or version.since <= as_of)
+        if (as_of is None or no_later(version.since, as_of))
         and (as_of_revision is None or version.revision <= as_of_revision)
     ]
     if not worded:
         return None
     held = [
-        each for each in worded if each.closed_at is None or (as_of is not None and each.closed_at > as_of)
+        each
+        for each in worded
+        if each.closed_at is None or (as_of is not None and not no_later(each.closed_at, as_of))
     ]
     wording = (held or worded)[-1]
     counting = counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)
@@ -189,16 +194,21 @@ def _within(confidence: float) -> float:
 
 
 def _valid(row: Evidence, as_of: datetime | None, as_of_revision: int | None) -> bool:
-    """Whether the fact holds, as the ledger has it: a restored fact was never closed, of several closings the first counts."""
+    """Whether the fact held: not closed by then, nor between a closing and its restoring; of several closings the first counts."""
     closed: datetime | None = None
+    gaps: list[tuple[datetime, datetime]] = []
     for change in row.validity:
         if as_of_revision is not None and change.revision > as_of_revision:
             break
-        if change.kind is ValidityKind.RESTORED:
-            closed = None
-        elif change.kind is ValidityKind.CLOSED:
+        if change.kind is ValidityKind.CLOSED:
             closed = change.effective_at if closed is None else min(closed, change.effective_at)
-    return closed is None or (as_of is not None and closed > as_of)
+        elif change.kind is ValidityKind.RESTORED and closed is not None:
+            gaps.append((closed, change.effective_at))
+            closed = None
+    if as_of is None:
+        return closed is None
+    ended = closed is not None and no_later(closed, as_of)
+    return not ended and not any(no_later(start, as_of) and not no_later(end, as_of) for start, end in gaps)
 
 
 def _statements(rows: Sequence[Evidence]) -> dict[str, str]:

@@ -12,6 +12,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_INSTANT = datetime.min.replace(tzinfo=UTC)
 LAST_INSTANT = datetime.max.replace(tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+SECOND = 1_000_000  # microseconds
 DAY = 86_400_000_000
 """Microseconds in a day, the unit in which stored instants are counted."""
 
@@ -154,3 +155,11 @@ class LocalDates:
 
     zone: tzinfo
     order: DateOrder | None = None
+
+
+def no_later(moment: datetime, by: datetime) -> bool:
+    """Whether a moment came by another, that one's own second included.
+
+    Facts of one message have mention times microseconds apart, to keep their order; validity looks at the second.
+    """
+    return to_micros(moment) // SECOND <= to_micros(by) // SECOND

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
-from hindsight_integrations.model.time import to_micros
+from hindsight_integrations.model.time import SECOND, to_micros
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, BoolArray, IntArray, no_gaps
 from hindsight_integrations.ports.ledger import UnitColumns
@@ -18,7 +18,6 @@ from hindsight_integrations.ports.ledger import UnitColumns
 Code = TypeVar("Code", bound=Hashable)
 
 FACT_TYPES = list(FactType)
-SECOND = 1_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +191,8 @@ def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> Bool
     return wanted[columns.types]
 
 
-def no_later(moment: datetime, by: datetime) -> bool:
-    """Whether a moment came by another, that one's own second included.
-
-    Facts of one message have mention times microseconds apart, to keep their order; validity looks at the second.
-    """
-    return to_micros(moment) // SECOND <= to_micros(by) // SECOND
-
-
 def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
-    """Units mentioned no later than a moment, by the second as in `no_later`."""
+    """Units mentioned no later than a moment, by the second as in `model.time.no_later`."""
     mentioned: BoolArray = columns.mentioned // SECOND <= to_micros(moment) // SECOND
     return mentioned
 
@@ -209,7 +200,7 @@ def mentioned_by(columns: Columns, moment: datetime) -> BoolArray:
 def valid_at(columns: Columns, as_of: datetime | None) -> BoolArray:
     """Units valid now, or at a moment of conversation time: mentioned by then and not yet closed.
 
-    By the second, as in `no_later`. Nor was it valid between a closing and its restoring.
+    By the second, as in `model.time.no_later`. Nor was it valid between a closing and its restoring.
     """
     if as_of is None:
         current: BoolArray = columns.closed == NEVER

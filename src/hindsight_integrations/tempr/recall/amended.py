@@ -10,13 +10,14 @@ from itertools import accumulate
 import numpy as np
 
 from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.model.withdrawals import PartWithdrawn, Remainder, withdrawal_note
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Amendment
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import no_later, valid_at
+from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language

@@ -14,11 +14,12 @@ import numpy as np
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
-from hindsight_integrations.search.columns import mentioned_by, no_later, of_types, tagged, tags_select
+from hindsight_integrations.search.columns import mentioned_by, of_types, tagged, tags_select
 from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.retraction.similarity import Candidate, Statement
