@@ -1,0 +1,190 @@
+"""Rows of an opinion's evidence log, from facts that were assessed: the one way to them (decisions 129 and 131). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_integrations.cara.opinions.facts import Fact
+from hindsight_integrations.cara.opinions.restating import restates
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    Evidence,
+    EvidenceStrength,
+    EvidenceWrite,
+    OpinionLog,
+    UpdateRule,
+)
+
+MOST_REASON = 200  # characters of a row's reason: a sentence or two, for people
+SAID_AGAIN = "the same source says it again"
+FORMED_WITH = "the same source says again what the opinion was formed with"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssessedFact:
+    """What an assessor said of a fact as evidence of one opinion.
+
+    Attributes:
+        fact: it.
+        assessment: how it bears on the opinion.
+        strength: how much.
+        reason: in words, for people; cut at 200 characters.
+        restates: ids of facts that, so the assessor, it says again; those of other sources are passed over.
+    """
+
+    fact: Fact
+    assessment: Assessment
+    strength: EvidenceStrength
+    reason: str
+    restates: tuple[str, ...] = ()
+
+
+def weighed(log: OpinionLog) -> tuple[str, ...]:
+    """Ids of the facts that were weighed already: those of the log, and the grounds of every wording."""
+    grounds = (unit_id for version in log.versions for unit_id in version.based_on)
+    return tuple(dict.fromkeys((*(row.unit_id for row in log.evidence), *grounds)))
+
+
+def is_evidence(fact: Fact, log: OpinionLog) -> bool:
+    """Whether a fact may move an opinion: somebody but the agent says so, and whoever sees the opinion may see it."""
+    return bool(fact.sources) and fact.unit.tags in ((), log.tags)
+
+
+def unsaid(
+    log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, duplicate: float
+) -> list[Fact]:
+    """Of new facts those that an assessor must be asked of, in order of mention: no source of theirs said so before.
+
+    Args:
+        log: the opinion.
+        facts: which may be evidence of it.
+        known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
+        duplicate: the embedder's cosine from which on two texts say the same.
+    """
+    before = weighed(log)
+    heard = [known[unit_id] for unit_id in before if unit_id in known]
+    found = []
+    for fact in sorted(facts, key=_mentioned):
+        if fact.unit.id in before or not is_evidence(fact, log):
+            continue
+        if not _all_said(fact, _said_before(fact, heard, (), duplicate)):
+            found.append(fact)
+        heard.append(fact)
+    return found
+
+
+def evidence_rows(
+    log: OpinionLog,
+    assessed: Sequence[AssessedFact],
+    known: Mapping[str, Fact],
+    *,
+    duplicate: float,
+    rule: UpdateRule,
+    step: float,
+    repeating: Iterable[Fact] = (),
+) -> tuple[EvidenceWrite, ...]:
+    """The rows by which facts join an opinion's log, in order of mention.
+
+    Left out are facts that are no evidence of it: of other networks, the agent's own words, with tags that are not the
+    opinion's, and those in the log or among the grounds of a wording already. What a source says again takes over the
+    row of what it said first, step and all, so that saying a thing again moves nothing; what repeats a ground is
+    neutral, since the opinion was formed with it.
+
+    Args:
+        log: the opinion.
+        assessed: facts that an assessor spoke of.
+        known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
+        duplicate: the embedder's cosine from which on two texts say the same.
+        rule: by which new rows count.
+        step: of new rows, see `step_of`.
+        repeating: facts nobody was asked of since they say again what others say; they get no row if these have none.
+    """
+    judged = {each.fact.unit.id: each for each in assessed}
+    facts = {fact.unit.id: fact for fact in (*repeating, *(each.fact for each in assessed))}
+    rows: dict[str, Evidence | EvidenceWrite] = {row.unit_id: row for row in log.evidence}
+    before, written = weighed(log), []
+    heard = [known[unit_id] for unit_id in before if unit_id in known]
+    for fact in sorted(facts.values(), key=_mentioned):
+        if fact.unit.id in before or not is_evidence(fact, log):
+            continue
+        said = judged.get(fact.unit.id)
+        same = _said_before(fact, heard, said.restates if said else (), duplicate)
+        if _all_said(fact, same):
+            row = _again(fact, same, rows, log, rule=rule, step=step)
+        elif said:
+            row = replace(
+                _row(said, log, rule=rule, step=step), restates=tuple(each.unit.id for each in same)
+            )
+        else:
+            continue
+        rows[fact.unit.id] = row
+        written.append(row)
+        heard.append(fact)
+    return tuple(written)
+
+
+def _row(said: AssessedFact, log: OpinionLog, *, rule: UpdateRule, step: float) -> EvidenceWrite:
+    return EvidenceWrite(
+        opinion_id=log.id,
+        unit_id=said.fact.unit.id,
+        sources=said.fact.sources,
+        assessment=said.assessment,
+        strength=said.strength,
+        rule=rule,
+        step=step,
+        reason=" ".join(said.reason.split())[:MOST_REASON],
+        version=log.versions[-1].unit_id,
+        effective_at=said.fact.unit.mentioned_at,
+    )
+
+
+def _again(
+    fact: Fact,
+    same: Sequence[Fact],
+    rows: Mapping[str, Evidence | EvidenceWrite],
+    log: OpinionLog,
+    *,
+    rule: UpdateRule,
+    step: float,
+) -> EvidenceWrite:
+    """The row of a fact that says again what the same source said: no reason is copied, which may speak of what is erased."""
+    neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
+    row = _row(neutral, log, rule=rule, step=step)
+    ids = tuple(each.unit.id for each in same)
+    if all(unit_id in rows for unit_id in ids):
+        first = rows[ids[0]]
+        row = replace(
+            row,
+            assessment=first.assessment,
+            strength=first.strength,
+            rule=first.rule,
+            step=first.step,
+            reason=SAID_AGAIN,
+            version=first.version,
+        )
+    return replace(row, restates=ids)
+
+
+def _said_before(fact: Fact, heard: Iterable[Fact], named: Collection[str], duplicate: float) -> list[Fact]:
+    """What one of the fact's sources said before in other words, in order of mention; `named` are ids an assessor named."""
+    sources = frozenset(fact.sources)
+    return sorted(
+        (
+            other
+            for other in heard
+            if not sources.isdisjoint(other.sources)
+            and (other.unit.id in named or restates(fact, other, duplicate=duplicate))
+        ),
+        key=_mentioned,
+    )
+
+
+def _all_said(fact: Fact, same: Sequence[Fact]) -> bool:
+    """Whether every source of a fact had said it before: then nobody is new who says it."""
+    return frozenset(fact.sources) <= {source for other in same for source in other.sources}
+
+
+def _mentioned(fact: Fact) -> tuple[datetime, str]:
+    return fact.unit.mentioned_at, fact.unit.id

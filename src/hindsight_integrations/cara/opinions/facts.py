@@ -1,0 +1,53 @@
+"""Facts as evidence: what they say, where they lie, and who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.cara.opinions.sources import sources_of
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger import LedgerReader
+from hindsight_integrations.search.standing_texts import as_they_stand
+from hindsight_integrations.text.language import Language
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fact:
+    """A memory as it is weighed.
+
+    Attributes:
+        unit: without what was taken back of it.
+        vector: as stored (dimension,); zeros if it cannot be read.
+        sources: who says so; none if it is no evidence, see `sources_of`.
+    """
+
+    unit: MemoryUnit
+    vector: Vector
+    sources: tuple[str, ...]
+
+
+def read_facts(
+    ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
+) -> dict[str, Fact]:
+    """These memories as facts, by unit id; unknown and damaged ones are left out. Five queries, however many there are.
+
+    Args:
+        ledger: of the bank.
+        bank: its name.
+        unit_ids: which memories; closed ones are read like others.
+        languages: their texts may be in.
+    """
+    rows: IntArray = np.array(sorted(ledger.row_ids(bank, unit_ids).values()), np.int64)
+    units = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
+    vectors, turns = ledger.vectors_of(bank, rows), ledger.turns_of_units(bank, rows)
+    dimension = len(next(iter(vectors.values()))) if vectors else 1
+    return {
+        unit.id: Fact(
+            unit, vectors.get(row, np.zeros(dimension, np.float32)), sources_of(unit, turns.get(row, ()))
+        )
+        for row, unit in units.items()
+    }
