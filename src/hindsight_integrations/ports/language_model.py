@@ -1,11 +1,11 @@
-"""LanguageModel: a prompt in, an object of the prompt's schema out. The one async port."""
+"""LanguageModel: a prompt in, an object of the prompt's schema out; some give plain text while they write it. The one async port."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 
@@ -52,6 +52,23 @@ class Prompt(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class TextPrompt:
+    """Messages to be answered in plain text, as it is written.
+
+    Attributes:
+        name: what the prompt is for; appears in errors.
+        messages: system first.
+        temperature: sampling temperature.
+        most_tokens: no sound answer is longer, reasoning included; a backend that can stops the model there.
+    """
+
+    name: str
+    messages: Sequence[PromptMessage]
+    temperature: float = 0.0
+    most_tokens: int = MOST_ANSWER_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
 class Completion(Generic[T]):
     """A parsed answer and what it cost.
 
@@ -83,6 +100,24 @@ class LanguageModel(Protocol):
             ModelUnavailable: it could not be reached, timed out or limited the rate.
             ModelRefused: its service refuses the key.
             MalformedOutput: it answered outside the schema; carries the raw output.
+            PromptTooLong: the prompt does not fit its context.
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingLanguageModel(LanguageModel, Protocol):
+    """A language model that can also give plain text while it writes it. Optional: others answer in one piece."""
+
+    def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The answer, piece by piece, without the model's reasoning; no piece is empty.
+
+        Closing the iterator before its end (`aclose`) ends the call.
+
+        Raises:
+            ModelUnavailable: it could not be reached, timed out or limited the rate; pieces may have come before.
+            ModelRefused: its service refuses the key.
+            MalformedOutput: the answer was cut short; carries what came of it.
             PromptTooLong: the prompt does not fit its context.
         """
         ...

@@ -80,10 +80,15 @@ class OpenAIServer:
     Args:
         replies: the script, at least one reply; or a function from a request to its reply.
         without: features it does not have: a request that asks for one is answered 400, and costs no reply.
+
+    Attributes:
+        requests: what was asked, in order of arrival.
+        left: how many clients were gone before their answer ended.
     """
 
     def __init__(self, replies: Script, *, without: Collection[Feature] = ()) -> None:
         self.requests: list[RecordedRequest] = []
+        self.left = 0
         self._script = replies
         self._without = without
         self._taken = 0
@@ -141,6 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._answer(reply, response_to(body, reply))
         except ConnectionError:  # the client gave up waiting
+            self.scripted.left += 1
             self.close_connection = True
 
     def _answer(self, reply: ServerReply, response: Response) -> None:

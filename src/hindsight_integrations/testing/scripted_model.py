@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
@@ -18,6 +19,9 @@ from typing_extensions import override
 
 Reply: TypeAlias = "dict[str, Any] | BaseModel | str | AIMessage | Exception"
 Script: TypeAlias = "Sequence[Reply] | Callable[[list[BaseMessage]], Reply]"
+
+
+PIECE = 7  # characters of a piece of a stream: words and tags are cut in two
 
 
 class ScriptExhausted(AssertionError):
@@ -64,6 +68,34 @@ class ScriptedModel(BaseChatModel):
         """One call as LangChain makes it (the async face and streaming fall back to it)."""
         message = as_message(self._next(messages), messages)
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    @override
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        """One call, its text in pieces of a few characters; the last one carries the usage and any tool calls."""
+        message = as_message(self._next(messages), messages)
+        text = str(message.text)
+        for at in range(0, len(text), PIECE):
+            piece = AIMessageChunk(content=text[at : at + PIECE])
+            if run_manager is not None:
+                run_manager.on_llm_new_token(text[at : at + PIECE])
+            yield ChatGenerationChunk(message=piece)
+        calls = [
+            tool_call_chunk(name=each["name"], args=json.dumps(each["args"]), id=each["id"], index=place)
+            for place, each in enumerate(message.tool_calls)
+        ]
+        end = AIMessageChunk(
+            content="",
+            tool_call_chunks=calls,
+            usage_metadata=message.usage_metadata,
+            response_metadata=message.response_metadata,
+        )
+        yield ChatGenerationChunk(message=end)
 
     @override
     def with_structured_output(

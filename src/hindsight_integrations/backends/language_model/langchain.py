@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from contextlib import aclosing
 from enum import Enum, StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
+from hindsight_integrations.backends.language_model.streamed import is_cut_off, streamed
 from hindsight_integrations.backends.vendor_errors import converting, described
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
 from hindsight_integrations.ports.language_model import (
@@ -19,6 +22,7 @@ from hindsight_integrations.ports.language_model import (
     Prompt,
     PromptMessage,
     Role,
+    TextPrompt,
     answer_place,
     answer_problem,
 )
@@ -53,8 +57,6 @@ _OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"
 
 InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
 """A prompt with its schema among the messages, for a service that takes none."""
-
-_CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 
 
 class LangChainModel:
@@ -114,6 +116,30 @@ class LangChainModel:
             MalformedOutput: it answered outside the schema, or its answer was cut short; carries the raw text.
         """
         return await anyio.to_thread.run_sync(self._complete, prompt, abandon_on_cancel=True)
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The answer as the model writes it; of one that cannot stream, in one piece.
+
+        Raises:
+            ModelError: as `complete`.
+        """
+        while True:
+            way, sends, begun = self._way, self._sends, False
+            try:
+                async with aclosing(streamed(self._name, partial(self._streaming, prompt, sends))) as pieces:
+                    async for piece in pieces:
+                        begun = True
+                        yield piece
+            except FeatureUnsupported as error:
+                if begun or not any(extra in error.reason for extra in sends):
+                    raise
+                self._step_down(way, sends, error)
+            else:
+                return
+
+    def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
+        extras = {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
+        return self._chat_model.bind(**extras).stream(_messages(prompt.messages))
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
@@ -206,7 +232,7 @@ class LangChainModel:
     def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
         raw, parsed = answer.get("raw"), answer.get("parsed")
         error = answer.get("parsing_error")
-        if _is_cut_off(raw):
+        if is_cut_off(raw):
             raise self._malformed(
                 raw, "it reached its limit of tokens, and its end is not there", cut_off=True
             )
@@ -231,12 +257,6 @@ class LangChainModel:
             tokens_out=tokens_out,
             cut_off=cut_off,
         )
-
-
-def _is_cut_off(raw: object) -> bool:
-    """Whether an answer ended because it reached a limit of tokens, by the names vendors give that reason."""
-    metadata = getattr(raw, "response_metadata", None) or {}
-    return any(metadata.get(name) in _CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
 
 
 def _usage(raw: object) -> tuple[int, int]:

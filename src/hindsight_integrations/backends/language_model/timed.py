@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TypeVar
 
 from pydantic import BaseModel
 
 from hindsight_integrations.errors import ModelUnavailable
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    Prompt,
+    StreamingLanguageModel,
+    TextPrompt,
+)
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -27,7 +34,7 @@ class TimedModel:
         tries: how often it is asked while it is unavailable; 1 where its own client tries again.
     """
 
-    def __init__(self, model: LanguageModel, *, timeout_s: float, tries: int = 1) -> None:
+    def __init__(self, model: StreamingLanguageModel, *, timeout_s: float, tries: int = 1) -> None:
         self._model = model
         self._timeout_s = timeout_s
         self._tries = tries
@@ -51,8 +58,50 @@ class TimedModel:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
-            raise ModelUnavailable(self.name, reason) from error
+            raise self._too_slow() from error
+
+    async def stream(self, prompt: TextPrompt) -> AsyncGenerator[str, None]:
+        """The model's answer as it is written; once a piece of it has come it is not asked again.
+
+        What the caller does between two pieces takes nothing of the time.
+
+        Raises:
+            ModelUnavailable: it did not end within the time, or is still unavailable after all tries.
+            ModelError: as the model's own.
+        """
+        clock, left = asyncio.get_running_loop().time, self._timeout_s
+        for tries in range(1, self._tries + 1):
+            begun = False
+            try:
+                async with aclosing(self._model.stream(prompt)) as pieces:
+                    while True:
+                        asked = clock()
+                        piece = await self._next(pieces, left)
+                        left -= clock() - asked
+                        if piece is None:
+                            return
+                        begun = True
+                        yield piece
+            except ModelUnavailable as error:
+                pause = _pause(tries, error)
+                if begun or tries == self._tries or pause >= left:
+                    raise
+                await asyncio.sleep(pause)
+                left -= pause
+
+    async def _next(self, pieces: AsyncGenerator[str, None], left: float) -> str | None:
+        """The next piece; None if there is none."""
+        try:
+            async with asyncio.timeout(max(left, 0.0)) as limit:
+                return await anext(pieces, None)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise self._too_slow() from error
+
+    def _too_slow(self) -> ModelUnavailable:
+        reason = f"it gave no answer within {self._timeout_s:g} s (HindsightConfig.model_timeout_s)"
+        return ModelUnavailable(self.name, reason)
 
     async def _tried(self, prompt: Prompt[T], end: float) -> Completion[T]:
         loop = asyncio.get_running_loop()
@@ -60,8 +109,13 @@ class TimedModel:
             try:
                 return await self._model.complete(prompt)
             except ModelUnavailable as error:
-                pause = FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
+                pause = _pause(tries, error)
                 if loop.time() + pause >= end:
                     raise
                 await asyncio.sleep(pause)
         return await self._model.complete(prompt)
+
+
+def _pause(tries: int, error: ModelUnavailable) -> float:
+    """Seconds before the next try."""
+    return FIRST_PAUSE_S * 2 ** (tries - 1) if error.retry_after is None else error.retry_after
