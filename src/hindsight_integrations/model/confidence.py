@@ -61,21 +61,20 @@ def updated(
         rule: which formula.
         step: a of eq. 26, in (0, 1); of the other rule the strong support's alpha, to which its other rates keep their ratio.
     """
+    if assessment is Assessment.NEUTRAL:
+        return confidence
     share = MILD_SHARE if strength is EvidenceStrength.MILD else 1.0
     if rule is UpdateRule.ADDITIVE:
         steps = {
             Assessment.REINFORCE: 1.0,
             Assessment.WEAKEN: -1.0,
             Assessment.CONTRADICT: -2.0,
-            Assessment.NEUTRAL: 0.0,
         }
         return _within(confidence + steps[assessment] * share * step)
     scale = step / STRONG_SUPPORT
     if assessment is Assessment.REINFORCE:
         rate = STRONG_SUPPORT if strength is EvidenceStrength.STRONG else MILD_SUPPORT
         return _within(confidence + rate * scale * (1.0 - confidence))
-    if assessment is Assessment.NEUTRAL:
-        return confidence
     return _within(confidence * (1.0 - (1.0 - CONTRADICTION_DECAY) * share * scale))
 
 
@@ -89,10 +88,7 @@ def confidence_of(
         as_of: conversation time; what was evidence, and valid, then. None means all that is valid now.
         as_of_revision: what the bank had recorded by that revision; None means all.
     """
-    confidence = log.confidence
-    for row in counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision):
-        confidence = updated(confidence, row.assessment, row.strength, rule=row.rule, step=row.step)
-    return confidence
+    return _moved(log.confidence, counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision))
 
 
 def counted(
@@ -173,20 +169,27 @@ def opinion_of(
 def trajectory(log: OpinionLog, *, as_of_revision: int | None = None) -> list[ConfidenceChange]:
     """How the confidence moved over conversation time, from the formation on (paper section 5.7.1).
 
-    Only moments at which it changed are in it; evidence older than the opinion counts from the formation on.
+    Only moments at which it changed are in it, to the second; evidence older than the opinion counts from the formation on.
     """
     rows = [row for row in log.evidence if as_of_revision is None or row.revision <= as_of_revision]
-    moments = {row.effective_at for row in rows}
-    moments |= {change.effective_at for row in rows for change in row.validity}
+    moments = {row.effective_at.replace(microsecond=0) for row in rows}
+    moments |= {change.effective_at.replace(microsecond=0) for row in rows for change in row.validity}
     points = [ConfidenceChange(log.formed_at, None, log.confidence)]
     before: frozenset[str] = frozenset()
     for moment in sorted({max(moment, log.formed_at) for moment in moments}):
-        now = frozenset(row.unit_id for row in counted(rows, as_of=moment, as_of_revision=as_of_revision))
-        after = confidence_of(log, as_of=moment, as_of_revision=as_of_revision)
+        counting = counted(rows, as_of=moment, as_of_revision=as_of_revision)
+        now, after = frozenset(row.unit_id for row in counting), _moved(log.confidence, counting)
         if after != points[-1].after:
             points.append(ConfidenceChange(moment, points[-1].after, after, tuple(sorted(now ^ before))))
         before = now
     return points
+
+
+def _moved(confidence: float, rows: Iterable[Evidence]) -> float:
+    """A confidence after these rows, one after the other."""
+    for row in rows:
+        confidence = updated(confidence, row.assessment, row.strength, rule=row.rule, step=row.step)
+    return confidence
 
 
 def _within(confidence: float) -> float:
@@ -217,6 +220,7 @@ def _statements(rows: Sequence[Evidence]) -> dict[str, str]:
 
     def root(unit: str) -> str:
         while stands_for[unit] != unit:
+            stands_for[unit] = stands_for[stands_for[unit]]  # the way is shorter next time
             unit = stands_for[unit]
         return unit
 
