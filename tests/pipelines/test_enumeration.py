@@ -106,6 +106,10 @@ def test_every_filter_agrees_with_brute_force(bank: MemoryBank) -> None:
             {"tags": ["blue"], "tags_match": "any_strict"},
             lambda unit: "blue" in unit.tags and not unit.closed_at,
         ),
+        (
+            {"tag_groups": {"and": [{"tags": ["red"]}, {"not": {"tags": ["blue"]}}]}},
+            lambda unit: unit.tags == ("red",) and not unit.closed_at,
+        ),
     ]
     for filters, wanted in cases:
         expected = [unit.text for unit in every if wanted(unit)]

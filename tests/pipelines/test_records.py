@@ -165,6 +165,28 @@ def test_a_record_erased_while_it_is_read_is_left_out(
     assert bank.records.aggregate("sum", category="coffee").value == Decimal("0.3")
 
 
+def test_only_what_the_tags_select_is_added_up(light: Hindsight) -> None:
+    """A sum over one user's memories has nothing of another's in it."""
+    bank = light.bank("shared")
+    for n, (tags, value) in enumerate(((["ann"], "3"), (["bob"], "5"), ([], "7"), (["ann", "trip"], "11"))):
+        record = {"kind": "expense", "category": "tea", "value": value, "unit": "USD"}
+        message = {"content": f"Tea for {value}.", "id": f"m{n}"}
+        bank.retain(
+            [message], facts=[{"what": f"Tea for {value}.", "record": record}], tags=tags, thread=str(n)
+        )
+    cases: list[tuple[dict[str, Any], int]] = [
+        ({}, 26),
+        ({"tags": ["ann"]}, 21),
+        ({"tags": ["ann"], "tags_match": "any_strict"}, 14),
+        ({"tags_match": "exact"}, 7),
+        ({"tag_groups": {"not": {"tags": ["ann"]}}}, 12),
+    ]
+    for selected, total in cases:
+        assert bank.records.aggregate("sum", kind="expense", **selected).value == total, selected
+        listed = bank.records.list(kind="expense", **selected)
+        assert sum(entry.record.value for entry in listed if isinstance(entry.record.value, Decimal)) == total
+
+
 def test_each_record_of_a_memory_counts_once(light: Hindsight) -> None:
     """Of a memory with three purchases and a to-do the sum takes the purchases that are meant, and lists it once."""
     bank = light.bank("errands")

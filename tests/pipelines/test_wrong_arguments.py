@@ -77,8 +77,8 @@ def options(verb: str, names: str, /, **fixed: Any) -> Calls:
     return {f"{verb}({name})": call_of(name) for name in names.split()}
 
 
-FILTERS = "entity types window as_of tags tags_match include_invalidated"
-RECORDS = "kind category unit window as_of"
+FILTERS = "entity types window as_of tags tags_match tag_groups include_invalidated"
+RECORDS = "kind category unit window as_of tags tags_match tag_groups"
 SELECTORS = "unit document entity names window everything thread message"
 
 VERBS: Calls = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -12,13 +12,14 @@ from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.requests import GivenGroup, TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
+from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 LARGEST_PAGE = 10_000
 UNITS_A_PAGE = 1_000  # of `iterate_units`: few enough to hold, many enough that masks cost little
@@ -36,6 +37,7 @@ class ListingVerbs(BankVerbs):
         as_of: datetime | str | None = None,
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
         include_invalidated: bool = False,
         limit: int = 100,
         cursor: str | None = None,
@@ -53,6 +55,7 @@ class ListingVerbs(BankVerbs):
             as_of: a moment of conversation time; what was valid then. None means what is valid now.
             tags: visibility tags; none means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
+            tag_groups: further conditions, all of which must hold; see `recall`.
             include_invalidated: also list what is no longer valid; with `as_of`, all that had been mentioned by then.
             limit: at most this many on the page, up to 10,000.
             cursor: of the page before; None for the first.
@@ -68,6 +71,7 @@ class ListingVerbs(BankVerbs):
             tags=checked_tags(tags),
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
             include_invalidated=bool(include_invalidated),
+            tag_groups=checked_tag_groups(tag_groups),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
         async with self._context.viewing() as view:
@@ -87,6 +91,7 @@ class ListingVerbs(BankVerbs):
         as_of: datetime | str | None = None,
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
         """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
@@ -95,6 +100,7 @@ class ListingVerbs(BankVerbs):
             MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
         """
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
+        groups = checked_tag_groups(tag_groups)
         damaged: tuple[str, ...] = ()
         while True:
             page = await self.units(
@@ -104,6 +110,7 @@ class ListingVerbs(BankVerbs):
                 as_of=as_of,
                 tags=labels,
                 tags_match=tags_match,
+                tag_groups=groups,
                 include_invalidated=include_invalidated,
                 limit=UNITS_A_PAGE,
                 cursor=cursor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -14,13 +14,15 @@ from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.model.requests import GivenGroup, TagsMatch
 from hindsight_integrations.ports.ledger import Ledger, LedgerReader
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.listing.aggregation import aggregate
 from hindsight_integrations.tempr.listing.records import RecordFilter, find_records, record_filter
 from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_window
-from hindsight_integrations.validation.limits import checked_list, checked_text
+from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
+from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 Entries: TypeAlias = list[RecordEntry]  # inside the class `list` is the verb
 Categories: TypeAlias = list[RecordCategory]
@@ -40,6 +42,9 @@ class AsyncRecords(BankVerbs):
         window: Window = None,
         as_of: datetime | str | None = None,
         include_invalidated: bool = False,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> Entries:
         """Every record of this sort with the memory it stands in, in order of time. Nothing is ranked or cut.
 
@@ -55,13 +60,22 @@ class AsyncRecords(BankVerbs):
             as_of: a moment of conversation time; what was valid then. None means what is valid now.
             include_invalidated: also records that are no longer valid, alone or with their memory; with `as_of`, all that had
                 been mentioned by then.
+            tags: visibility tags of the memories; none means any memory.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also take untagged memories.
+            tag_groups: further conditions, all of which must hold; see `recall`.
 
         Raises:
             InvalidRequest: a time cannot be read, or a word is too long.
             MemoryDamaged: some are not what was written, and are not served.
         """
-        wanted = self._wanted(kind, category, unit, window=window, as_of=as_of)
-        return await self._find(replace(wanted, include_invalidated=bool(include_invalidated)))
+        wanted = replace(
+            self._wanted(kind, category, unit, window=window, as_of=as_of),
+            include_invalidated=bool(include_invalidated),
+            tags=checked_tags(tags),
+            tags_match=choice(TagsMatch, tags_match, "tags_match"),
+            tag_groups=checked_tag_groups(tag_groups),
+        )
+        return await self._find(wanted)
 
     async def aggregate(
         self,
@@ -72,6 +86,9 @@ class AsyncRecords(BankVerbs):
         unit: str | None = None,
         window: Window = None,
         as_of: datetime | str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     ) -> Aggregate:
         """One exact value over valid records, with the memories and the spellings of categories that entered it.
 
@@ -85,6 +102,9 @@ class AsyncRecords(BankVerbs):
             unit: as in `list`.
             window: as in `list`.
             as_of: as in `list`.
+            tags: as in `list`.
+            tags_match: as in `list`.
+            tag_groups: as in `list`.
 
         Raises:
             InvalidRequest: `how` is not known, or values that measure different things would be added or compared, such as
@@ -92,7 +112,12 @@ class AsyncRecords(BankVerbs):
             MemoryDamaged: some of the records are not what was written; a sum without them would be wrong.
         """
         chosen = choice(Aggregation, how, "how")
-        wanted = self._wanted(kind, category, unit, window=window, as_of=as_of)
+        wanted = replace(
+            self._wanted(kind, category, unit, window=window, as_of=as_of),
+            tags=checked_tags(tags),
+            tags_match=choice(TagsMatch, tags_match, "tags_match"),
+            tag_groups=checked_tag_groups(tag_groups),
+        )
         return aggregate(await self._find(wanted), chosen, other=wanted.kind is not None)
 
     async def categories(self, kind: str | None = None) -> Categories:

@@ -28,3 +28,9 @@ def is_storable(text: str) -> bool:
 def normalised_text(text: str) -> str:
     """Text as it counts for identity: compatibility-normalised, case-folded, single-spaced."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def folded_text(text: str) -> str:
+    """Text as exact words are looked for: as `normalised_text`, and without diacritics."""
+    apart = unicodedata.normalize("NFKD", normalised_text(text))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()

@@ -103,6 +103,37 @@ class LedgerTurnReadsContract(LedgerFixtures):
         assert (turn.text, turn.speaker, turn.said_at, turn.tags) == ("Hello.", "Alice", at(2), ("own",))
         assert commit(ledger, replace(writes, expected_revision=1)).revision == 1
 
+    def test_turns_are_found_by_exact_words(self, ledger: Ledger, bank: str) -> None:
+        """Whatever case, accents or blanks they are written with; in order of time, units word for word among them."""
+        unit = replace(
+            make_unit("v", "Alice: A café in Brünn sold\nmy  Kayak.", hours=-1),
+            thread=THREAD,
+            sources=("m0",),
+            speaker="Alice",
+        )
+        writes = conversation()
+        commit(
+            ledger,
+            replace(
+                writes,
+                units=(*writes.units, with_vector(unit)),
+                messages=(*writes.messages, make_key("m0")),
+                turns=(*writes.turns, make_turn("m0", "", unit_id="v")),
+            ),
+        )
+        found = {
+            words: [message for _, message in ledger.turns_saying(bank, words)]
+            for words in ("KAYAK", "Cafe in Brunn", "sold my kayak", "a", "kayak boat", "Alice")
+        }
+        assert found == {
+            "KAYAK": ["m0", "m1"],
+            "Cafe in Brunn": ["m0"],
+            "sold my kayak": ["m0"],
+            "a": ["m0", "m1", "m2"],
+            "kayak boat": [],
+            "Alice": [],
+        }
+
     def test_an_edited_message_keeps_its_latest_wording(self, ledger: Ledger, bank: str) -> None:
         """A new wording replaces the text, and one that is not kept takes the earlier text away."""
         commit(ledger, conversation())

@@ -27,3 +27,10 @@ class TurnReader(Protocol):
     def thread_turns(self, bank: str, thread: str) -> list[SourceTurn]:
         """The turns of a conversation, by time, then by message id."""
         ...
+
+    def turns_saying(self, bank: str, words: str) -> list[Place]:
+        """(thread, message id) of every turn whose text has these words in this order, by time, then by message id.
+
+        Compared by `folded_text`: without regard to case, diacritics and white space. Reads every turn of the bank.
+        """
+        ...

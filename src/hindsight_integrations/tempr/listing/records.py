@@ -13,10 +13,11 @@ from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.time import Interval, to_micros
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import shown_at
+from hindsight_integrations.search.columns import in_groups, shown_at, tagged
 from hindsight_integrations.search.temporal import event_moments
 from hindsight_integrations.text.vocabulary.categories import category_key
 from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
@@ -38,6 +39,9 @@ class RecordFilter:
         window: what happened in it (or, for undated memories, was mentioned in it); None means any time.
         as_of: a moment of conversation time; None means now.
         include_invalidated: also what is not valid.
+        tags: visibility tags wanted, sorted; those of the memories they stand in.
+        tags_match: how they select.
+        tag_groups: further conditions on tags, all of which must hold.
     """
 
     kind: RecordKind | None = None
@@ -46,6 +50,9 @@ class RecordFilter:
     window: Interval | None = None
     as_of: datetime | None = None
     include_invalidated: bool = False
+    tags: tuple[str, ...] = ()
+    tags_match: TagsMatch = TagsMatch.ANY
+    tag_groups: tuple[TagGroup, ...] = ()
 
 
 def record_filter(kind: str | None, category: str | None, unit: str | None) -> RecordFilter:
@@ -69,6 +76,7 @@ def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
     at = columns.positions(_rows(view, wanted, named))
     at = at[at >= 0]
     mask = shown_at(columns, wanted.as_of, include_invalidated=wanted.include_invalidated)
+    mask &= tagged(columns, wanted.tags, wanted.tags_match) & in_groups(columns, wanted.tag_groups)
     if (window := wanted.window) is not None:
         # By their beginning, so that a value counts in one of two adjoining windows, never in both.
         begins = event_moments(columns.starts, columns.mentioned)

@@ -17,13 +17,13 @@ from hashlib import blake2b
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import Columns, of_types, shown_at, tagged
+from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
 from hindsight_integrations.search.temporal import event_moments, overlaps
 
 _PLACE = struct.Struct(">qqq")
@@ -42,6 +42,7 @@ class UnitFilter:
         tags: visibility tags wanted, sorted.
         tags_match: how they select.
         include_invalidated: also what is not valid.
+        tag_groups: further conditions on tags, all of which must hold.
     """
 
     types: tuple[FactType, ...] = tuple(sorted(FactType))
@@ -51,6 +52,7 @@ class UnitFilter:
     tags: tuple[str, ...] = ()
     tags_match: TagsMatch = TagsMatch.ANY
     include_invalidated: bool = False
+    tag_groups: tuple[TagGroup, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,7 @@ def find_page(
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:
     """Which units the filters let through, as a mask over positions."""
     mask = of_types(columns, wanted.types) & tagged(columns, wanted.tags, wanted.tags_match)
+    mask &= in_groups(columns, wanted.tag_groups)
     if mentioning is not None:
         mask &= np.isin(columns.ids, mentioning)
     if wanted.window is not None:

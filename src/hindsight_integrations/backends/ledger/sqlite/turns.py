@@ -17,6 +17,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observations import remove_units
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.backends.ledger.sqlite.rows import PARAMETERS, Row, batches, unit_rows
+from hindsight_integrations.model.text import folded_text
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import UnitKind
@@ -38,6 +39,11 @@ SELECT given.thread, given.message, turns.text, turns.speaker, role, said_at, tu
     units.tags
 FROM given CROSS JOIN turns USING (thread, message) LEFT JOIN units ON units.id = turns.unit WHERE turns.bank = ?
 """
+_TEXTS = """
+SELECT turns.thread, message, iif(units.id IS NULL, turns.text, substr(units.text, length(units.speaker) + 3)),
+    coalesce(mentioned_at, said_at)
+FROM turns LEFT JOIN units ON units.id = turns.unit WHERE turns.bank = ?
+"""  # of a unit the text without "speaker: "
 
 
 class SqliteTurns(BankReads):
@@ -70,6 +76,17 @@ class SqliteTurns(BankReads):
             messages = connection.execute(query, (row, thread)).fetchall()
             found = _turns(connection, row, [(thread, message) for (message,) in messages])
         return sorted(found.values(), key=_in_time)
+
+    def turns_saying(self, bank: str, words: str) -> list[Place]:
+        """The turns whose text has these words, by time."""
+        wanted = folded_text(words)
+        with self._at(bank) as (connection, row):
+            found = [
+                (said_at, message, thread)
+                for thread, message, text, said_at in connection.execute(_TEXTS, (row,))
+                if wanted in folded_text(text)
+            ]
+        return [(thread, message) for _, message, thread in sorted(found)]
 
 
 def write_turns(target: Target, writes: WriteSet) -> None:
