@@ -91,7 +91,8 @@ VERBS: Calls = {
               "include_invalidated k min_scores include_entities max_entity_tokens include_chunks max_chunk_tokens "
               "include_source_facts max_source_fact_tokens trace", query="plums"),
     **options("reflect", "query"),
-    **options("reflect", "max_tokens as_of", query="plums"),
+    **options("reflect", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
+              "tags tags_match tag_groups window as_of", query="plums"),
     **options("with_profile", "profile"),
     **options("get", "unit_id"),
     **options("history", "unit_id"),

@@ -9,8 +9,8 @@ from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.profile import AsyncProfile
-from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
+from hindsight_integrations.bank.reflecting import ReflectingVerbs
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.writing import WritingVerbs
 from hindsight_integrations.model.profile import BankProfile
@@ -39,7 +39,7 @@ def unknown_attribute(bank: object, name: str) -> AttributeError:
     return AttributeError(f"{message}; it is bank.{MOVED[name]} now" if name in MOVED else message)
 
 
-class AsyncMemoryBank(WritingVerbs, ReadingVerbs, ListingVerbs):
+class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:

@@ -1,17 +1,14 @@
-"""The bank's verbs that find and look: recall, reflect, get, history, count."""
+"""The bank's verbs that find and look: recall, get, history, count."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hindsight_integrations.bank.context import BankContext, BankVerbs
-from hindsight_integrations.bank.profile import profile_of
+from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.unit_changes import stored_unit
-from hindsight_integrations.cara.reflect import reflect
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import StorageError
-from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.requests import (
     RECALLED_BY_DEFAULT,
     Budget,
@@ -20,7 +17,7 @@ from hindsight_integrations.model.requests import (
     RecallQuery,
     TagsMatch,
 )
-from hindsight_integrations.model.results import RecallResult, Reflection
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
 from hindsight_integrations.search.bank_view import BankView
@@ -47,16 +44,7 @@ MAX_UNITS = 10_000  # of one recall
 
 
 class ReadingVerbs(BankVerbs):
-    """Verbs that find memories, and look at one or at the bank.
-
-    Args:
-        context: the bank.
-        answering_as: in whose character `reflect` answers; None for the bank's own.
-    """
-
-    def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
-        super().__init__(context)
-        self._answering_as = answering_as
+    """Verbs that find memories, and look at one or at the bank."""
 
     async def recall(
         self,
@@ -139,30 +127,6 @@ class ReadingVerbs(BankVerbs):
             trace=trace,
         )
         return await self._recalled(request)
-
-    async def reflect(
-        self, query: str, *, max_tokens: int = 4096, as_of: datetime | str | None = None
-    ) -> Reflection:
-        """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
-
-        Without a model the answer is the best memories themselves, and `extractive` is True.
-
-        Args:
-            query: the question.
-            max_tokens: budget of the memories the answer may use.
-            as_of: a moment; the answer of then: from the memories that were valid, in the character that the bank had
-                (see `profile.history`), to the question as asked then ("yesterday"). None means now.
-
-        Raises:
-            InvalidRequest: an option is out of range.
-            ModelError: the model failed; memory is unchanged.
-        """
-        profile = self._answering_as or await profile_of(self._context, as_of)
-
-        async def recall_for(text: str) -> RecallResult:
-            return await self.recall(text, max_tokens=max_tokens, as_of=as_of, query_timestamp=as_of)
-
-        return await reflect(query, recall_for, profile=profile, model=self._context.tools.model)
 
     async def get(self, unit_id: str) -> MemoryUnit:
         """One memory by its id, valid or not.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.time import Interval
@@ -100,6 +100,15 @@ class Budget(StrEnum):
     LOW = "low"
     MID = "mid"
     HIGH = "high"
+
+
+class Strategy(StrEnum):
+    """How reflect comes to its answer."""
+
+    SINGLE = "single"
+    """One recall, one model call (paper section 6.1)."""
+    AGENTIC = "agentic"
+    """The model looks for what it needs itself, step by step."""
 
 
 class TagsMatch(StrEnum):
@@ -213,3 +222,28 @@ class RecallQuery:
     chunk_tokens: int = 0
     source_fact_tokens: int = 0
     trace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectQuery:
+    """One reflection, checked and normalised.
+
+    Attributes:
+        recall: the question, and which memories the answer may use: budget, tags, window, as_of.
+        strategy: how the answer is found.
+        max_answer_tokens: a longer answer is asked for again, then cut.
+        context: the caller's words about the situation; empty for none.
+        form_opinions: whether opinions may be formed; see `Reflection.opinions`.
+        operation: key under which a retry forms nothing twice; empty for none.
+        response_schema: pydantic model of a typed answer, if one is wanted.
+        tools: further tools of the caller's, for AGENTIC.
+    """
+
+    recall: RecallQuery
+    strategy: Strategy = Strategy.SINGLE
+    max_answer_tokens: int = 2048
+    context: str = ""
+    form_opinions: bool = True
+    operation: str = ""
+    response_schema: type[BaseModel] | None = None
+    tools: tuple[Callable[..., object], ...] = ()

@@ -222,20 +222,3 @@ class UnitPage:
     total: int
     cursor: str | None = None
     damaged: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reflection:
-    """An answer shaped by a profile, and what it stands on.
-
-    Attributes:
-        text: the answer.
-        units: the recalled units it stands on, best first.
-        extractive: True when no model was configured and the text is recalled memory, not prose.
-        recalled: everything recalled for it.
-    """
-
-    text: str
-    units: tuple[RecalledUnit, ...]
-    extractive: bool
-    recalled: RecallResult

@@ -1,0 +1,57 @@
+"""What a reflection works with; the bank hands it what other parts of the engine do."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.record_answers import RecordAnswer
+from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.text.language import Language
+
+Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
+
+
+async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
+    """Of a bank without mental models."""
+    return ()
+
+
+async def no_directives(_: RecallQuery) -> Sequence[str]:
+    """Of a bank without directives."""
+    return ()
+
+
+async def no_records(_: RecallQuery) -> RecordAnswer | None:
+    """Of a question that is none for records."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectTools:
+    """What a reflection needs of the bank and the engine.
+
+    Attributes:
+        recall: finds memories.
+        profile: who answers.
+        model: who writes the answer; None for memories as they are.
+        tokens: counts.
+        languages: of the bank's texts, the likeliest first.
+        mental_models: those near a question.
+        directives: the operator's rules for answers to a question.
+        exact: the answer of records to a question, if it is one for them.
+    """
+
+    recall: Recall
+    profile: BankProfile
+    model: LanguageModel | None
+    tokens: TokenCounter
+    languages: Sequence[Language]
+    mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
+    directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
+    exact: Callable[[RecallQuery], Awaitable[RecordAnswer | None]] = no_records
