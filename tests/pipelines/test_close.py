@@ -95,9 +95,12 @@ for step in range(rounds):
     assert len(engine.bank("alice").recall("plums").units) == min(step, 1)
     engine.bank("alice").retain("Alice likes plums.")
     signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, delay(step))
+    armed = False
     while True:
         try:
+            if not armed:
+                armed = True
+                signal.setitimer(signal.ITIMER_REAL, delay(step))
             engine.close()
             signal.setitimer(signal.ITIMER_REAL, 0)
             break
