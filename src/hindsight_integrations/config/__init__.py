@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.config.local_models import EmbedderBackend, ModelConfig
+from hindsight_integrations.config.mental_models import MentalModelConfig
 from hindsight_integrations.config.observations import (
     FEWEST_OBSERVATIONS,
     MOST_OBSERVATIONS,
@@ -30,6 +31,7 @@ __all__ = [
     "GeneralKnowledge",
     "HindsightConfig",
     "KeywordBackend",
+    "MentalModelConfig",
     "ModelConfig",
     "ObservationConfig",
     "ObservationMode",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hindsight_integrations.choices import Choice, as_choices, choice
 from hindsight_integrations.config.local_models import EmbedderBackend, ModelConfig
+from hindsight_integrations.config.mental_models import MentalModelConfig
 from hindsight_integrations.config.observations import ObservationConfig, ObservationMode
 from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.config.recall import RecallConfig
@@ -43,6 +44,7 @@ class HindsightConfig:
     recall: RecallConfig = field(default_factory=RecallConfig)
     observations: ObservationConfig = field(default_factory=ObservationConfig)
     opinions: OpinionConfig = field(default_factory=OpinionConfig)
+    mental_models: MentalModelConfig = field(default_factory=MentalModelConfig)
     time_zone: str = "UTC"
     model: str | None = None
     model_timeout_s: float = 300.0

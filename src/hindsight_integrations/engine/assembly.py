@@ -152,6 +152,7 @@ def _store(
         index_marks=index_marks,
         clock=clock,
         observing=config.observations.delay,
+        refreshing=config.mental_models.delay,
     )
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).

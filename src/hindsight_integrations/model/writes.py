@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
+from hindsight_integrations.model.mental_models import RefreshWrite
 from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import RecordKind
@@ -187,7 +188,8 @@ class WriteSet:
         categories: of records; those that a unit's records name and the bank lacks are made without being listed here.
         observed: what was made of an entity's facts.
         opinions: formed, reworded, and evidence of them.
-        profile: who the agent is from now on; by itself it does not raise the revision.
+        refreshed: the answer of a mental model, or that nothing in its scope changed; by itself it does not raise the revision.
+        profile: who the agent is from now on; likewise.
         tasks: work to be done later.
         completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
     """
@@ -207,6 +209,7 @@ class WriteSet:
     events: tuple[ValidityEvent, ...] = ()
     observed: ObservedWrite | None = None
     opinions: OpinionsWrite | None = None
+    refreshed: RefreshWrite | None = None
     profile: ProfileWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
     completed_tasks: tuple[TaskClaim, ...] = ()
@@ -226,6 +229,7 @@ class WriteSet:
             or self.events
             or self.observed is not None
             or self.opinions is not None
+            or self.refreshed is not None
             or self.profile is not None
             or self.tasks
             or self.completed_tasks

@@ -12,6 +12,7 @@ from hindsight_integrations.model.entities import EntityChange
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger.mental_models import MentalModelWriter
 from hindsight_integrations.ports.ledger.values import ArchiveRow, EntitySplit, UnitEdit
 
 
@@ -28,8 +29,8 @@ class Scrub(StrEnum):
     """The storage is not this ledger's to rewrite: opened read-only, or a server's, whose logs and backups keep it."""
 
 
-class LedgerMaintenance(Protocol):
-    """Erasure, corrections, entities by hand, archives, another embedder.
+class LedgerMaintenance(MentalModelWriter, Protocol):
+    """Erasure, corrections, entities by hand, mental models, archives, another embedder.
 
     Called from the engine's writer thread only, but for `archive_rows`. What changes a bank's content raises its
     revision; what changes links or mentions in place raises the feed's `graph_epoch` with it.
@@ -42,7 +43,8 @@ class LedgerMaintenance(Protocol):
         the chunk it came from, waiting tasks that carry its text, entities nothing else mentions, names of surviving
         entities that only it used, and categories and spellings of them in which no other record is given. Events it
         caused on other units and their records stay without reason and author; its amendments of texts are undone.
-        With a fact go all observations made of the entities it mentions, which are made anew of what is left.
+        With a fact go all observations made of the entities it mentions, which are made anew of what is left, and the texts
+        of mental models whose writers were shown it; their questions and the directives stay.
         The feed's `removed` reports its row id.
 
         Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the

@@ -11,13 +11,14 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger.mental_models import MentalModelReader
 from hindsight_integrations.ports.ledger.observations import ObservationReader
 from hindsight_integrations.ports.ledger.profiles import ProfileReader
 from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
-class LedgerReader(TurnReader, ObservationReader, ProfileReader, Protocol):
+class LedgerReader(TurnReader, ObservationReader, ProfileReader, MentalModelReader, Protocol):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:

@@ -22,6 +22,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_entities,
     write_mentions,
 )
+from hindsight_integrations.backends.ledger.sqlite.mental_models import write_refresh
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
@@ -68,7 +69,8 @@ WHERE revision < (
 def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     """Write everything into the open transaction; see the port.
 
-    A write set whose rows are all there already leaves the revision as it is; so does a profile, which no index holds.
+    A write set whose rows are all there already leaves the revision as it is; so do a profile and
+    the answer of a mental model, which no index holds.
     """
     bank = find_bank(connection, writes.bank)
     if bank.revision != writes.expected_revision:
@@ -78,6 +80,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     check_shape(writes, bank.dimension)
     target = Target(connection, bank.id, bank.revision + 1)
     write_profile(connection, bank.id, writes, now)
+    write_refresh(connection, bank.id, writes)
     before = connection.total_changes
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes)

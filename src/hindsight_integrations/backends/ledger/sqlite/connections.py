@@ -78,6 +78,7 @@ class Connections:
         accept_loss: whether the user goes on without what may be found to be missing.
         clock: the ledger's.
         observing: how long changes of an entity's facts are collected until observations are made of them; None makes none.
+        refreshing: the same until mental models are refreshed by themselves.
     """
 
     def __init__(
@@ -91,9 +92,10 @@ class Connections:
         shared: bool = False,
         accept_loss: bool = False,
         observing: timedelta | None = None,
+        refreshing: timedelta = timedelta(0),
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
-        self.observing = observing
+        self.observing, self.refreshing = observing, refreshing
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}

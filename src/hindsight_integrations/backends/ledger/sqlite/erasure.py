@@ -19,6 +19,7 @@ from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
     erase_traces,
     traces_of,
 )
+from hindsight_integrations.backends.ledger.sqlite.mental_models import forget_answers
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
     entities_to_sum_up,
@@ -27,6 +28,7 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
 )
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
+from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -66,6 +68,7 @@ class SqliteErasure:
             if receipt.revision > before:
                 row = find_bank(connection, bank).id
                 observe_changed(self._connections, connection, row, receipt.revision)
+                enqueue_refreshes(self._connections, connection, row)
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
@@ -100,6 +103,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
     )
+    answers = forget_answers(connection, chosen)
     if erasure.everything:
         gone, counts = _erase_all(connection, found.id)
     else:
@@ -108,6 +112,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         counts["turns"] = erase_turns(connection, found.id, places)
         note_changed(Target(connection, found.id, found.revision + 1), touched)
     counts["turns"] += len(chosen) - len(units)
+    counts["mental_models"] = answers
     if connection.total_changes == before:
         return ForgetReceipt((), (), {}, found.revision)
     take_back(

@@ -24,6 +24,7 @@ from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
+from hindsight_integrations.backends.ledger.sqlite.mental_models import MentalModelReads, SqliteMentalModels
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import ObservationReads
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.opening import (
@@ -35,6 +36,7 @@ from hindsight_integrations.backends.ledger.sqlite.opening import (
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import ProfileReads, SqliteProfiles
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.record_reader import RecordReader
+from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import changes_facts, enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     BANK_COLUMNS,
     fields_text,
@@ -55,7 +57,9 @@ from hindsight_integrations.ports.ledger import BankHeader, Receipt
 IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
-class SqliteSnapshot(UnitReader, RecordReader, EntityReader, ObservationReads, ProfileReads, SqliteTurns):
+class SqliteSnapshot(
+    UnitReader, RecordReader, EntityReader, ObservationReads, ProfileReads, MentalModelReads, SqliteTurns
+):
     """Reads on a connection that stands at one state of the ledger."""
 
     def __init__(self, connection: Connection) -> None:
@@ -94,6 +98,8 @@ class SqliteTransaction(SqliteSnapshot):
             if receipt.revision > writes.expected_revision:
                 bank = find_bank(connection, writes.bank).id
                 observe_changed(self._connections, connection, bank, receipt.revision)
+                if changes_facts(writes):
+                    enqueue_refreshes(self._connections, connection, bank)
         self._done = True
         return receipt
 
@@ -104,6 +110,7 @@ class SqliteLedger(
     EntityReader,
     ObservationReads,
     ProfileReads,
+    MentalModelReads,
     SqliteTurns,
     SqliteErasure,
     SqliteEdits,
@@ -111,6 +118,7 @@ class SqliteLedger(
     SqliteCategoryChanges,
     SqliteArchive,
     SqliteProfiles,
+    SqliteMentalModels,
     SqliteTasks,
 ):
     """Ledger in `<data directory>/ledger.sqlite`, or in memory. Reads run on one connection a thread.
@@ -132,6 +140,7 @@ class SqliteLedger(
         index_marks: IndexMarks = no_index_marks,
         clock: Clock | None = None,
         observing: timedelta | None = None,
+        refreshing: timedelta = timedelta(0),
     ) -> SqliteLedger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
@@ -144,6 +153,7 @@ class SqliteLedger(
             clock: the ledger's, by which tasks fall due and leases end; None takes the machine's.
             observing: changes of an entity's facts are collected for so long, then a task to make its observations anew is
                 due; None enqueues none.
+            refreshing: the same until mental models that are refreshed by themselves are.
 
         Raises:
             LedgerLost: something that was committed is missing, and `accept_loss` is False.
@@ -154,7 +164,11 @@ class SqliteLedger(
             InvalidRequest: a read-only ledger in memory.
         """
         if path != IN_MEMORY:
-            open_it = open_for_reading if read_only else partial(open_for_writing, observing=observing)
+            open_it = (
+                open_for_reading
+                if read_only
+                else partial(open_for_writing, observing=observing, refreshing=refreshing)
+            )
             time = clock or SystemClock()
             return cls(open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=time))
         if read_only:
@@ -162,7 +176,11 @@ class SqliteLedger(
         # A database of its own that no other engine can see; it ends with `close`.
         uri = f"file:hindsight-{uuid.uuid4().hex}?mode=memory&cache=shared"
         time = clock or SystemClock()
-        return cls(Connections(Path(IN_MEMORY), uri, clock=time, shared=True, observing=observing))
+        return cls(
+            Connections(
+                Path(IN_MEMORY), uri, clock=time, shared=True, observing=observing, refreshing=refreshing
+            )
+        )
 
     def close(self) -> None:
         """Release the file and its lock. Idempotent."""

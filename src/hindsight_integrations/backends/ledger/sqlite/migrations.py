@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import MENTAL_MODELS
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import OBSERVATIONS
 from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
 from hindsight_integrations.backends.ledger.sqlite.profile_tables import PROFILES
@@ -36,6 +37,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     TURNS,
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
     (*LEASES, *OBSERVATIONS, *PROFILES),
+    MENTAL_MODELS,
 )
 """Steps that take a file from version i to version i + 1."""
 

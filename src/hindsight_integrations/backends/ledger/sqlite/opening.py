@@ -40,6 +40,7 @@ def open_for_writing(
     index_marks: IndexMarks,
     clock: Clock,
     observing: timedelta | None,
+    refreshing: timedelta,
 ) -> Connections:
     """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
@@ -60,7 +61,13 @@ def open_for_writing(
         loss = _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
         uri = f"{(directory / LEDGER_FILE).resolve().as_uri()}?mode=rwc"
         opened = Connections(
-            directory, uri, clock=clock, lock=lock, accept_loss=accept_loss, observing=observing
+            directory,
+            uri,
+            clock=clock,
+            lock=lock,
+            accept_loss=accept_loss,
+            observing=observing,
+            refreshing=refreshing,
         )
         undo.pop_all()
         undo.callback(opened.close)
