@@ -35,10 +35,12 @@ if TYPE_CHECKING:
         StorageError,
     )
     from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+    from hindsight_integrations.model.directives import Directive
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
+    from hindsight_integrations.model.mental_models import MentalModel, ModelState, RefreshTrigger
     from hindsight_integrations.model.observations import EntitySummary
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
@@ -103,8 +105,10 @@ _HOMES = {
         "StorageError",
     ),
     "model.erasure": ("ForgetReceipt",),
+    "model.directives": ("Directive",),
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
+    "model.mental_models": ("MentalModel", "ModelState", "RefreshTrigger"),
     "model.observations": ("EntitySummary",),
     "model.links": ("CausalRelation", "LinkType"),
     "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
@@ -157,6 +161,7 @@ __all__ = [
     "CausalRelation",
     "Channel",
     "Citation",
+    "Directive",
     "Disposition",
     "Document",
     "EmbedderMismatch",
@@ -181,10 +186,12 @@ __all__ = [
     "MalformedOutput",
     "MemoryBank",
     "MemoryUnit",
+    "MentalModel",
     "Message",
     "MinScores",
     "MissingDependency",
     "ModelError",
+    "ModelState",
     "ModelUnavailable",
     "OpinionChange",
     "OpinionOutcome",
@@ -198,6 +205,7 @@ __all__ = [
     "ReflectEventKind",
     "ReflectStep",
     "Reflection",
+    "RefreshTrigger",
     "RetainItem",
     "RetainResult",
     "RevisionConflict",

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Concatenate, Final, Generic, NoReturn, ParamSp
 
 from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
+from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
+from hindsight_integrations.bank.mental_models import AsyncMentalModels
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
@@ -104,6 +106,23 @@ class Profile(_SyncFace[AsyncProfile]):
             raise moved_to_get()
 
 
+class MentalModels(_SyncFace[AsyncMentalModels]):
+    """Standing questions whose answers are kept."""
+
+    create = _awaited(AsyncMentalModels.create)
+    get = _awaited(AsyncMentalModels.get)
+    list = _awaited(AsyncMentalModels.list)
+    delete = _awaited(AsyncMentalModels.delete)
+
+
+class Directives(_SyncFace[AsyncDirectives]):
+    """Rules that every answer keeps."""
+
+    add = _awaited(AsyncDirectives.add)
+    list = _awaited(AsyncDirectives.list)
+    remove = _awaited(AsyncDirectives.remove)
+
+
 class Tasks(_SyncFace[AsyncTasks]):
     """The bank's waiting work."""
 
@@ -176,6 +195,16 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def profile(self) -> Profile:
         """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
         return Profile(self._target.profile, self._loop)
+
+    @property
+    def mental_models(self) -> MentalModels:
+        """Standing questions whose answers are kept: create, get, list, refresh, delete."""
+        return MentalModels(self._target.mental_models, self._loop)
+
+    @property
+    def directives(self) -> Directives:
+        """Rules that every answer keeps: add, list, remove."""
+        return Directives(self._target.directives, self._loop)
 
     @property
     def tasks(self) -> Tasks:

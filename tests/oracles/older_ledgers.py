@@ -25,6 +25,7 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    9: (*(f"DROP TABLE {name}" for name in ("mental_model_grounds", "mental_models", "directives")),),
     8: (
         "DROP TABLE profile_changes",
         *(f"DROP INDEX tasks_{name}" for name in ("key", "due", "early", "bank_due", "bank_early", "leased")),

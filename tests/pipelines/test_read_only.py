@@ -87,6 +87,13 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "entities.alias": lambda it: it.bank.entities.alias("Bob Chen", "Bobby"),
     "entities.undo": lambda it: it.bank.entities.undo(it.bank.entities.changes()[0].id),
     "entities.changes": lambda it: it.bank.entities.changes(),
+    "mental_models.create": lambda it: it.bank.mental_models.create("tea", "Who likes tea?"),
+    "mental_models.get": lambda it: it.bank.mental_models.get("figs"),
+    "mental_models.list": lambda it: it.bank.mental_models.list(),
+    "mental_models.delete": lambda it: it.bank.mental_models.delete("figs"),
+    "directives.add": lambda it: it.bank.directives.add("Be kind."),
+    "directives.list": lambda it: it.bank.directives.list(),
+    "directives.remove": lambda it: it.bank.directives.remove(it.bank.directives.list()[0].id),
     "tasks.list": lambda it: it.bank.tasks.list(),
     "tasks.settle": lambda it: it.bank.tasks.settle(),
     "tasks.retry": lambda it: it.bank.tasks.retry(),
@@ -100,6 +107,7 @@ WRITING = {
     *("profile.set", "profile.merge_background", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),
+    *("mental_models.create", "mental_models.delete", "directives.add", "directives.remove"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 
@@ -126,6 +134,8 @@ def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
         bank.entities.alias("Ann Lee", "Annie")
         for name in ("Eve", "Ada"):
             bank.profile.set(BankProfile(name))
+        bank.mental_models.create("figs", "Who likes figs?")
+        bank.directives.add("Be brief.")
         assert bank.retain("This passage waits.").queued
         engine.bank("empty")
     return tmp_path

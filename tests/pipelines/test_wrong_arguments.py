@@ -36,7 +36,13 @@ from hindsight_integrations import (
     TagNot,
     TagOr,
 )
-from hindsight_integrations.sync import Archive, Entities, Maintenance, Profile, Tasks
+from hindsight_integrations.sync import (
+    Archive,
+    Entities,
+    Maintenance,
+    Profile,
+    Tasks,
+)
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 BEGINNING, END = datetime.min, datetime.max  # noqa: DTZ901 - naive ones are what is tried
@@ -119,6 +125,14 @@ VERBS: Calls = {
     **options("profile.set", "since", profile=BankProfile("Ada")),
     **options("profile.restore", "number"),
     **options("profile.merge_background", "text"),
+    **options("mental_models.create", "name", question="What of plums?"),
+    **options("mental_models.create", "question", name="plums"),
+    **options("mental_models.create", "tags trigger max_tokens", name="plums", question="What of plums?"),
+    **options("mental_models.get", "name"),
+    **options("mental_models.delete", "name"),
+    **options("directives.add", "text"),
+    **options("directives.add", "tags", text="Be brief."),
+    **options("directives.remove", "directive_id"),
     **options("entities.list", "prefix limit"),
     **options("entities.observations", "name"),
     **options("entities.merge", "keep", merge="Bob"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hindsight_integrations.bank.archive import AsyncArchive
+from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
+from hindsight_integrations.bank.mental_models import AsyncMentalModels
 from hindsight_integrations.bank.profile import AsyncProfile
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.reflecting import ReflectingVerbs
@@ -72,6 +74,16 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def profile(self) -> AsyncProfile:
         """Who the agent behind the bank is, and was: get, set, history, restore, forget_history."""
         return AsyncProfile(self._context)
+
+    @property
+    def mental_models(self) -> AsyncMentalModels:
+        """Standing questions whose answers are kept: create, get, list, refresh, delete."""
+        return AsyncMentalModels(self._context)
+
+    @property
+    def directives(self) -> AsyncDirectives:
+        """Rules that every answer keeps: add, list, remove."""
+        return AsyncDirectives(self._context)
 
     @property
     def tasks(self) -> AsyncTasks:

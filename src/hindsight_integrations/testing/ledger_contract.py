@@ -25,6 +25,7 @@ from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContra
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKeyedTasksContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
+from hindsight_integrations.testing.ledger_mental_models_contract import LedgerMentalModelsContract
 from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
 from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
@@ -44,6 +45,7 @@ class LedgerContract(
     LedgerRecordsContract,
     LedgerObservationsContract,
     LedgerProfilesContract,
+    LedgerMentalModelsContract,
     LedgerTasksContract,
     LedgerKeyedTasksContract,
     LedgerTurnsContract,

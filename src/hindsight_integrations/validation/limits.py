@@ -21,6 +21,10 @@ MAX_METADATA = 16_384  # bytes, keys and values together
 MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which stands in the prompt of every answer
+MAX_MENTAL_MODELS = 100  # of a bank; which are near a question is found by looking at all of them
+MAX_MODEL_TOKENS = 8_192  # of a mental model's text
+MAX_DIRECTIVES = 50  # of a bank; those that hold for a question stand in its prompt
+MAX_DIRECTIVE = 1_000  # characters
 
 
 def checked_text(text: object, field: str, limit: int = MAX_TEXT) -> str:
@@ -50,6 +54,18 @@ def checked_words(text: object, field: str) -> str:
     if not isinstance(text, str):
         raise InvalidRequest(field, f"it is {type(text).__name__}, not text", 'Pass a str; "" means none.')
     return clean_text(text)
+
+
+def checked_name(name: object, field: str) -> str:
+    """A name of one line, cleaned.
+
+    Raises:
+        InvalidRequest: it is not text, empty, too long, or of several lines.
+    """
+    cleaned = checked_text(name, field, MAX_NAME)
+    if len(cleaned.splitlines()) > 1:
+        raise InvalidRequest(field, "it has several lines", "Pass a name of one line.")
+    return cleaned
 
 
 def checked_list(given: object, field: str) -> list[Any]:

@@ -1,0 +1,105 @@
+"""`bank.mental_models`: standing questions whose answers are kept."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.validation.limits import (
+    MAX_MENTAL_MODELS,
+    MAX_MODEL_TOKENS,
+    MAX_QUERY,
+    checked_count,
+    checked_name,
+    checked_tags,
+    checked_text,
+)
+
+TEXT_TOKENS = 1_024  # of a mental model's text, unless it is said otherwise
+
+MentalModels: TypeAlias = tuple[MentalModel, ...]  # inside the class `list` is the verb
+
+
+class AsyncMentalModels(BankVerbs):
+    """Standing questions: each is answered from memory, and `reflect` sees the answers that bear on its question first."""
+
+    namespace = "mental_models"
+
+    @writes
+    async def create(
+        self,
+        name: str,
+        question: str,
+        *,
+        tags: Iterable[str] = (),
+        trigger: RefreshTrigger | str = RefreshTrigger.MANUAL,
+        max_tokens: int = TEXT_TOKENS,
+    ) -> MentalModel:
+        """Keep a standing question. It has no answer yet: `refresh` answers it, or with trigger "auto" a task.
+
+        Args:
+            name: by which it is called; unique in the bank, one line of up to 200 characters.
+            question: up to 8,000 characters.
+            tags: visibility tags. It is answered from memories that have the same tags, or none, and is shown to whom they
+                are shown.
+            trigger: "manual", or "auto": also answered anew a minute after memories in its scope changed, as a task.
+            max_tokens: what its text may cost, 1 to 8,192.
+
+        Raises:
+            InvalidRequest: there is one of that name, the bank has 100, an option is out of range, or the engine was opened
+                read-only.
+        """
+        bank = self._context
+        made = MentalModel(
+            id=str(uuid.uuid4()),
+            name=checked_name(name, "name"),
+            question=checked_text(question, "question", MAX_QUERY),
+            tags=checked_tags(tags),
+            trigger=choice(RefreshTrigger, trigger, "trigger"),
+            max_tokens=checked_count(max_tokens, "max_tokens", most=MAX_MODEL_TOKENS),
+            created_at=as_utc(bank.tools.clock.now()),
+        )
+        create = bank.ledger.create_mental_model
+        await bank.tools.workers.write(create, bank.name, made, most=MAX_MENTAL_MODELS)
+        return made
+
+    async def get(self, name: str) -> MentalModel:
+        """One mental model, with its text where there is one; `state` says what is to be made of it.
+
+        Args:
+            name: as `create` gave it.
+
+        Raises:
+            InvalidRequest: there is none of that name.
+        """
+        wanted = checked_name(name, "name")
+        for model in await self.list():
+            if model.name == wanted:
+                return model
+        raise InvalidRequest(
+            "name", f"there is no mental model {shown(name)}", "Pass a name that mental_models.list() gives."
+        )
+
+    async def list(self) -> MentalModels:
+        """All mental models, by name."""
+        bank = self._context
+        return tuple(await bank.tools.workers.read(bank.ledger.mental_models, bank.name))
+
+    @writes
+    async def delete(self, name: str) -> None:
+        """Delete a mental model: question, text and task.
+
+        Args:
+            name: as `create` gave it.
+
+        Raises:
+            InvalidRequest: there is none of that name, or the engine was opened read-only.
+        """
+        bank, model = self._context, await self.get(name)
+        await bank.tools.workers.write(bank.ledger.delete_mental_model, bank.name, model.id)

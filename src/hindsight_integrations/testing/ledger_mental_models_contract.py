@@ -1,0 +1,274 @@
+"""What every ledger promises of mental models and directives (ports/ledger/mental_models.py, decision 134)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
+from hindsight_integrations.model.directives import Directive
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.mental_models import (
+    MentalModel,
+    ModelAnswer,
+    ModelState,
+    RefreshTrigger,
+    RefreshWrite,
+)
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.ledger import Ledger, UnitEdit
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.ledger_support import AMENDED, CLOSED, RESTORED, LedgerFixtures, commit
+
+MOST = 5
+
+
+def standing(name: str, *, auto: bool = False) -> MentalModel:
+    """A standing question that was never answered."""
+    trigger = RefreshTrigger.AUTO if auto else RefreshTrigger.MANUAL
+    return MentalModel(f"id of {name}", name, f"What of {name}?", ("t",), trigger, 100, at(1))
+
+
+def answer(
+    ledger: Ledger, model: MentalModel, text: str, *based_on: str, read: tuple[str, ...] = ()
+) -> RefreshWrite:
+    """Keep an answer from what the bank holds now."""
+    revision = ledger.revision(BANK)
+    made = ModelAnswer(text, extractive=False, based_on=based_on, refreshed_at=at(2))
+    write = RefreshWrite(model.id, revision, made, read)
+    commit(ledger, replace(make_write_set(revision), refreshed=write))
+    return write
+
+
+def waiting(ledger: Ledger) -> list[str]:
+    """Keys of the waiting tasks that refresh models."""
+    kinds = [task for task in ledger.tasks(BANK) if task.kind is TaskKind.REFRESH_MODEL]
+    return [task.key for task in kinds if task.state is not TaskState.DONE]
+
+
+class LedgerMentalModelsContract(LedgerFixtures):
+    """Promises of mental models: their questions stay, their texts end with what they stand on."""
+
+    @pytest.fixture
+    def model(self, ledger: Ledger, bank: str) -> MentalModel:
+        """A model of a bank with the facts u1, u2, u3, answered from the first two and shown the third."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
+        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        answer(ledger, standing("plums"), "Two plums.", "u1", "u2", read=("u1", "u3"))
+        return self.only(ledger)
+
+    def only(self, ledger: Ledger) -> MentalModel:
+        """The bank's one model."""
+        (found,) = ledger.mental_models(BANK)
+        return found
+
+    def test_a_question_is_kept_and_answered(self, ledger: Ledger, bank: str) -> None:
+        """What was created is read as it was; an answer comes with its grounds, and neither raises the revision."""
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3")))
+        before = ledger.revision(bank)
+        for name in ("plums", "apples"):
+            ledger.create_mental_model(bank, standing(name), most=MOST)
+        assert ledger.mental_models(bank) == [standing("apples"), standing("plums")]
+        assert ledger.mental_models(bank)[0].state is ModelState.NEW
+        answer(ledger, standing("plums"), "Two plums.", "u2", "u1", read=("u3",))
+        made = ledger.mental_models(bank)[1]
+        assert (made.text, made.based_on, made.refreshed_at) == ("Two plums.", ("u1", "u2"), at(2))
+        assert (made.revision, made.checked_to, made.state) == (before, before, ModelState.CURRENT)
+        assert ledger.revision(bank) == before
+        known = ledger.mental_models(bank)
+        with ledger.snapshot(bank) as snapshot:
+            assert snapshot.mental_models(bank) == known
+
+    def test_nothing_known_is_an_answer(self, ledger: Ledger, model: MentalModel) -> None:
+        """An empty text takes the place of the one before, and stands on nothing."""
+        answer(ledger, model, "")
+        assert self.only(ledger).state is ModelState.NOTHING_KNOWN
+        assert self.only(ledger).based_on == ()
+
+    def test_names_are_unique_and_their_number_has_a_limit(self, ledger: Ledger, bank: str) -> None:
+        """A second model of a name, or one too many, is refused and changes nothing; other banks have their own."""
+        ledger.create_mental_model(bank, standing("plums"), most=2)
+        with pytest.raises(InvalidRequest, match="there is a mental model 'plums'"):
+            ledger.create_mental_model(bank, replace(standing("plums"), id="another"), most=2)
+        ledger.create_mental_model(bank, standing("apples"), most=2)
+        with pytest.raises(InvalidRequest, match="the bank has 2"):
+            ledger.create_mental_model(bank, standing("pears"), most=2)
+        assert [each.name for each in ledger.mental_models(bank)] == ["apples", "plums"]
+        ledger.create_bank("other")
+        ledger.create_mental_model("other", standing("plums"), most=2)
+        with pytest.raises(BankNotFound):
+            ledger.mental_models("nobody")
+
+    def test_one_that_is_deleted_is_gone_with_its_task(self, ledger: Ledger, bank: str) -> None:
+        """Name and task are free again; deleting twice deletes nothing."""
+        ledger.create_mental_model(bank, standing("plums", auto=True), most=MOST)
+        assert waiting(ledger) == ["id of plums"]
+        assert ledger.delete_mental_model(bank, "id of plums")
+        assert not ledger.delete_mental_model(bank, "id of plums")
+        assert (ledger.mental_models(bank), waiting(ledger)) == ([], [])
+        ledger.create_mental_model(bank, replace(standing("plums"), id="another"), most=MOST)
+
+    @pytest.mark.parametrize("kind", [CLOSED, AMENDED])
+    @pytest.mark.usefixtures("model")
+    def test_a_text_ends_when_what_it_stands_on_is_withdrawn(
+        self, ledger: Ledger, bank: str, kind: object
+    ) -> None:
+        """Closed or amended, the fact takes the text along until the next answer; what was only shown does not."""
+        shown = make_event("u3", CLOSED)
+        commit(ledger, make_write_set(ledger.revision(bank), events=[shown]))
+        assert self.only(ledger).state is ModelState.CURRENT
+        event = make_event("u1", CLOSED if kind is CLOSED else AMENDED)
+        commit(ledger, make_write_set(ledger.revision(bank), events=[event]))
+        found = self.only(ledger)
+        assert (found.state, found.text, found.based_on) == (ModelState.WITHDRAWN, "", ())
+        if kind is CLOSED:  # restored, the fact is valid, but the text is not known to be
+            restored = make_event("u1", RESTORED, 9)
+            commit(ledger, make_write_set(ledger.revision(bank), events=[restored]))
+            assert self.only(ledger).state is ModelState.WITHDRAWN
+        answer(ledger, found, "One plum.", "u2")
+        assert self.only(ledger).text == "One plum."
+
+    @pytest.mark.usefixtures("model")
+    def test_a_text_ends_when_what_it_stands_on_is_corrected(self, ledger: Ledger, bank: str) -> None:
+        """An edited fact no longer says what the text was written from."""
+        edited = make_unit("u2", "fact u2, corrected", hours=1)
+        ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+        assert self.only(ledger).state is ModelState.WITHDRAWN
+
+    @pytest.mark.parametrize("unit", ["u1", "u3"])
+    @pytest.mark.usefixtures("model")
+    def test_an_erased_fact_takes_the_text_along(self, ledger: Ledger, bank: str, unit: str) -> None:
+        """Whether the text stands on it or its writer was only shown it; the question stays."""
+        foreseen = ledger.erase(bank, Erasure(unit=unit), dry_run=True)
+        assert foreseen.counts["mental_models"] == 1
+        assert self.only(ledger).text == "Two plums."
+        assert ledger.erase(bank, Erasure(unit=unit)).counts["mental_models"] == 1
+        found = self.only(ledger)
+        assert (found.state, found.text, found.question) == (ModelState.WITHDRAWN, "", "What of plums?")
+        assert "mental_models" not in ledger.erase(bank, Erasure(unit="u2")).counts
+
+    def test_everything_forgotten_leaves_questions_and_rules(
+        self, ledger: Ledger, bank: str, model: MentalModel
+    ) -> None:
+        """They are the operator's, as the profile is; with the bank itself they go."""
+        rule = Directive("d", "Be brief.", (), at(0))
+        ledger.add_directive(bank, rule, most=MOST)
+        ledger.erase(bank, Erasure(everything=True))
+        assert (self.only(ledger).text, self.only(ledger).question) == ("", model.question)
+        assert ledger.directives(bank) == [rule]
+        ledger.drop_bank(bank)
+        ledger.create_bank(bank)
+        assert (ledger.mental_models(bank), ledger.directives(bank)) == ([], [])
+
+    @pytest.mark.parametrize("what", ["closed", "edited", "erased"])
+    def test_an_answer_from_facts_that_changed_meanwhile_is_refused(
+        self, ledger: Ledger, bank: str, model: MentalModel, what: str
+    ) -> None:
+        """Its writer read what is no longer so; the answer before stays as it is, or gone as it is."""
+        revision = ledger.revision(bank)
+        if what == "closed":
+            commit(ledger, make_write_set(revision, events=[make_event("u3", CLOSED)]))
+        elif what == "edited":
+            edited = make_unit("u3", "fact u3, corrected", hours=2)
+            ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+        else:
+            ledger.erase(bank, Erasure(unit="u3"))
+        before = self.only(ledger)
+        late = RefreshWrite(model.id, revision, ModelAnswer("Late.", False, ("u1",), at(4)), ("u3",))
+        with pytest.raises(RevisionConflict):
+            commit(ledger, replace(make_write_set(ledger.revision(bank)), refreshed=late))
+        assert self.only(ledger) == before
+
+    def test_what_cannot_be_an_answer_is_refused(self, ledger: Ledger, bank: str, model: MentalModel) -> None:
+        """A text on nothing, one on what is no fact, an answer to no model: nothing of the write set is written."""
+        opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
+        commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
+        for unfit, reason in (
+            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, (), at(4))), "stands on nothing"),
+            (RefreshWrite(model.id, 2, ModelAnswer("Text.", False, ("o1",), at(4))), "is no fact"),
+            (RefreshWrite("nobody", 2, ModelAnswer("Text.", False, ("u1",), at(4))), "no mental model"),
+        ):
+            writes = make_write_set(ledger.revision(bank), units=make_units("u9"))
+            with pytest.raises(InvalidRequest, match=reason):
+                commit(ledger, replace(writes, refreshed=unfit))
+        assert self.only(ledger) == model
+        assert ledger.row_ids(bank, ["u9"]) == {}
+
+    def test_looking_without_a_change_moves_how_far_was_looked(
+        self, ledger: Ledger, bank: str, model: MentalModel
+    ) -> None:
+        """The answer stays, and what was looked at is not looked at again."""
+        commit(ledger, make_write_set(ledger.revision(bank), units=make_units("u4")))
+        now = ledger.revision(bank)
+        commit(ledger, replace(make_write_set(now), refreshed=RefreshWrite(model.id, now)))
+        assert self.only(ledger) == replace(model, checked_to=now)
+
+    @pytest.mark.usefixtures("model")
+    def test_changed_facts_come_latest_first(self, ledger: Ledger, bank: str) -> None:
+        """New, closed and corrected ones after a revision, as many as wanted; opinions and observations are none."""
+        revision = ledger.revision(bank)
+        other = with_vector(make_unit("o1", fact_type=FactType.OPINION))
+        commit(ledger, make_write_set(revision, units=[*make_units("u4", "u5"), other]))
+        commit(ledger, make_write_set(revision + 1, events=[make_event("u1", CLOSED)]))
+        names = ledger.unit_ids(bank, ledger.changed_facts(bank, revision, 10))
+        found = [names[row] for row in ledger.changed_facts(bank, revision, 10).tolist()]
+        assert found == ["u1", "u5", "u4"]
+        assert len(ledger.changed_facts(bank, revision, 2)) == 2
+        assert len(ledger.changed_facts(bank, ledger.revision(bank), 10)) == 0
+
+    def test_changes_of_facts_enqueue_those_that_refresh_themselves(
+        self, ledger: Ledger, bank: str, clock: FrozenClock
+    ) -> None:
+        """New, withdrawn, corrected and erased facts do; opinions, answers and the manual ones do not."""
+        ledger.create_mental_model(bank, standing("plums", auto=True), most=MOST)
+        ledger.create_mental_model(bank, standing("apples"), most=MOST)
+        edited = make_unit("u1", "fact u1, corrected")
+
+        def settled() -> bool:
+            """Whether a task waited, which is then done."""
+            clock.advance(at(1) - at(0))
+            task = ledger.lease_due([TaskKind.REFRESH_MODEL], lasting=at(1) - at(0))
+            if task is not None:
+                assert task.key == "id of plums"
+                done = replace(make_write_set(ledger.revision(bank)), completed_tasks=(task.claim,))
+                commit(ledger, done)
+            return task is not None
+
+        assert settled()
+        commit(ledger, make_write_set(ledger.revision(bank), units=make_units("u1", "u2")))
+        assert settled()
+        commit(ledger, make_write_set(ledger.revision(bank), events=[make_event("u1", CLOSED)]))
+        assert settled()
+        ledger.edit_unit(bank, UnitEdit(edited, with_vector(edited).vector, None, ("text",)), at(3))
+        assert settled()
+        ledger.erase(bank, Erasure(unit="u1"))
+        assert settled()
+        opinion = with_vector(make_unit("o1", fact_type=FactType.OPINION))
+        commit(ledger, make_write_set(ledger.revision(bank), units=[opinion]))
+        answer(ledger, standing("plums"), "Two plums.", "u2")
+        assert not settled()
+
+    def test_directives_are_kept_in_order_and_once(self, ledger: Ledger, bank: str) -> None:
+        """The same rule again is the one there was; other tags make another; removed is gone."""
+        one, two = Directive("a", "Be brief.", (), at(0)), Directive("b", "Be brief.", ("t",), at(1))
+        assert ledger.add_directive(bank, one, most=2) == one
+        assert ledger.add_directive(bank, two, most=2) == two
+        assert ledger.add_directive(bank, Directive("c", "Be brief.", (), at(2)), most=2) == one
+        with pytest.raises(InvalidRequest, match="the bank has 2"):
+            ledger.add_directive(bank, Directive("d", "Be kind.", (), at(3)), most=2)
+        assert ledger.directives(bank) == [one, two]
+        assert ledger.remove_directive(bank, "a")
+        assert not ledger.remove_directive(bank, "a")
+        assert ledger.directives(bank) == [two]
+        assert ledger.revision(bank) == 0

@@ -1,0 +1,54 @@
+"""Directives: rules of whoever runs a bank, on both faces."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from hindsight_integrations import Directive, Hindsight, InvalidRequest
+from hindsight_integrations.model.directives import in_force
+from hindsight_integrations.testing.builders import at
+
+
+def test_rules_are_given_listed_and_removed(light: Hindsight) -> None:
+    """On either face, in the order they were given; the same rule twice is one, and memory is no part of it."""
+    bank = light.bank("alice")
+    brief = bank.directives.add("Answer in one sentence.")
+    face = bank.asynchronous.directives
+
+    async def on_the_other_face() -> Directive:
+        """The same verb, awaited."""
+        return await face.add("Never name prices.", tags=["shop", "b", "shop"])
+
+    kind = asyncio.run(on_the_other_face())
+    assert bank.directives.add(" Answer in one sentence.\n") == brief
+    assert kind.tags == ("b", "shop")
+    assert bank.directives.list() == (brief, kind) == asyncio.run(face.list())
+    bank.directives.remove(brief.id)
+    assert bank.directives.list() == (kind,)
+    assert bank.count() == 0
+
+
+def test_what_is_no_rule_is_refused(light: Hindsight) -> None:
+    """Each error says what to do, and nothing is kept."""
+    bank = light.bank("alice")
+    for text, reason in ((" ", "it is empty"), ("x" * 1_001, "over the limit of 1,000")):
+        with pytest.raises(InvalidRequest, match=reason):
+            bank.directives.add(text)
+    with pytest.raises(InvalidRequest, match=r"Pass an id that directives\.list\(\) gives"):
+        bank.directives.remove("nonsense")
+    for number in range(50):
+        bank.directives.add(f"Rule {number}.")
+    with pytest.raises(InvalidRequest, match=r"as many as it may have\. Remove some first"):
+        bank.directives.add("One more.")
+    assert len(bank.directives.list()) == 50
+
+
+def test_a_tagged_rule_holds_for_its_tags() -> None:
+    """Without tags it holds for all questions."""
+    rules = [
+        Directive(name, name, tags, at(0)) for name, tags in (("all", ()), ("a", ("a",)), ("ab", ("a", "b")))
+    ]
+    held = {tags: [rule.id for rule in in_force(rules, tags)] for tags in ((), ("a",), ("b", "c"), ("c",))}
+    assert held == {(): ["all"], ("a",): ["all", "a", "ab"], ("b", "c"): ["all", "ab"], ("c",): ["all"]}
