@@ -25,7 +25,19 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
-    9: (*(f"DROP TABLE {name}" for name in ("mental_model_grounds", "mental_models", "directives")),),
+    9: (
+        *(f"DROP TABLE {name}" for name in ("mental_model_grounds", "mental_models", "directives")),
+        *(
+            f"DROP TABLE {name}"
+            for name in ("opinion_operations", "evidence", "opinion_grounds", "opinion_wordings", "opinions")
+        ),
+        (
+            "CREATE TABLE evidence ( opinion INTEGER NOT NULL REFERENCES units ON DELETE CASCADE, "
+            "evidence INTEGER NOT NULL REFERENCES units ON DELETE CASCADE, assessment TEXT NOT NULL, "
+            "effective_at INTEGER NOT NULL, PRIMARY KEY (opinion, evidence) ) WITHOUT ROWID"
+        ),
+        "CREATE INDEX evidence_unit ON evidence (evidence)",
+    ),
     8: (
         "DROP TABLE profile_changes",
         *(f"DROP INDEX tasks_{name}" for name in ("key", "due", "early", "bank_due", "bank_early", "leased")),

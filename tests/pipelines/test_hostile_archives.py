@@ -79,7 +79,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 3} if header is None else header
+    head = {"format": "hindsight-archive", "version": 4} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),
@@ -111,13 +111,26 @@ def make_lines(engine: Hindsight) -> list[Line]:
         "speaker": "Bob",
     }
     observed = {**lines[last][1], "unit_id": "o", "fact_type": "observation", "sources": [], "document": None}
-    lines[last + 1 : last + 1] = [["unit", observed], ["waiting_turn", waits]]
+    opinions = [
+        {**observed, "unit_id": name, "fact_type": "opinion", "confidence": 0.7} for name in ("p", "q", "r")
+    ]
+    lines[last + 1 : last + 1] = [["unit", each] for each in (observed, *opinions)] + [
+        ["waiting_turn", waits]
+    ]
     entity = next(fields["entity_id"] for kind, fields in lines if kind == "entity")
     lines += [
         ["observation", {"unit": "o", "entity": entity}],
         ["observation_fact", {"observation": "o", "fact": found[0]}],
         ["observed", {"entity": entity, "left_out": [found[1]]}],
-        ["evidence", {"opinion": found[0], "evidence": found[1], "assessment": "neutral", "effective_at": moment}],
+        ["opinion", {"unit": "p", "confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1,
+                     "origin": "reflect", "operation": "run", "profile_change": 1, "reasoning": "so", "assessed_to": 1}],
+        ["opinion_wording", {"unit": "p", "opinion": "p", "number": 1, "reason": "", "revision": 1}],
+        ["opinion_wording", {"unit": "q", "opinion": "p", "number": 2, "reason": "finer", "revision": 1}],
+        ["opinion_ground", {"wording": "q", "fact": found[0]}],
+        ["evidence", {"opinion": "p", "fact": found[0], "sources": ["Bob"], "restates": [found[1]],
+                      "assessment": "reinforce", "strength": "mild", "rule": "additive", "step": 0.15, "reason": "why",
+                      "version": "q", "effective_at": moment, "recorded_at": moment, "revision": 1}],
+        ["opinion_operation", {"operation": "run"}],
         ["task", {"kind": "extract_parked", "payload": "{}", "state": "leased", "attempts": 1, "lease_until": moment,
                   "not_before": moment, "last_error": "why"}],
     ]  # fmt: skip
@@ -274,8 +287,20 @@ BAD = [
     ("edit", "unit", "nobody"), ("edit", "made_at", FAR), ("edit", "fields", "text"), ("edit", "fields", None),
     ("entity_change", "kind", "eat"), ("entity_change", "detail", 5), ("entity_change", "detail", {}),
     ("entity_change", "detail.shared", [["a"]]), ("entity_change", "detail.names", 5), ("entity_change", "detail.type", "X"),
-    ("entity_change", "made_at", None), ("entity_change", "undone", 2), ("evidence", "opinion", "nobody"),
-    ("evidence", "evidence", None), ("evidence", "effective_at", "x"), ("evidence", "assessment", 1),
+    ("entity_change", "made_at", None), ("entity_change", "undone", 2), ("opinion", "unit", "nobody"),
+    ("opinion", "unit", "o"), ("opinion", "unit", "w"), ("opinion", "confidence", 7), ("opinion", "confidence", 7.0), ("opinion", "confidence", None),
+    ("opinion", "confidence", NAN), ("opinion", "formed_at", FAR), ("opinion", "recorded_at", None), ("opinion", "revision", 10_000),
+    ("opinion", "origin", "dreamt"), ("opinion", "operation", 5), ("opinion", "profile_change", -1), ("opinion", "reasoning", "\ud800"),
+    ("opinion", "assessed_to", "all"), ("opinion_wording", "unit", "o"), ("opinion_wording", "unit", "nobody"),
+    ("opinion_wording", "unit", "r"), ("opinion_wording", "opinion", "r"), ("opinion_wording", "number", 2),
+    ("opinion_wording", "number", 0), ("opinion_wording", "reason", None), ("opinion_wording", "revision", 10_000),
+    ("opinion_ground", "wording", "r"), ("opinion_ground", "fact", "nobody"), ("opinion_ground", "fact", "w"),
+    ("evidence", "opinion", "q"), ("evidence", "fact", "o"), ("evidence", "fact", "r"), ("evidence", "fact", "nobody"),
+    ("evidence", "sources", []), ("evidence", "sources", "Bob"), ("evidence", "restates", ["nobody"]),
+    ("evidence", "assessment", "believe"), ("evidence", "strength", 1), ("evidence", "rule", "any"), ("evidence", "step", 1.0),
+    ("evidence", "step", 0.0), ("evidence", "step", NAN), ("evidence", "reason", None), ("evidence", "version", "r"),
+    ("evidence", "version", None), ("evidence", "effective_at", "x"), ("evidence", "recorded_at", FAR),
+    ("evidence", "revision", 10_000), ("opinion_operation", "operation", ""), ("opinion_operation", "operation", None),
     ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "not_before", None), ("task", "not_before", FAR),
     ("task", "lease_until", None), ("task", "attempts", -1), ("task", "attempts", 2**63), ("task", "payload", None),
     ("task", "payload", "\ud800"), ("task", "task_key", None), ("task", "task_key", "x" * 2000),
@@ -362,7 +387,7 @@ def broken(good: list[Line]) -> dict[str, str]:
         "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
         "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
         "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 4}),
+        "another version": sealed(good, {"format": "hindsight-archive", "version": 5}),
         "no version": sealed(good, {"format": "hindsight-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
         "another format": sealed(good, {"format": "zip", "version": 1}),
@@ -407,7 +432,7 @@ def test_an_archive_that_cannot_be_read_twice_is_taken(engine: Hindsight, good: 
         def __init__(self, text: str) -> None:
             self.read = io.StringIO(text).read
 
-    assert engine.bank("target").archive.load(Pipe(sealed(good))) == 5  # type: ignore[arg-type]
+    assert engine.bank("target").archive.load(Pipe(sealed(good))) == 8  # type: ignore[arg-type]
     engine.forget_bank("target")
     with pytest.raises(ArchiveInvalid):
         engine.bank("target").archive.load(Pipe(sealed(good) + "x"))  # type: ignore[arg-type]
@@ -437,7 +462,7 @@ def test_a_bank_with_traces_of_earlier_memories_takes_no_archive(engine: Hindsig
     with pytest.raises(InvalidRequest, match="forget\\(everything=True\\)"):
         bank.archive.load(io.StringIO(sealed(good)))
     bank.forget(everything=True)
-    assert bank.archive.load(io.StringIO(sealed(good))) == 5
+    assert bank.archive.load(io.StringIO(sealed(good))) == 8
 
 
 @pytest.mark.parametrize(

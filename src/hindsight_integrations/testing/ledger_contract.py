@@ -27,6 +27,7 @@ from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKey
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_mental_models_contract import LedgerMentalModelsContract
 from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
+from hindsight_integrations.testing.ledger_opinions_contract import LedgerOpinionsContract
 from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
@@ -44,6 +45,7 @@ class LedgerContract(
     LedgerMaintenanceContract,
     LedgerRecordsContract,
     LedgerObservationsContract,
+    LedgerOpinionsContract,
     LedgerProfilesContract,
     LedgerMentalModelsContract,
     LedgerTasksContract,

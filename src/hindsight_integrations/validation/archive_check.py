@@ -10,7 +10,6 @@ from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, ValidityKind
 from hindsight_integrations.validation.archive_lines import (
     LINES,
-    ArchiveLine,
     BankLine,
     CategoryLine,
     EntityLine,
@@ -26,7 +25,13 @@ from hindsight_integrations.validation.archive_lines import (
     UnitLine,
     WaitingTurnLine,
 )
-from hindsight_integrations.validation.archive_values import vector_length
+from hindsight_integrations.validation.archive_opinions import (
+    EvidenceLine,
+    GroundLine,
+    OpinionLine,
+    WordingLine,
+)
+from hindsight_integrations.validation.archive_values import ArchiveLine, vector_length
 
 LONGEST_SHOWN = 40  # characters of a field's name that an error repeats: the archive may say anything there
 
@@ -48,6 +53,8 @@ class ArchiveCheck:
         self._records: dict[str, int] = {}
         self._networks: dict[str, str] = {}
         self._observations: set[str] = set()
+        self._opinions: dict[str, int] = {}
+        self._wordings: dict[str, str] = {}
         self._spellings: set[tuple[str, str]] = set()
         self._keyed: set[tuple[str, str]] = set()
         self._pairs: dict[str, set[tuple[object, ...]]] = {kind: set() for kind in LINES}
@@ -86,6 +93,8 @@ class ArchiveCheck:
             self._check_task(number, line)
         elif isinstance(line, EventLine | MessageLine):
             self._check_revision(number, kind, line)
+        elif isinstance(line, OpinionLine | WordingLine | GroundLine | EvidenceLine):
+            self._check_opinion(number, kind, line)
         else:
             self._check_observed(number, line)
 
@@ -102,6 +111,8 @@ class ArchiveCheck:
             raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
         if self._profile and self._profile.profile != self.bank.profile:
             raise ArchiveInvalid(number, "bank.profile", "it is not that of its last change")
+        if not all(self._opinions.values()):
+            raise ArchiveInvalid(number, "opinion_wording", "an opinion has no wording")
 
     def _check_profile(self, number: int, line: ProfileChangeLine) -> None:
         """A profile that the bank was given comes after those that it was given before."""
@@ -123,7 +134,8 @@ class ArchiveCheck:
             values[field] = self._numbers[target][values[field]]
         if not line.key:
             return
-        key = tuple(values[field] for field in line.key)
+        # What has a key of one field is referred to by its id.
+        key = tuple((values if line.key[1:] else vars(line))[field] for field in line.key)
         numbers, pairs = self._numbers[kind], self._pairs[kind]
         if key[0] in numbers or key in pairs:
             where = ", ".join(f"{kind}.{field}" for field in line.key)
@@ -192,6 +204,40 @@ class ArchiveCheck:
         elif self._networks[line.fact] not in OBSERVED_NETWORKS:
             raise ArchiveInvalid(number, "observation_fact.fact", "the memory is no fact")
 
+    def _check_opinion(
+        self, number: int, kind: str, line: OpinionLine | WordingLine | GroundLine | EvidenceLine
+    ) -> None:
+        """Opinions are worded by units of their network, and only facts are evidence of them."""
+        if isinstance(line, OpinionLine | WordingLine) and self._networks[line.unit] != FactType.OPINION:
+            raise ArchiveInvalid(number, f"{kind}.unit", "the memory is no opinion")
+        if isinstance(line, OpinionLine):
+            self._opinions[line.unit] = 0
+        elif isinstance(line, WordingLine):
+            self._check_wording(number, line)
+        elif isinstance(line, EvidenceLine):
+            self._check_evidence(number, line)
+        if not isinstance(line, GroundLine):
+            self._check_revision(number, kind, line)
+
+    def _check_wording(self, number: int, line: WordingLine) -> None:
+        """The first wording names the opinion, the others follow in their order."""
+        if line.number != self._opinions[line.opinion] + 1:
+            raise ArchiveInvalid(number, "opinion_wording.number", "it does not follow the one before it")
+        if (line.number == 1) != (line.unit == line.opinion):
+            raise ArchiveInvalid(
+                number, "opinion_wording.unit", "the first wording is what names the opinion"
+            )
+        self._opinions[line.opinion], self._wordings[line.unit] = line.number, line.opinion
+
+    def _check_evidence(self, number: int, line: EvidenceLine) -> None:
+        """It is a fact, judged against a wording of that opinion."""
+        if self._networks[line.fact] not in OBSERVED_NETWORKS:
+            raise ArchiveInvalid(number, "evidence.fact", "the memory is no fact")
+        if self._wordings[line.version] != line.opinion:
+            raise ArchiveInvalid(number, "evidence.version", "it is a wording of another opinion")
+        if not self._networks.keys() >= set(line.restates):
+            raise ArchiveInvalid(number, "evidence.restates", "no unit of one of the ids stands before it")
+
     def _check_entity(self, number: int, line: EntityLine | ObservedLine) -> None:
         """It was looked at no later than the bank came, and what was left out is there."""
         if isinstance(line, ObservedLine):
@@ -213,7 +259,9 @@ class ArchiveCheck:
                 number, f"{kind}.vector", f"it has {length} numbers, the embedder makes {embedder.dimension}"
             )
 
-    def _check_revision(self, number: int, kind: str, line: EventLine | MessageLine) -> None:
+    def _check_revision(
+        self, number: int, kind: str, line: EventLine | MessageLine | OpinionLine | WordingLine | EvidenceLine
+    ) -> None:
         if self.bank and line.revision > self.bank.revision:
             raise ArchiveInvalid(
                 number, f"{kind}.revision", f"{line.revision} is after the bank's own, {self.bank.revision}"

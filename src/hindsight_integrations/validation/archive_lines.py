@@ -16,12 +16,20 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.memory_graph import LINK_CODES
+from hindsight_integrations.validation.archive_opinions import (
+    EvidenceLine,
+    GroundLine,
+    OperationLine,
+    OpinionLine,
+    WordingLine,
+)
 from hindsight_integrations.validation.archive_profile import ArchivedProfile
 from hindsight_integrations.validation.archive_values import (
     MAX_DIMENSION,
     MAX_ID,
     MAX_ORDINAL,
     MAX_STORED,
+    ArchiveLine,
     Id,
     Metadata,
     Micros,
@@ -39,18 +47,6 @@ from hindsight_integrations.validation.archive_values import (
     only_record,
 )
 from hindsight_integrations.validation.limits import MAX_TOKENS
-
-
-class ArchiveLine(Strict):
-    """One line of an archive.
-
-    Attributes:
-        key: the fields that no two lines of the kind share; empty where lines may repeat.
-        refers: fields that name something of another line, and the kind of that line, which must come earlier.
-    """
-
-    key: ClassVar[tuple[str, ...]] = ()
-    refers: ClassVar[Mapping[str, str]] = {}
 
 
 class _Thresholds(Strict):
@@ -319,17 +315,6 @@ class EntityChangeLine(ArchiveLine):
     undone: Literal[0, 1]
 
 
-class EvidenceLine(ArchiveLine):
-    """What a memory of an opinion stands on."""
-
-    key: ClassVar = ("opinion", "evidence")
-    refers: ClassVar = {"opinion": "unit", "evidence": "unit"}
-    opinion: Id
-    evidence: Id
-    assessment: Text
-    effective_at: Micros
-
-
 class TaskLine(ArchiveLine):
     """Work that waits."""
 
@@ -369,7 +354,11 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "link": LinkLine,
     "edit": EditLine,
     "entity_change": EntityChangeLine,
+    "opinion": OpinionLine,
+    "opinion_wording": WordingLine,
+    "opinion_ground": GroundLine,
     "evidence": EvidenceLine,
+    "opinion_operation": OperationLine,
     "task": TaskLine,
 }
 """What stands before a line's fields, and what the fields are."""

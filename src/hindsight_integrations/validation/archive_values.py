@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -33,6 +33,18 @@ class Strict(BaseModel):
     """Values of the very types that are declared, and no others beside them."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class ArchiveLine(Strict):
+    """One line of an archive.
+
+    Attributes:
+        key: the fields that no two lines of the kind share; empty where lines may repeat.
+        refers: fields that name something of another line, and the kind of that line, which must come earlier.
+    """
+
+    key: ClassVar[tuple[str, ...]] = ()
+    refers: ClassVar[Mapping[str, str]] = {}
 
 
 def distinct(values: list[Item]) -> list[Item]:

@@ -13,12 +13,13 @@ from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger.mental_models import MentalModelReader
 from hindsight_integrations.ports.ledger.observations import ObservationReader
+from hindsight_integrations.ports.ledger.opinions import OpinionReader
 from hindsight_integrations.ports.ledger.profiles import ProfileReader
 from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
-class LedgerReader(TurnReader, ObservationReader, ProfileReader, MentalModelReader, Protocol):
+class LedgerReader(TurnReader, ObservationReader, OpinionReader, ProfileReader, MentalModelReader, Protocol):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:

@@ -16,7 +16,9 @@ TURN, WAITING = "turn", "waiting_turn"
 OBSERVATION, OBSERVATION_FACT, OBSERVED = "observation", "observation_fact", "observed"
 EVENT, ENTITY, MENTION, LINK = "event", "entity", "mention", "link"
 PROFILE_CHANGE = "profile_change"
-EDIT, CHANGE, EVIDENCE, TASK = "edit", "entity_change", "evidence", "task"
+EDIT, CHANGE, TASK = "edit", "entity_change", "task"
+OPINION, WORDING, GROUND = "opinion", "opinion_wording", "opinion_ground"
+EVIDENCE, OPERATION = "evidence", "opinion_operation"
 
 
 def batched(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[ArchiveRow]]]:

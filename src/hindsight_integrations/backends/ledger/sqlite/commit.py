@@ -24,6 +24,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
 )
 from hindsight_integrations.backends.ledger.sqlite.mental_models import write_refresh
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
+from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds, write_opinions
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
 from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
@@ -83,7 +84,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     write_refresh(connection, bank.id, writes)
     before = connection.total_changes
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
-    created = _write_all(target, writes)
+    created = _write_all(target, writes, to_micros(now))
     enqueued = tasks.enqueue(connection, bank.id, writes.tasks, now)
     if connection.total_changes == before:
         return Receipt(bank.revision, ())
@@ -95,7 +96,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     return Receipt(target.revision, created, enqueued)
 
 
-def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
+def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
     created = _write_units(target, writes)
     write_turns(target, writes)
@@ -104,8 +105,11 @@ def _write_all(target: Target, writes: WriteSet) -> tuple[str, ...]:
     write_mentions(target, writes, units)
     write_links(target, writes.links, units)
     written = [event for event in writes.events if _write_event(target, event, units)]
-    change_facts(target, [units[event.unit_id] for event in written])
+    changed = [units[event.unit_id] for event in written]
+    change_facts(target, changed)
     write_observed(target, writes)
+    write_opinions(target, writes, now)
+    follow_grounds(target, changed)
     return created
 
 

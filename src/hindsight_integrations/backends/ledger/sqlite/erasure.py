@@ -47,6 +47,7 @@ BANK_CONTENT = (
     "message_keys",
     "tasks",
     "entity_changes",
+    "opinion_operations",
 )
 """Tables emptied by `everything`; those that hang on units and entities follow by foreign key."""
 
@@ -226,7 +227,7 @@ def _count(connection: Connection, table: str, rows: list[int]) -> int:
     given = "(SELECT value FROM json_each(:rows))"
     columns = {
         "links": f"source IN {given} OR target IN {given}",
-        "evidence": f"opinion IN {given} OR evidence IN {given}",
+        "evidence": f"opinion IN {given} OR fact IN {given} OR version IN {given}",
     }
     where = columns.get(table, f"unit IN {given}")
     (found,) = connection.execute(

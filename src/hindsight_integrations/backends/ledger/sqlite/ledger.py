@@ -33,6 +33,7 @@ from hindsight_integrations.backends.ledger.sqlite.opening import (
     open_for_reading,
     open_for_writing,
 )
+from hindsight_integrations.backends.ledger.sqlite.opinion_reader import OpinionReads
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import ProfileReads, SqliteProfiles
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.record_reader import RecordReader
@@ -58,7 +59,14 @@ IN_MEMORY: Literal[":memory:"] = ":memory:"
 
 
 class SqliteSnapshot(
-    UnitReader, RecordReader, EntityReader, ObservationReads, ProfileReads, MentalModelReads, SqliteTurns
+    UnitReader,
+    RecordReader,
+    EntityReader,
+    ObservationReads,
+    OpinionReads,
+    ProfileReads,
+    MentalModelReads,
+    SqliteTurns,
 ):
     """Reads on a connection that stands at one state of the ledger."""
 
@@ -109,6 +117,7 @@ class SqliteLedger(
     RecordReader,
     EntityReader,
     ObservationReads,
+    OpinionReads,
     ProfileReads,
     MentalModelReads,
     SqliteTurns,

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import MENTAL_MODELS
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import OBSERVATIONS
 from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
+from hindsight_integrations.backends.ledger.sqlite.opinion_tables import OPINIONS
 from hindsight_integrations.backends.ledger.sqlite.profile_tables import PROFILES
 from hindsight_integrations.backends.ledger.sqlite.record_tables import ONE_RECORD_ENDS, RECORDS
 from hindsight_integrations.backends.ledger.sqlite.schema import (
@@ -37,7 +38,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     TURNS,
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
     (*LEASES, *OBSERVATIONS, *PROFILES),
-    MENTAL_MODELS,
+    (*OPINIONS, *MENTAL_MODELS),
 )
 """Steps that take a file from version i to version i + 1."""
 

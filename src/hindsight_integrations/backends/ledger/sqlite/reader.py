@@ -57,12 +57,7 @@ class UnitReader(BankReads):
     def units(self, bank: str, ids: IntArray) -> dict[int, MemoryUnit]:
         """Units by row id; unknown ids, those of other banks and damaged ones are left out."""
         with self._at(bank) as (connection, row):
-            found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
-            sound = [each for each in found if is_sound(each[2:-1], each[1])]
-            records = records_of(connection, {each[0]: each[RECORDS] for each in sound})
-            return {
-                each[0]: unit_from(each[2:], bank, records[each[0]]) for each in sound if each[0] in records
-            }
+            return sound_units(connection, bank, row, ids)
 
     def damaged(self, bank: str, ids: IntArray | None = None) -> tuple[str, ...]:
         """Unit ids of those that are not what was written."""
@@ -205,6 +200,21 @@ class UnitReader(BankReads):
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
+
+
+def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> dict[int, MemoryUnit]:
+    """Units by row id, those of the bank that are what was written.
+
+    Args:
+        connection: of a reader or the writer.
+        bank: its name.
+        row: its row id.
+        ids: row ids of units.
+    """
+    found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
+    sound = [each for each in found if is_sound(each[2:-1], each[1])]
+    records = records_of(connection, {each[0]: each[RECORDS] for each in sound})
+    return {each[0]: unit_from(each[2:], bank, records[each[0]]) for each in sound if each[0] in records}
 
 
 def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) -> list[Row]:

@@ -1,0 +1,203 @@
+"""Reads of opinions: their wordings, what these were made from, and the evidence from which confidence is replayed."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from sqlite3 import Connection
+
+import numpy as np
+
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
+from hindsight_integrations.backends.ledger.sqlite.reader import BankReads, sound_units
+from hindsight_integrations.backends.ledger.sqlite.rows import Row
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    Evidence,
+    EvidenceStrength,
+    OpinionLog,
+    OpinionOrigin,
+    OpinionVersion,
+    UpdateRule,
+    ValidityChange,
+)
+from hindsight_integrations.model.time import from_micros
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
+from hindsight_integrations.ports.arrays import IntArray
+
+_OPINIONS = (
+    "SELECT opinions.unit, unit_id, opinions.confidence, formed_at, recorded_at, revision, origin, operation, profile, "
+    "reasoning, assessed_to FROM opinions CROSS JOIN units ON units.id = unit"
+)
+_WORDINGS = (
+    "SELECT opinion, unit, reason, revision FROM json_each(?) AS given "
+    "CROSS JOIN opinion_wordings ON opinion = given.value ORDER BY opinion, number"
+)
+_GROUNDS = (
+    "SELECT wording, unit_id FROM json_each(?) AS given CROSS JOIN opinion_grounds ON wording = given.value "
+    "CROSS JOIN units ON units.id = fact ORDER BY wording, fact"
+)
+_ENTITIES = (
+    "SELECT DISTINCT opinion, name FROM json_each(?) AS given CROSS JOIN opinion_wordings ON opinion = given.value "
+    "CROSS JOIN mentions ON mentions.unit = opinion_wordings.unit CROSS JOIN entities ON entities.id = entity "
+    "ORDER BY opinion, name"
+)
+_EVIDENCE = (
+    "SELECT opinion, fact, told.unit_id, evidence.sources, assessment, strength, rule, step, reason, judged.unit_id, effective_at, "
+    "recorded_at, revision, (SELECT json_group_array(unit_id) FROM (SELECT unit_id FROM json_each(restates) AS other "
+    "CROSS JOIN units ON units.id = other.value ORDER BY units.id)) "
+    "FROM json_each(?) AS given CROSS JOIN evidence ON opinion = given.value "
+    "CROSS JOIN units AS told ON told.id = fact CROSS JOIN units AS judged ON judged.id = version "
+    "ORDER BY opinion, effective_at, told.unit_id"
+)
+_VALIDITY = (
+    "SELECT event.unit, kind, effective_at, revision FROM json_each(?) AS given "
+    "CROSS JOIN validity_events AS event ON event.unit = given.value "
+    f"WHERE record IS NULL AND kind IN ('{ValidityKind.CLOSED.value}', '{ValidityKind.RESTORED.value}') ORDER BY event.id"
+)
+
+
+class OpinionReads(BankReads):
+    """The part of `LedgerReader` about opinions."""
+
+    def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
+        """These opinions, or all, in the order they were formed."""
+        with self._at(bank) as (connection, row):
+            where, given = "", None
+            if opinion_ids is not None:
+                where, given = (
+                    "AND unit_id IN (SELECT value FROM json_each(?))",
+                    json.dumps(list(opinion_ids)),
+                )
+            found = connection.execute(
+                f"{_OPINIONS} WHERE opinions.bank = ? {where} ORDER BY formed_at, unit",
+                (row,) if given is None else (row, given),
+            ).fetchall()
+            return _logs(connection, bank, row, found)
+
+    def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Opinion id of each of these units that is a wording of one."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT wording.unit, unit_id FROM json_each(?) AS given CROSS JOIN opinion_wordings AS wording "
+                "ON wording.unit = given.value CROSS JOIN units ON units.id = opinion WHERE bank = ?",
+                (json.dumps(ids.tolist()), row),
+            )
+            return dict(found.fetchall())
+
+    def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
+        """Ids of the opinions a reflection formed; None if none of that key was recorded."""
+        with self._at(bank) as (connection, row):
+            known = connection.execute(
+                "SELECT 1 FROM opinion_operations WHERE bank = ? AND key = ?", (row, operation)
+            ).fetchone()
+            if not known:
+                return None
+            found = connection.execute(
+                "SELECT unit_id FROM opinions CROSS JOIN units ON units.id = unit "
+                "WHERE opinions.bank = ? AND operation = ? ORDER BY unit",
+                (row, operation),
+            )
+            return tuple(opinion for (opinion,) in found)
+
+    def facts_since(self, bank: str, revision: int) -> IntArray:
+        """Row ids of the valid facts that came, or were corrected, after a revision."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                f"SELECT id FROM units WHERE bank = ? AND changed > ? AND closed_at IS NULL AND {IS_FACT} ORDER BY id",
+                (row, revision),
+            )
+            return np.fromiter((fact for (fact,) in found), np.int64)
+
+
+def _logs(connection: Connection, bank: str, row: int, found: Sequence[Row]) -> list[OpinionLog]:
+    """The opinions of these rows with all that hangs on them. One whose wordings are all damaged is left out."""
+    opinions = json.dumps([opinion for opinion, *_ in found])
+    worded = connection.execute(_WORDINGS, (opinions,)).fetchall()
+    units = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in worded], np.int64))
+    versions = _versions(connection, worded, units)
+    evidence = _evidence(connection, opinions)
+    names: dict[int, list[str]] = defaultdict(list)
+    for opinion, name in connection.execute(_ENTITIES, (opinions,)):
+        names[opinion].append(name)
+    newest = {opinion: units[unit] for opinion, unit, *_ in worded if unit in units}
+    return [
+        OpinionLog(
+            id=unit_id,
+            confidence=confidence,
+            formed_at=from_micros(formed_at),
+            recorded_at=from_micros(recorded_at),
+            revision=revision,
+            origin=OpinionOrigin(origin),
+            operation=operation,
+            profile=profile,
+            reasoning=reasoning,
+            tags=newest[opinion].tags,
+            entities=tuple(names[opinion]),
+            versions=tuple(versions[opinion]),
+            evidence=tuple(evidence[opinion]),
+            assessed_to=assessed_to,
+        )
+        for opinion, unit_id, confidence, formed_at, recorded_at, revision, origin, operation, profile, reasoning, assessed_to in found
+        if opinion in newest
+    ]
+
+
+def _versions(
+    connection: Connection, worded: Sequence[Row], units: dict[int, MemoryUnit]
+) -> dict[int, list[OpinionVersion]]:
+    """Wordings by opinion, oldest first; damaged ones are left out."""
+    grounds: dict[int, list[str]] = defaultdict(list)
+    for wording, fact in connection.execute(_GROUNDS, (json.dumps(list(units)),)):
+        grounds[wording].append(fact)
+    versions: dict[int, list[OpinionVersion]] = defaultdict(list)
+    for opinion, row, reason, revision in worded:
+        if unit := units.get(row):
+            versions[opinion].append(
+                OpinionVersion(
+                    unit_id=unit.id,
+                    text=unit.text,
+                    since=unit.mentioned_at,
+                    reason=reason,
+                    based_on=tuple(grounds[row]),
+                    revision=revision,
+                    closed_at=unit.closed_at,
+                )
+            )
+    return versions
+
+
+def _evidence(connection: Connection, opinions: str) -> dict[int, list[Evidence]]:
+    """Rows of evidence by opinion, in the order in which they count, each with what became of its fact."""
+    rows = connection.execute(_EVIDENCE, (opinions,)).fetchall()
+    validity = _validity(connection, {fact for _, fact, *_ in rows})
+    evidence: dict[int, list[Evidence]] = defaultdict(list)
+    for opinion, fact, unit_id, sources, assessment, strength, rule, step, reason, version, *rest in rows:
+        effective_at, recorded_at, revision, restates = rest
+        evidence[opinion].append(
+            Evidence(
+                unit_id=unit_id,
+                sources=tuple(json.loads(sources)),
+                assessment=Assessment(assessment),
+                strength=EvidenceStrength(strength),
+                rule=UpdateRule(rule),
+                step=step,
+                reason=reason,
+                version=version,
+                effective_at=from_micros(effective_at),
+                recorded_at=from_micros(recorded_at),
+                revision=revision,
+                restates=tuple(json.loads(restates)),
+                validity=validity[fact],
+            )
+        )
+    return evidence
+
+
+def _validity(connection: Connection, facts: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
+    """What became of facts, in the order recorded."""
+    found: dict[int, list[ValidityChange]] = defaultdict(list)
+    for fact, kind, moment, revision in connection.execute(_VALIDITY, (json.dumps(sorted(facts)),)):
+        found[fact].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
+    return defaultdict(tuple, {fact: tuple(log) for fact, log in found.items()})

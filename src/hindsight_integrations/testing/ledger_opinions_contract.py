@@ -1,0 +1,347 @@
+"""What every ledger promises of opinions and their evidence (ports/ledger/opinions.py, decision 130)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    EvidenceStrength,
+    EvidenceWrite,
+    FormationWrite,
+    OpinionLog,
+    OpinionOrigin,
+    OpinionsWrite,
+    RewordingWrite,
+    UpdateRule,
+)
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite, UnitWrite, WriteSet
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_support import CLOSED, RESTORED, LedgerFixtures, commit
+
+REINFORCE, CONTRADICT = Assessment.REINFORCE, Assessment.CONTRADICT
+
+
+def opinion_unit(unit_id: str, *, hours: float = 5, tags: tuple[str, ...] = ()) -> UnitWrite:
+    """The unit of an opinion's wording."""
+    return with_vector(make_unit(unit_id, fact_type=FactType.OPINION, hours=hours, tags=tags))
+
+
+def formation(unit_id: str, *based_on: str, confidence: float = 0.7, operation: str = "") -> FormationWrite:
+    """An opinion to be, formed five hours after START."""
+    return FormationWrite(
+        unit_id, confidence, at(5), OpinionOrigin.REFLECT, operation, 3, "because", based_on, assessed_to=1
+    )
+
+
+def evidence(
+    opinion: str,
+    fact: str,
+    assessment: Assessment = REINFORCE,
+    *,
+    version: str = "",
+    hours: float = 6,
+    restates: tuple[str, ...] = (),
+) -> EvidenceWrite:
+    """Strong evidence from a source of its own, by the additive rule."""
+    return EvidenceWrite(
+        opinion_id=opinion,
+        unit_id=fact,
+        sources=(f"speaker of {fact}",),
+        assessment=assessment,
+        strength=EvidenceStrength.STRONG,
+        rule=UpdateRule.ADDITIVE,
+        step=0.15,
+        reason=f"seen {fact}",
+        version=version or opinion,
+        effective_at=at(hours),
+        restates=restates,
+    )
+
+
+def writing(ledger: Ledger, write: OpinionsWrite, *units: UnitWrite, **more: object) -> WriteSet:
+    """A write set of opinions with the units of their wordings, and whatever else."""
+    writes = make_write_set(ledger.revision(BANK), units=units, **more)  # type: ignore[arg-type] # as given
+    return replace(writes, opinions=write)
+
+
+def form(ledger: Ledger, unit_id: str, *based_on: str, confidence: float = 0.7) -> None:
+    """Commit an opinion that stands on these facts."""
+    formed = formation(unit_id, *based_on, confidence=confidence)
+    commit(ledger, writing(ledger, OpinionsWrite((formed,)), opinion_unit(unit_id)))
+
+
+def reword(
+    ledger: Ledger, opinion: str, unit_id: str, *based_on: str, closing: str = "", hours: float = 8
+) -> None:
+    """Commit a new wording in place of another one, the first if none is named."""
+    write = OpinionsWrite(reworded=(RewordingWrite(opinion, unit_id, f"reworded as {unit_id}", based_on),))
+    closed = make_event(closing or opinion, CLOSED, hours, by_unit=unit_id, reason="reworded")
+    commit(ledger, writing(ledger, write, opinion_unit(unit_id, hours=hours), events=[closed]))
+
+
+def add(ledger: Ledger, *rows: EvidenceWrite) -> None:
+    """Commit rows of evidence."""
+    commit(ledger, writing(ledger, OpinionsWrite(evidence=rows)))
+
+
+def close(ledger: Ledger, *facts: str, hours: float = 10) -> None:
+    """Take facts back."""
+    events = [make_event(fact, CLOSED, hours) for fact in facts]
+    commit(ledger, make_write_set(ledger.revision(BANK), events=events))
+
+
+def restore(ledger: Ledger, *facts: str, hours: float = 11) -> None:
+    """Make facts valid again."""
+    events = [make_event(fact, RESTORED, hours) for fact in facts]
+    commit(ledger, make_write_set(ledger.revision(BANK), events=events))
+
+
+def log_of(ledger: Ledger, opinion: str = "o") -> OpinionLog:
+    """An opinion that is there."""
+    (log,) = ledger.opinions(BANK, [opinion])
+    return log
+
+
+def valid(ledger: Ledger, *unit_ids: str) -> list[bool]:
+    """Which units are valid, in the order given."""
+    rows = ledger.row_ids(BANK, unit_ids)
+    units = ledger.units(BANK, np.array(list(rows.values())))
+    return [units[rows[unit]].closed_at is None for unit in unit_ids]
+
+
+class LedgerOpinionsContract(LedgerFixtures):
+    """Opinions are formed once, reworded in the open, and their evidence is written once and never rewritten."""
+
+    @pytest.fixture
+    def held(self, ledger: Ledger, bank: str) -> Ledger:
+        """A bank with four facts, and an opinion that stands on the first two."""
+        assert bank == BANK
+        commit(ledger, make_write_set(0, units=make_units("f1", "f2", "f3", "f4")))
+        form(ledger, "o", "f2", "f1")
+        return ledger
+
+    def test_an_opinion_is_read_as_it_was_formed(self, ledger: Ledger, bank: str) -> None:
+        """Confidence, times, profile, reasons, grounds, tags and entities come back; the bank has a new revision."""
+        commit(ledger, make_write_set(0, units=make_units("f1", "f2"), entities=[make_entity("alice")]))
+        formed = formation("o", "f2", "f1", operation="run")
+        writes = writing(
+            ledger, OpinionsWrite((formed,)), opinion_unit("o", tags=("work",)), mentions=[("o", "alice")]
+        )
+        assert commit(ledger, writes).revision == 2
+        (log,) = ledger.opinions(bank)
+        assert (log.id, log.confidence, log.formed_at, log.revision) == ("o", 0.7, at(5), 2)
+        assert (log.origin, log.operation, log.profile) == (OpinionOrigin.REFLECT, "run", 3)
+        assert (log.reasoning, log.tags, log.entities, log.assessed_to) == (
+            "because",
+            ("work",),
+            ("Alice",),
+            1,
+        )
+        (version,) = log.versions
+        assert (version.unit_id, version.text, version.since) == ("o", "fact o", at(5))
+        assert (version.reason, version.based_on, version.closed_at) == ("", ("f1", "f2"), None)
+        assert ledger.opinions(bank, ["o", "nobody"]) == [log]
+        assert ledger.opinions(bank, []) == []
+
+    def test_a_retained_opinion_is_one_that_was_given(self, ledger: Ledger, bank: str) -> None:
+        """There is never a unit of the opinion network that is no opinion: without a formation it was given, at 0.5."""
+        units = [
+            opinion_unit("o"),
+            replace(opinion_unit("p"), unit=replace(opinion_unit("p").unit, confidence=0.9)),
+        ]
+        commit(ledger, make_write_set(0, units=units))
+        assert [(log.id, log.confidence, log.origin) for log in ledger.opinions(bank)] == [
+            ("o", 0.5, OpinionOrigin.GIVEN),
+            ("p", 0.9, OpinionOrigin.GIVEN),
+        ]
+        assert [version.unit_id for log in ledger.opinions(bank) for version in log.versions] == ["o", "p"]
+
+    def test_forming_twice_changes_nothing(self, held: Ledger) -> None:
+        """The same formation, with another confidence even, leaves the opinion and the revision as they are."""
+        before, revision = held.opinions(BANK), held.revision(BANK)
+        form(held, "o", "f3", confidence=0.1)
+        assert (held.opinions(BANK), held.revision(BANK)) == (before, revision)
+
+    def test_an_operation_is_known_even_if_it_formed_nothing(self, held: Ledger) -> None:
+        """A reflection that is tried again learns what it formed the first time, nothing included."""
+        assert held.formed_by(BANK, "run") is None
+        formed = [formation(unit, operation="run") for unit in ("p", "q")]
+        commit(held, writing(held, OpinionsWrite(tuple(formed)), opinion_unit("p"), opinion_unit("q")))
+        commit(held, writing(held, OpinionsWrite(operation="idle")))
+        assert held.formed_by(BANK, "run") == ("p", "q")
+        assert held.formed_by(BANK, "idle") == ()
+        revision = held.revision(BANK)
+        commit(held, writing(held, OpinionsWrite(operation="idle")))
+        assert held.revision(BANK) == revision
+
+    def test_a_rewording_closes_the_wording_before_and_keeps_the_opinion(self, held: Ledger) -> None:
+        """The opinion keeps its id; the new wording stands on all the old one stood on as well."""
+        reword(held, "o", "o2", "f3")
+        log = log_of(held)
+        assert [(each.unit_id, each.reason) for each in log.versions] == [("o", ""), ("o2", "reworded as o2")]
+        assert [each.closed_at for each in log.versions] == [at(8), None]
+        assert log.versions[1].based_on == ("f1", "f2", "f3")
+        rows = held.row_ids(BANK, ["o", "o2", "f1"])
+        assert held.opinions_of(BANK, np.array(list(rows.values()))) == {rows["o"]: "o", rows["o2"]: "o"}
+        assert len(held.opinions(BANK)) == 1
+
+    def test_two_valid_wordings_of_one_opinion_are_refused(self, held: Ledger) -> None:
+        """A rewording that does not close the wording before it is not stored at all."""
+        write = OpinionsWrite(reworded=(RewordingWrite("o", "o2", "", ()),))
+        with pytest.raises(InvalidRequest, match="still valid"):
+            commit(held, writing(held, write, opinion_unit("o2")))
+        assert held.row_ids(BANK, ["o2"]) == {}
+
+    def test_evidence_is_written_once_and_read_in_order(self, held: Ledger) -> None:
+        """The first assessment of a fact stays, whatever comes later; the log is in order of time, then of unit id."""
+        add(
+            held,
+            evidence("o", "f4", CONTRADICT, hours=7),
+            evidence("o", "f3", restates=("f4", "nobody", "f3")),
+        )
+        revision = held.revision(BANK)
+        add(held, evidence("o", "f3", CONTRADICT, hours=1))
+        assert held.revision(BANK) == revision
+        log = log_of(held)
+        assert [(row.unit_id, row.assessment) for row in log.evidence] == [
+            ("f3", REINFORCE),
+            ("f4", CONTRADICT),
+        ]
+        row = log.evidence[0]
+        assert (row.sources, row.version, row.restates) == (("speaker of f3",), "o", ("f4",))
+        assert (row.reason, row.effective_at, row.revision, row.validity) == ("seen f3", at(6), revision, ())
+        assert confidence_of(log) == pytest.approx(0.55)
+
+    def test_what_became_of_a_fact_is_read_with_its_row(self, held: Ledger) -> None:
+        """Nothing is rewritten: the row says since when its fact is closed or restored, and counts accordingly."""
+        add(held, evidence("o", "f3"))
+        close(held, "f3", hours=10)
+        assert [change.kind for change in log_of(held).evidence[0].validity] == [CLOSED]
+        assert confidence_of(log_of(held)) == 0.7
+        assert confidence_of(log_of(held), as_of=at(9)) == 0.85
+        restore(held, "f3", hours=11)
+        changes = log_of(held).evidence[0].validity
+        assert [(change.kind, change.effective_at) for change in changes] == [
+            (CLOSED, at(10)),
+            (RESTORED, at(11)),
+        ]
+        assert confidence_of(log_of(held)) == 0.85
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            OpinionsWrite((formation("f1"),)),
+            OpinionsWrite((formation("nobody"),)),
+            OpinionsWrite((formation("new", "nobody"),)),
+            OpinionsWrite((formation("new", confidence=7.0),)),
+            OpinionsWrite((formation("new", confidence=float("nan")),)),
+            OpinionsWrite(reworded=(RewordingWrite("nobody", "new", "", ()),)),
+            OpinionsWrite(reworded=(RewordingWrite("f1", "new", "", ()),)),
+            OpinionsWrite(evidence=(evidence("nobody", "f1"),)),
+            OpinionsWrite(evidence=(evidence("o", "nobody"),)),
+            OpinionsWrite(evidence=(evidence("o", "p"),)),
+            OpinionsWrite(evidence=(evidence("o", "s"),)),
+            OpinionsWrite(evidence=(evidence("o", "f1", version="p"),)),
+            OpinionsWrite(evidence=(replace(evidence("o", "f1"), sources=()),)),
+            OpinionsWrite(evidence=(replace(evidence("o", "f1"), step=1.0),)),
+            OpinionsWrite(assessed={"nobody": 1}),
+        ],
+    )
+    def test_what_cannot_be_an_opinion_or_evidence_is_refused_whole(
+        self, held: Ledger, write: OpinionsWrite
+    ) -> None:
+        """Opinions and observations are no evidence, facts are no opinions, and nothing half-formed is stored."""
+        given = [opinion_unit("p"), with_vector(make_unit("s", fact_type=FactType.OBSERVATION))]
+        commit(held, make_write_set(held.revision(BANK), units=given))
+        before = held.revision(BANK), held.opinions(BANK)
+        with pytest.raises(InvalidRequest):
+            commit(held, writing(held, write, opinion_unit("new")))
+        assert (held.revision(BANK), held.opinions(BANK)) == before
+
+    def test_evidence_of_another_bank_is_refused(self, held: Ledger) -> None:
+        """Opinions and facts of one bank are unknown in another."""
+        held.create_bank("other")
+        commit(held, make_write_set(0, bank="other", units=make_units("g", bank="other")))
+        assert held.opinions("other") == []
+        assert held.opinions_of("other", np.array(list(held.row_ids(BANK, ["o"]).values()))) == {}
+        with pytest.raises(InvalidRequest):
+            add(held, evidence("o", "g"))
+
+    def test_how_far_facts_were_looked_at_only_grows(self, held: Ledger) -> None:
+        """Two tasks that end out of order do not make the later one's work undone."""
+        for to, kept in ((2, 2), (1, 2), (10_000, held.revision(BANK) + 2)):
+            commit(held, writing(held, OpinionsWrite(assessed={"o": to})))
+            assert log_of(held).assessed_to == kept
+
+    def test_facts_since_a_revision_are_those_to_be_assessed(self, held: Ledger) -> None:
+        """New and restored facts are, opinions and what was closed are not."""
+        revision = held.revision(BANK)
+        assert held.facts_since(BANK, revision).tolist() == []
+        told = [
+            with_vector(make_unit("e", fact_type=FactType.EXPERIENCE)),
+            *make_units("f5", "f6"),
+            opinion_unit("p"),
+        ]
+        commit(held, make_write_set(revision, units=told))
+        close(held, "f5", "f4")
+        rows = held.row_ids(BANK, ["e", "f6", "f4"])
+        assert held.facts_since(BANK, revision).tolist() == sorted([rows["e"], rows["f6"]])
+        restore(held, "f4")
+        assert held.facts_since(BANK, revision).tolist() == sorted(rows.values())
+
+    def test_an_opinion_ends_with_its_last_ground_and_comes_back_with_one(self, held: Ledger) -> None:
+        """One ground left is enough; with none it is closed when the last was, and restored when one is."""
+        close(held, "f1", hours=10)
+        assert valid(held, "o") == [True]
+        close(held, "f2", hours=9)
+        assert log_of(held).versions[0].closed_at == at(10)
+        restore(held, "f2", hours=12)
+        assert valid(held, "o", "f1") == [True, False]
+        close(held, "f2", hours=9)
+        close(held, "f2", hours=8)
+        assert valid(held, "o") == [False]
+
+    def test_an_opinion_taken_back_by_hand_stays_so(self, held: Ledger) -> None:
+        """What somebody else closed is not restored with its grounds."""
+        close(held, "o", hours=8)
+        close(held, "f1", "f2")
+        restore(held, "f1", "f2")
+        assert valid(held, "o") == [False]
+
+    def test_of_several_wordings_the_newest_alone_follows_its_grounds(self, held: Ledger) -> None:
+        """A wording that was replaced does not come back when a fact does."""
+        reword(held, "o", "o2", "f3")
+        close(held, "f1", "f2", "f3")
+        assert valid(held, "o", "o2") == [False, False]
+        restore(held, "f1")
+        assert valid(held, "o", "o2") == [False, True]
+
+    def test_opinions_worded_from_observations_stand_on_their_facts(self, held: Ledger) -> None:
+        """An observation is made anew all the time: what it was made from is what the opinion stands on."""
+        revision = held.revision(BANK)
+        writes = make_write_set(
+            revision,
+            units=[with_vector(make_unit("s", fact_type=FactType.OBSERVATION))],
+            entities=[make_entity("alice")],
+            mentions=[("f3", "alice"), ("s", "alice")],
+        )
+        commit(held, replace(writes, observed=ObservedWrite("alice", {"s": ("f3",)}, (), revision + 1)))
+        form(held, "p", "s", "o")
+        assert log_of(held, "p").versions[0].based_on == ("f1", "f2", "f3")
