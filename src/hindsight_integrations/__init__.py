@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         StorageError,
     )
     from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+    from hindsight_integrations.model.confidence import ConfidenceChange
     from hindsight_integrations.model.directives import Directive
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.mental_models import MentalModel, ModelState, RefreshTrigger
     from hindsight_integrations.model.observations import EntitySummary
+    from hindsight_integrations.model.opinions import (
+        Assessment,
+        Conviction,
+        Evidence,
+        Opinion,
+        OpinionHistory,
+    )
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
@@ -105,12 +113,14 @@ _HOMES = {
         "StorageError",
     ),
     "model.erasure": ("ForgetReceipt",),
+    "model.confidence": ("ConfidenceChange",),
     "model.directives": ("Directive",),
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
     "model.mental_models": ("MentalModel", "ModelState", "RefreshTrigger"),
     "model.observations": ("EntitySummary",),
     "model.links": ("CausalRelation", "LinkType"),
+    "model.opinions": ("Assessment", "Conviction", "Evidence", "Opinion", "OpinionHistory"),
     "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
     "model.aggregates": ("Aggregate", "Aggregation", "RecordEntry"),
     "model.records": ("Record", "RecordKind"),
@@ -149,6 +159,7 @@ __all__ = [
     "Aggregate",
     "Aggregation",
     "ArchiveInvalid",
+    "Assessment",
     "AsyncHindsight",
     "AsyncMemoryBank",
     "BackgroundRefused",
@@ -161,6 +172,8 @@ __all__ = [
     "CausalRelation",
     "Channel",
     "Citation",
+    "ConfidenceChange",
+    "Conviction",
     "Directive",
     "Disposition",
     "Document",
@@ -170,6 +183,7 @@ __all__ = [
     "EntityChange",
     "EntitySummary",
     "EntityType",
+    "Evidence",
     "ExtractedFact",
     "FactType",
     "ForgetReceipt",
@@ -193,7 +207,9 @@ __all__ = [
     "ModelError",
     "ModelState",
     "ModelUnavailable",
+    "Opinion",
     "OpinionChange",
+    "OpinionHistory",
     "OpinionOutcome",
     "ProfileChange",
     "RecallResult",

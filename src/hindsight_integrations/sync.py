@@ -15,6 +15,7 @@ from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
 from hindsight_integrations.bank.mental_models import AsyncMentalModels
+from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
@@ -87,6 +88,16 @@ class Records(_SyncFace[AsyncRecords]):
     categories = _awaited(AsyncRecords.categories)
     merge = _awaited(AsyncRecords.merge)
     split = _awaited(AsyncRecords.split)
+
+
+class Opinions(_SyncFace[AsyncOpinions]):
+    """What the agent believes, how firmly, and why."""
+
+    list = _awaited(AsyncOpinions.list)
+    get = _awaited(AsyncOpinions.get)
+    history = _awaited(AsyncOpinions.history)
+    trajectory = _awaited(AsyncOpinions.trajectory)
+    forget = _awaited(AsyncOpinions.forget)
 
 
 class Profile(_SyncFace[AsyncProfile]):
@@ -190,6 +201,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def records(self) -> Records:
         """What can be added up or listed: list, aggregate, categories, merge, split."""
         return Records(self._target.records, self._loop)
+
+    @property
+    def opinions(self) -> Opinions:
+        """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
+        return Opinions(self._target.opinions, self._loop)
 
     @property
     def profile(self) -> Profile:

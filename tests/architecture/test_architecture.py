@@ -172,6 +172,7 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
     here = {
         "entities",
         "records",
+        "opinions",
         "profile",
         "mental_models",
         "directives",

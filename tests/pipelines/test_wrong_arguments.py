@@ -38,9 +38,13 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.sync import (
     Archive,
+    Directives,
     Entities,
     Maintenance,
+    MentalModels,
+    Opinions,
     Profile,
+    Records,
     Tasks,
 )
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -125,6 +129,13 @@ VERBS: Calls = {
     **options("profile.set", "since", profile=BankProfile("Ada")),
     **options("profile.restore", "number"),
     **options("profile.merge_background", "text"),
+    **options("opinions.list", "entity tags tags_match include_closed as_of as_of_revision"),
+    **options("opinions.get", "opinion_id"),
+    **options("opinions.get", "as_of as_of_revision", opinion_id=UNIT),
+    **options("opinions.history", "opinion_id"),
+    **options("opinions.history", "as_of as_of_revision", opinion_id=UNIT),
+    **options("opinions.trajectory", "opinion_id"),
+    **options("opinions.forget", "opinion_id"),
     **options("mental_models.create", "name", question="What of plums?"),
     **options("mental_models.create", "question", name="plums"),
     **options("mental_models.create", "tags trigger max_tokens", name="plums", question="What of plums?"),
@@ -291,6 +302,10 @@ def test_every_verb_and_argument_is_tried() -> None:
         "archive.": Archive,
         "maintenance.": Maintenance,
         "profile.": Profile,
+        "records.": Records,
+        "opinions.": Opinions,
+        "mental_models.": MentalModels,
+        "directives.": Directives,
     }
     for prefix, face in namespaces.items():
         for verb, member in inspect.getmembers(face, inspect.isfunction):

@@ -10,6 +10,7 @@ from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.mental_models import AsyncMentalModels
+from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.reflecting import ReflectingVerbs
@@ -69,6 +70,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def records(self) -> AsyncRecords:
         """What can be added up or listed: list, aggregate, categories, merge, split."""
         return AsyncRecords(self._context)
+
+    @property
+    def opinions(self) -> AsyncOpinions:
+        """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
+        return AsyncOpinions(self._context)
 
     @property
     def profile(self) -> AsyncProfile:

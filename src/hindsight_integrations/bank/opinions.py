@@ -1,0 +1,180 @@
+"""`bank.opinions`: what the agent believes, how firmly, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeAlias
+
+import numpy as np
+
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.bank.entities import MAX_NAME, entity_named
+from hindsight_integrations.bank.erasing import erased
+from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.confidence import ConfidenceChange, history_of, opinion_of, trajectory
+from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
+from hindsight_integrations.model.opinions import Opinion, OpinionHistory, OpinionLog
+from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.search.columns import tags_select
+from hindsight_integrations.validation.arguments import checked_instant, checked_unit_id
+from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
+
+MAX_REVISION = 2**63 - 1  # as the ledger counts
+
+Opinions: TypeAlias = list[Opinion]  # inside the class `list` is the verb
+Trajectory: TypeAlias = tuple[ConfidenceChange, ...]
+
+
+class AsyncOpinions(BankVerbs):
+    """What the agent believes, how firmly, and why."""
+
+    namespace = "opinions"
+
+    async def list(
+        self,
+        *,
+        entity: str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        include_closed: bool = False,
+        as_of: datetime | str | None = None,
+        as_of_revision: int | None = None,
+    ) -> Opinions:
+        """Every opinion the agent holds, in the order they were formed.
+
+        Args:
+            entity: name or id of an entity they mention; None means any.
+            tags: visibility tags; none means any.
+            tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged ones.
+            include_closed: also those it no longer holds, with `closed_at`.
+            as_of: a moment of conversation time; what it believed then, as firmly as the evidence of then says.
+            as_of_revision: what the bank had recorded by that revision; None means all.
+
+        Raises:
+            InvalidRequest: an option is out of range, the entity unknown or its name ambiguous.
+        """
+        bank, tools = self._context.name, self._context.tools
+        moment, revision = self._moment(as_of, as_of_revision)
+        wanted, match = frozenset(checked_tags(tags)), choice(TagsMatch, tags_match, "tags_match")
+        named = None if entity is None else checked_text(entity, "entity", MAX_NAME)
+
+        def listed() -> Opinions:
+            with tools.ledger.snapshot(bank) as ledger:
+                logs = ledger.opinions(bank)
+                name = None if named is None else entity_named(ledger, bank, named).name
+            found = (opinion_of(log, as_of=moment, as_of_revision=revision) for log in logs)
+            return [
+                opinion
+                for opinion in found
+                if opinion is not None
+                and (include_closed or opinion.closed_at is None)
+                and (name is None or name in opinion.entities)
+                and (not wanted or tags_select(frozenset(opinion.tags), wanted, match))
+            ]
+
+        return await tools.workers.read(listed)
+
+    async def get(
+        self,
+        opinion_id: str,
+        *,
+        as_of: datetime | str | None = None,
+        as_of_revision: int | None = None,
+    ) -> Opinion:
+        """One opinion, held or not.
+
+        Args:
+            opinion_id: its id, or that of any of its wordings.
+            as_of: as in `list`.
+            as_of_revision: as in `list`.
+
+        Raises:
+            InvalidRequest: the bank has no such opinion, or had none then.
+        """
+        moment, revision = self._moment(as_of, as_of_revision)
+        log = await self._log(opinion_id)
+        opinion = opinion_of(log, as_of=moment, as_of_revision=revision)
+        if opinion is None:
+            reason = f"{shown(opinion_id)} was not formed yet"
+            raise InvalidRequest(
+                "as_of", reason, f"It was formed on {log.formed_at}, in revision {log.revision}."
+            )
+        return opinion
+
+    async def history(
+        self,
+        opinion_id: str,
+        *,
+        as_of: datetime | str | None = None,
+        as_of_revision: int | None = None,
+    ) -> OpinionHistory:
+        """Everything from which an opinion's confidence follows: formation, wordings, and each fact with what it did.
+
+        Args:
+            opinion_id: its id, or that of any of its wordings.
+            as_of: as in `list`.
+            as_of_revision: as in `list`.
+
+        Raises:
+            InvalidRequest: the bank has no such opinion.
+        """
+        moment, revision = self._moment(as_of, as_of_revision)
+        return history_of(await self._log(opinion_id), as_of=moment, as_of_revision=revision)
+
+    async def trajectory(self, opinion_id: str) -> Trajectory:
+        """How an opinion's confidence moved over conversation time, from its formation on (paper section 5.7.1).
+
+        Args:
+            opinion_id: its id, or that of any of its wordings.
+
+        Raises:
+            InvalidRequest: the bank has no such opinion.
+        """
+        return tuple(trajectory(await self._log(opinion_id)))
+
+    @writes
+    async def forget(self, opinion_id: str) -> ForgetReceipt:
+        """Erase an opinion for good: every wording, its evidence log, and their traces in all files.
+
+        The facts it stood on stay. To let evidence change it, retain facts; to see what it was, see `history`.
+
+        Args:
+            opinion_id: its id, or that of any of its wordings.
+
+        Raises:
+            InvalidRequest: the bank has no such opinion, or the engine was opened read-only.
+        """
+        log = await self._log(opinion_id)
+        return await self._context.tools.workers.write(erased, self._context, Erasure(unit=log.id))
+
+    async def _log(self, opinion_id: str) -> OpinionLog:
+        return await self._context.tools.workers.read(_stored, self._context, checked_unit_id(opinion_id))
+
+    def _moment(
+        self, as_of: datetime | str | None, as_of_revision: int | None
+    ) -> tuple[datetime | None, int | None]:
+        moment = checked_instant(as_of, "as_of", self._context.tools.dates)
+        if as_of_revision is None:
+            return moment, None
+        return moment, checked_count(as_of_revision, "as_of_revision", least=0, most=MAX_REVISION)
+
+
+def _stored(bank: BankContext, opinion_id: str) -> OpinionLog:
+    """The log of an opinion, by its id or a wording's.
+
+    Raises:
+        InvalidRequest: there is none.
+    """
+    with bank.tools.ledger.snapshot(bank.name) as ledger:
+        rows = ledger.row_ids(bank.name, [opinion_id])
+        named = ledger.opinions_of(bank.name, np.fromiter(rows.values(), np.int64, len(rows)))
+        logs = ledger.opinions(bank.name, list(named.values()))
+    if not logs:
+        raise InvalidRequest(
+            "opinion_id",
+            f"the bank has no opinion {shown(opinion_id)}",
+            "Pass an id that opinions.list() gives.",
+        )
+    return logs[0]
