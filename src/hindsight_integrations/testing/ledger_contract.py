@@ -22,6 +22,9 @@ from hindsight_integrations.testing.builders import (
     with_vector,
 )
 from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
+from hindsight_integrations.testing.ledger_forgotten_opinions_contract import (
+    LedgerForgottenOpinionsContract,
+)
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
 from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKeyedTasksContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
@@ -46,6 +49,7 @@ class LedgerContract(
     LedgerRecordsContract,
     LedgerObservationsContract,
     LedgerOpinionsContract,
+    LedgerForgottenOpinionsContract,
     LedgerProfilesContract,
     LedgerMentalModelsContract,
     LedgerTasksContract,

@@ -203,9 +203,9 @@ class LedgerOpinionsContract(LedgerFixtures):
         assert len(held.opinions(BANK)) == 1
 
     def test_two_valid_wordings_of_one_opinion_are_refused(self, held: Ledger) -> None:
-        """A rewording that does not close the wording before it is not stored at all."""
+        """A rewording that does not close the wording before it, as its own doing, is not stored at all."""
         write = OpinionsWrite(reworded=(RewordingWrite("o", "o2", "", ()),))
-        with pytest.raises(InvalidRequest, match="still valid"):
+        with pytest.raises(InvalidRequest, match="closes the wording before"):
             commit(held, writing(held, write, opinion_unit("o2")))
         assert held.row_ids(BANK, ["o2"]) == {}
 

@@ -20,6 +20,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_gra
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts
+from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected, reinforce_anew
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
@@ -61,6 +62,8 @@ class SqliteEdits:
                 write_links(Target(connection, found.id, revision), edit.links, rows)
                 set_graph_epoch(connection, found.id, revision)
             change_facts(Target(connection, found.id, revision), [row])
+            if "text" in edit.fields:
+                judge_corrected(connection, row)
             connection.execute(
                 "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
                 (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),
@@ -68,6 +71,7 @@ class SqliteEdits:
             connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
             observe_changed(self._connections, connection, found.id, revision)
             enqueue_refreshes(self._connections, connection, found.id)
+            reinforce_anew(self._connections, connection, found.id)
         return revision
 
 

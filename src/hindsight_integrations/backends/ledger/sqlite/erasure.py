@@ -26,6 +26,12 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
     note_changed,
     with_observations,
 )
+from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import (
+    erase_opinions,
+    follow_own_grounds,
+    reinforce_anew,
+    with_wordings,
+)
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
@@ -70,6 +76,7 @@ class SqliteErasure:
                 row = find_bank(connection, bank).id
                 observe_changed(self._connections, connection, row, receipt.revision)
                 enqueue_refreshes(self._connections, connection, row)
+                reinforce_anew(self._connections, connection, row)
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())
@@ -93,9 +100,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
-    chosen = with_observations(
-        connection, _with_amendments(connection, _chosen(connection, found.id, erasure))
-    )
+    chosen = _with_derived(connection, _chosen(connection, found.id, erasure), erasure)
     places = reached_turns(connection, found.id, chosen, erasure, names)
     touched = entities_to_sum_up(connection, chosen)
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
@@ -109,7 +114,10 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         gone, counts = _erase_all(connection, found.id)
     else:
         traces = traces_of(connection, chosen, erasure, places, names)
+        opinions, revived = erase_opinions(Target(connection, found.id, found.revision + 1), chosen)
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
+        counts["opinions"] = opinions
+        follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
         counts["turns"] = erase_turns(connection, found.id, places)
         note_changed(Target(connection, found.id, found.revision + 1), touched)
     counts["turns"] += len(chosen) - len(units)
@@ -158,6 +166,17 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
         return []
     rows = connection.execute(f"SELECT id FROM units WHERE {query}", values)
     return sorted(row[0] for row in rows)
+
+
+def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
+    """The units, and all that retells them: amendments, observations, opinions. Whoever names an opinion means all of it."""
+    whole = erasure.unit is not None
+    while True:
+        amended = with_observations(connection, _with_amendments(connection, rows))
+        derived = with_wordings(connection, amended, whole=whole)
+        if len(derived) == len(rows):
+            return derived
+        rows, whole = derived, False
 
 
 def _made_from(connection: Connection, bank: int, thread: str, message: str | None) -> list[int]:

@@ -104,11 +104,14 @@ def _reword(target: Target, bank: str, reworded: RewordingWrite) -> None:
     before = target.connection.execute("SELECT fact FROM opinion_grounds WHERE wording = ?", (newest,))
     grounds = {fact for (fact,) in before} | _grounds(target, bank, unit, reworded.based_on)
     _write_grounds(target, unit, grounds)
-    query = "SELECT closed_at FROM units WHERE id = ?"
-    if target.connection.execute(query, (newest,)).fetchone()[0] is None:
+    closing = target.connection.execute(
+        "SELECT 1 FROM validity_events WHERE unit = ? AND kind = ? AND by_unit = ?",
+        (newest, ValidityKind.CLOSED.value, unit),
+    ).fetchone()
+    if closing is None:
         raise _unfit(
-            f"the wording of {reworded.opinion_id!r} before this one is still valid",
-            "Close it by an event of the same write set.",
+            f"nothing says that {reworded.unit_id!r} closes the wording before it",
+            "Close that one by an event of the same write set, with the new wording as `by_unit`.",
         )
 
 

@@ -1,0 +1,215 @@
+"""What every ledger promises of opinions when what they stand on is erased or corrected, and when they are archived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.opinions import OpinionsWrite
+from hindsight_integrations.model.tasks import REINFORCED, TaskKind
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.ports.ledger import ArchiveRow, Ledger, UnitEdit
+from hindsight_integrations.testing.builders import (
+    BANK,
+    at,
+    make_entity,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
+from hindsight_integrations.testing.ledger_opinions_contract import (
+    CONTRADICT,
+    add,
+    close,
+    evidence,
+    form,
+    formation,
+    log_of,
+    opinion_unit,
+    reword,
+    valid,
+    writing,
+)
+from hindsight_integrations.testing.ledger_support import LedgerFixtures, changes, commit
+
+ERASURES: dict[str, Callable[[], Erasure]] = {
+    "unit": lambda: Erasure(unit="f3"),
+    "thread": lambda: Erasure(thread="t"),
+    "message": lambda: Erasure(thread="t", message="m"),
+    "entity": lambda: Erasure(entity="carol"),
+    "window": lambda: Erasure(window=Interval(at(2.5), at(3.5))),
+}
+"""Ways to erase f3, and f3 alone."""
+
+
+def facts(ledger: Ledger) -> None:
+    """f1 to f4, an hour apart; f3 is of a conversation and an entity of its own."""
+    units = [make_unit(f"f{number}", hours=number) for number in range(1, 5)]
+    units[2] = replace(units[2], thread="t", sources=("m",))
+    writes = make_write_set(
+        0,
+        units=[with_vector(unit) for unit in units],
+        entities=[make_entity("carol")],
+        mentions=[("f3", "carol")],
+    )
+    commit(ledger, writes)
+
+
+def edited(ledger: Ledger, unit_id: str, **changed: object) -> None:
+    """Correct a unit."""
+    (row,) = ledger.row_ids(BANK, [unit_id]).values()
+    unit = replace(ledger.units(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
+    ledger.edit_unit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
+
+
+def enqueued(ledger: Ledger) -> bool:
+    """Whether the facts of the bank are to be assessed."""
+    return any((task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks(BANK))
+
+
+class LedgerForgottenOpinionsContract(LedgerFixtures):
+    """No opinion tells of what was erased, and no confidence counts it; archives carry all of it."""
+
+    @pytest.fixture
+    def believed(self, ledger: Ledger, bank: str) -> Ledger:
+        """An opinion from f1, with f2 as evidence."""
+        assert bank == BANK
+        facts(ledger)
+        form(ledger, "o", "f1")
+        add(ledger, evidence("o", "f2"))
+        return ledger
+
+    @pytest.mark.parametrize("way", ERASURES)
+    def test_an_erased_fact_is_no_evidence_and_no_ground(self, believed: Ledger, way: str) -> None:
+        """However it is erased: its row goes, the opinion worded from it goes, the confidence is what it was without."""
+        add(believed, evidence("o", "f3", CONTRADICT, hours=7))
+        form(believed, "p", "f3", "f4")
+        form(believed, "q", "p")
+        receipt = believed.erase(BANK, ERASURES[way]())
+        assert set(receipt.unit_ids) == {"f3", "p", "q"}
+        assert (receipt.counts["opinions"], receipt.counts["evidence"]) == (2, 1)
+        (log,) = believed.opinions(BANK)
+        assert [row.unit_id for row in log.evidence] == ["f2"]
+        assert confidence_of(log) == 0.85
+        assert changes(believed, since=receipt.revision - 1).removed.size == 3
+
+    def test_a_dry_run_foresees_it_and_changes_nothing(self, believed: Ledger) -> None:
+        """What is worded from the fact stands in what would be erased, and everything is still there."""
+        form(believed, "p", "f3")
+        before = believed.opinions(BANK), believed.revision(BANK)
+        assert set(believed.erase(BANK, Erasure(unit="f3"), dry_run=True).unit_ids) == {"f3", "p"}
+        assert (believed.opinions(BANK), believed.revision(BANK)) == before
+
+    def test_a_wording_worded_from_an_erased_fact_gives_way_to_the_one_before(self, believed: Ledger) -> None:
+        """The opinion goes back to what it was, and what was judged against the erased words is to be judged anew."""
+        add(believed, evidence("o", "f3", CONTRADICT, hours=7))
+        reword(believed, "o", "o2", "f3")
+        reword(believed, "o", "o3", "f4", closing="o2", hours=9)
+        add(believed, evidence("o", "f4", version="o3", hours=10))
+        rows = believed.row_ids(BANK, ["o", "f4"])
+        commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
+        receipt = believed.erase(BANK, Erasure(unit="f3"))
+        assert set(receipt.unit_ids) == {"f3", "o2", "o3"}
+        log = log_of(believed)
+        assert [(each.unit_id, each.closed_at) for each in log.versions] == [("o", None)]
+        assert [row.unit_id for row in log.evidence] == ["f2"]
+        assert rows["f4"] in believed.facts_since(BANK, log.assessed_to)
+        assert believed.validity(BANK, "o") == []
+        assert rows["o"] in changes(believed, since=receipt.revision - 1).columns.ids
+        assert enqueued(believed)
+
+    def test_a_wording_that_comes_back_without_a_valid_ground_is_closed(self, believed: Ledger) -> None:
+        """Its own fact was taken back meanwhile."""
+        reword(believed, "o", "o2", "f3")
+        close(believed, "f1")
+        assert valid(believed, "o", "o2") == [False, True]
+        believed.erase(BANK, Erasure(unit="f3"))
+        assert valid(believed, "o") == [False]
+
+    def test_whoever_forgets_an_opinion_forgets_all_of_it(self, believed: Ledger) -> None:
+        """Named by any of its wordings, it goes with all of them and with its evidence; the facts stay."""
+        reword(believed, "o", "o2", "f3")
+        assert set(believed.erase(BANK, Erasure(unit="o2")).unit_ids) == {"o", "o2"}
+        assert believed.opinions(BANK) == []
+        assert len(believed.row_ids(BANK, ["f1", "f2", "f3", "f4"])) == 4
+
+    def test_reasons_that_a_model_gave_who_had_read_it_are_blanked(self, believed: Ledger) -> None:
+        """Rows stay with what they assess, without words; opinions that have nothing to do with it keep theirs."""
+        opinions = tuple(formation(unit, "f4") for unit in ("p", "q"))
+        commit(believed, writing(believed, OpinionsWrite(opinions), opinion_unit("p"), opinion_unit("q")))
+        add(believed, evidence("o", "f3"), evidence("p", "f1"))
+        add(believed, evidence("q", "f1"))
+        believed.erase(BANK, Erasure(unit="f3"))
+        reasons = {log.id: [row.reason for row in log.evidence] for log in believed.opinions(BANK)}
+        assert reasons == {"o": [""], "p": [""], "q": ["seen f1"]}
+        assert [log.reasoning for log in believed.opinions(BANK)] == ["because"] * 3
+        believed.erase(BANK, Erasure(unit="q"))
+        assert [(log.id, log.reasoning) for log in believed.opinions(BANK)] == [("o", "because"), ("p", "")]
+
+    def test_a_corrected_fact_is_judged_anew(self, believed: Ledger) -> None:
+        """Its row was judged by other words: it goes, and the fact waits to be assessed; other corrections change nothing."""
+        edited(believed, "f2", tags=("x",))
+        assert confidence_of(log_of(believed)) == 0.85
+        commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
+        edited(believed, "f2", text="other words")
+        log = log_of(believed)
+        assert (log.evidence, confidence_of(log)) == ((), 0.7)
+        assert believed.facts_since(BANK, log.assessed_to).tolist() == list(
+            believed.row_ids(BANK, ["f2"]).values()
+        )
+        assert enqueued(believed)
+
+    def test_a_corrected_opinion_is_judged_anew(self, believed: Ledger) -> None:
+        """What was judged against other words says nothing of these."""
+        commit(believed, writing(believed, OpinionsWrite(assessed={"o": believed.revision(BANK)})))
+        edited(believed, "o", text="other words")
+        assert confidence_of(log_of(believed)) == 0.7
+        (row,) = believed.row_ids(BANK, ["f2"]).values()
+        assert row in believed.facts_since(BANK, log_of(believed).assessed_to)
+
+    def test_a_forgotten_bank_leaves_no_opinion(self, believed: Ledger) -> None:
+        """Neither erasing everything nor dropping the bank leaves opinions, evidence or operations."""
+        commit(believed, writing(believed, OpinionsWrite(operation="run")))
+        believed.erase(BANK, Erasure(everything=True))
+        assert (believed.opinions(BANK), believed.formed_by(BANK, "run")) == ([], None)
+        believed.drop_bank(BANK)
+        believed.create_bank(BANK)
+        facts(believed)
+        form(believed, "o", "f1")
+        assert log_of(believed).evidence == ()
+
+    def test_opinions_are_archived(self, believed: Ledger) -> None:
+        """Formation, wordings, grounds, evidence and operations come back the same, under the same ids and revisions."""
+        add(believed, evidence("o", "f3", CONTRADICT, hours=7, restates=("f2",)))
+        reword(believed, "o", "o2", "f3")
+        close(believed, "f2")
+        form(believed, "p", "f4")
+        close(believed, "f4")
+        commit(believed, writing(believed, OpinionsWrite(operation="run")))
+        rows = list(believed.archive_rows(BANK))
+        believed.create_bank("copy")
+        believed.restore_rows("copy", iter(rows))
+        assert believed.opinions("copy") == believed.opinions(BANK)
+        assert believed.formed_by("copy", "run") == ()
+        assert sorted(map(repr, believed.archive_rows("copy"))) == sorted(map(repr, rows))
+        (log,) = believed.opinions("copy", ["o"])
+        for revision in range(believed.revision(BANK) + 1):
+            assert confidence_of(log, as_of_revision=revision) == confidence_of(
+                log_of(believed), as_of_revision=revision
+            )
+
+    def test_an_archive_of_before_gives_opinions(self, believed: Ledger) -> None:
+        """Units of the opinion network in archives that know no opinions become some that were given."""
+        rows = [
+            row for row in believed.archive_rows(BANK) if not row.kind.startswith(("opinion", "evidence"))
+        ]
+        believed.create_bank("copy")
+        believed.restore_rows("copy", iter([ArchiveRow(row.kind, row.fields) for row in rows]))
+        (log,) = believed.opinions("copy")
+        assert (log.id, log.origin, log.confidence, log.evidence) == ("o", "given", 0.5, ())
+        assert believed.facts_since("copy", log.assessed_to).size == 0
