@@ -45,6 +45,9 @@ class LedgerMaintenance(MentalModelWriter, Protocol):
         caused on other units and their records stay without reason and author; its amendments of texts are undone.
         With a fact go all observations made of the entities it mentions, which are made anew of what is left, and the texts
         of mental models whose writers were shown it; their questions and the directives stay.
+        With it go too the wordings of opinions that stand on it, and those worded after them; the wording before holds
+        again, and an opinion without any goes. Whoever names an opinion's unit means the opinion with all its wordings.
+        Reasons that were written by a model which may have read it are blanked.
         The feed's `removed` reports its row id.
 
         Message keys stay (a hash, the thread and the message id), so that a replayed conversation does not bring the
@@ -82,6 +85,8 @@ class LedgerMaintenance(MentalModelWriter, Protocol):
         """Correct a unit in place; returns the new revision. The feed reports its columns, vector and text again.
 
         The old text is not kept; the audit says when and which fields.
+        Evidence that was judged by another text, of the fact or against the opinion, is deleted; its facts are among
+        `facts_since` of the opinion again.
 
         Raises:
             InvalidRequest: the unit, or one that it is linked to, is not in the bank.

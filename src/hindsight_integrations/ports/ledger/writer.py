@@ -29,7 +29,9 @@ class Transaction(LedgerReader, Protocol):
         of chunks and the latest version of each message become what the write set says. So the same write set twice
         changes nothing the second time. A closed event sets the unit's `closed_at`, a restored
         one clears it. What is `observed` of an entity takes the place of what was made of it before; an event of a fact
-        ends what was made of that. An empty write set does not raise the revision, nor does one with nothing but a profile.
+        ends what was made of that. A unit of the opinion
+        network that comes without a formation or a rewording becomes an opinion that was given. The newest wording of an
+        opinion is closed with the last of its grounds, and restored with one of them. An empty write set does not raise the revision, nor does one with nothing but a profile.
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`, or its newest change of profile not
