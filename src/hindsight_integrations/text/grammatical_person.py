@@ -60,6 +60,11 @@ def first_person(text: str, language: Language, *, name: str = "") -> str:
     return _MARK.sub(lambda match: kept[int(match[1])], told)
 
 
+def unquoted(text: str) -> str:
+    """The text with an ellipsis for each stretch in quotes: what somebody else says."""
+    return _QUOTED.sub("\u2026", text[:LONGEST_TEXT])
+
+
 def _masked(text: str, language: Language) -> tuple[str, list[str]]:
     """The text with a mark for each stretch whose words say nothing of its person, and those stretches."""
     kept: list[str] = []

@@ -280,6 +280,21 @@ class JudgementWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OpinionWords:
+    """How somebody states an opinion of their own.
+
+    Attributes:
+        held: says that the speaker holds it ("I think", "in my view").
+        reason: introduces why, or what follows from a reason ("because", "therefore").
+        ignorance: says that the speaker knows too little to have one.
+    """
+
+    held: re.Pattern[str] = NEVER
+    reason: re.Pattern[str] = NEVER
+    ignorance: re.Pattern[str] = NEVER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
     """Something of which a person has one at a time: where they were born, what they are called.
 
@@ -360,6 +375,7 @@ class Language:
         frames: grammar around what a statement is about.
         person: in which grammatical person a text speaks.
         judgements: opinions and guesses.
+        opinions: how the speaker states one of their own.
         description: how people describe themselves.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
@@ -375,6 +391,7 @@ class Language:
     frames: FrameWords = field(default_factory=FrameWords)
     person: PersonWords = field(default_factory=PersonWords)
     judgements: JudgementWords = field(default_factory=JudgementWords)
+    opinions: OpinionWords = field(default_factory=OpinionWords)
     description: DescriptionWords = field(default_factory=DescriptionWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged

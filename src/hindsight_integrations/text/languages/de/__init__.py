@@ -5,6 +5,7 @@ from hindsight_integrations.text.languages.de.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.de.frames import FRAMES
 from hindsight_integrations.text.languages.de.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.de.names import NAMES
+from hindsight_integrations.text.languages.de.opinions import OPINIONS
 from hindsight_integrations.text.languages.de.parts import PARTS
 from hindsight_integrations.text.languages.de.person import PERSON
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
@@ -23,6 +24,7 @@ GERMAN = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    opinions=OPINIONS,
     description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("german"),

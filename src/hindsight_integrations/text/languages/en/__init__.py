@@ -5,6 +5,7 @@ from hindsight_integrations.text.languages.en.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.en.frames import FRAMES
 from hindsight_integrations.text.languages.en.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.en.names import NAMES
+from hindsight_integrations.text.languages.en.opinions import OPINIONS
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.person import PERSON
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
@@ -23,6 +24,7 @@ ENGLISH = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    opinions=OPINIONS,
     description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("english"),

@@ -5,6 +5,7 @@ from hindsight_integrations.text.languages.es.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.es.names import NAMES
+from hindsight_integrations.text.languages.es.opinions import OPINIONS
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
@@ -23,6 +24,7 @@ SPANISH = Language(
     frames=FRAMES,
     person=PERSON,
     judgements=JUDGEMENTS,
+    opinions=OPINIONS,
     description=DESCRIPTIONS,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
