@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -20,12 +20,17 @@ import pytest
 
 from hindsight_integrations import prompts
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
+from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, Role
+from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.prompts.rendering import template
@@ -77,9 +82,40 @@ def _merged(render: Render) -> list[Prompt[Any]]:
     return [render(ONE.sentences, OTHER.sentences), render([], ONE.sentences)]
 
 
-def _answered(render: Render, profile: BankProfile) -> list[Prompt[Any]]:
-    shown = [[RecalledUnit(each.unit, 1.0)] for each in (ONE, OTHER)]
-    return [render("Who?", shown[0], profile), render("Where?", shown[1], profile), render("?", [], profile)]
+def _tiers(data: Data) -> MemoryTiers:
+    item = RecalledUnit(data.unit, 1.0)
+    model = MentalModel(
+        id=f"{data.name}-model",
+        name=data.name,
+        question=data.text,
+        tags=(),
+        trigger=RefreshTrigger.MANUAL,
+        max_tokens=100,
+        created_at=data.unit.mentioned_at,
+        text=data.text,
+        based_on=(data.unit.id,),
+    )
+    return MemoryTiers(
+        RecallResult((item,), 1),
+        (model,),
+        (item,),
+        (item,),
+        (item,),
+        RecordAnswer(data.text, (data.unit.id,)),
+    )
+
+
+def _answered(render: Render, profile: BankProfile, directives: Sequence[str] = ()) -> list[Prompt[Any]]:
+    """Of two memories and of none, with a situation and without."""
+    asked = [Asked(data.text, data.unit.mentioned_at, data.text) for data in (ONE, OTHER)]
+    shown = [
+        render(each, _tiers(data), profile, directives)
+        for each, data in zip(asked, (ONE, OTHER), strict=True)
+    ]
+    return [
+        *shown,
+        render(Asked("?", ONE.unit.mentioned_at), MemoryTiers(RecallResult((), 0)), profile, directives),
+    ]
 
 
 def _instructions(*modes: ExtractionMode) -> list[Instructions]:
@@ -99,7 +135,10 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     ],
     "observe_prompt": [_observed],
     "merge_background_prompt": [_merged],
-    "answer_prompt": [partial(_answered, profile=each) for each in PROFILES],
+    "answer_prompt": [
+        *(partial(_answered, profile=each) for each in PROFILES),
+        partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),
+    ],
 }
 """Function that renders a prompt to groups of renderings: within a group only the data differs, and all of it does."""
 

@@ -151,7 +151,7 @@ def test_the_old_verb_says_where_it_went(light: Hindsight) -> None:
 
 
 def answering(messages: list[Any]) -> dict[str, Any]:
-    return {"text": "Yes.", "based_on": []}
+    return {"text": "Yes.", "based_on": ["1"]}
 
 
 @pytest.fixture

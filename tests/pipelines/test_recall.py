@@ -290,7 +290,7 @@ def test_reflect_without_a_model_quotes_and_says_so(garden: MemoryBank) -> None:
 
 
 def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -> None:
-    """The model's answer comes with the recalled units it cited; ids it made up are ignored."""
+    """The model's answer comes with the recalled units it cited; of ids it made up it is told, and if it insists they go."""
     from hindsight_integrations.testing.scripted_model import ScriptedModel
 
     model = ScriptedModel([])
@@ -300,7 +300,7 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -
         bank = engine.bank("garden")
         fill(bank, GARDEN)
         target = bank.recall("who repairs bicycles?").units[0].unit
-        model.script.append({"text": "Alice does.", "based_on": [target.id, "made-up"]})
+        model.script += [{"text": "Alice does.", "based_on": [target.id, "made-up"]}] * 3
         answer = bank.reflect("who repairs bicycles?")
     assert (answer.text, answer.extractive, [u.unit.id for u in answer.units]) == (
         "Alice does.",
@@ -308,6 +308,8 @@ def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -
         [target.id],
     )
     assert target.text in str(model.prompts[-1])
+    assert "based_on names made-up" in str(model.prompts[-1][-1].content)
+    assert answer.calls == 3
 
 
 def test_a_rebuild_never_gives_half_an_answer(opener: Callable[..., Hindsight], tmp_path: Path) -> None:

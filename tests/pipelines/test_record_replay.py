@@ -50,7 +50,7 @@ def test_a_memory_is_made_again_without_the_model(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path
 ) -> None:
     """Retain, its repair and reflect come out the same to the last id, cost and dropped part, from files alone."""
-    scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": []}])
+    scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": ["1"]}])
     first = used(opener, RecordingModel(scripted, tmp_path), light_config)
     assert (first[0].created, len(first[0].dropped), scripted.calls) == (2, 2, 3)
     assert first[0].tokens_in > 0
@@ -64,7 +64,7 @@ def test_both_faces_replay_the_same(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, clock: FrozenClock
 ) -> None:
     """What one face recorded the other replays."""
-    scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": []}])
+    scripted = ScriptedModel([*script(), {"text": ANSWER, "based_on": ["1"]}])
     result, text, _ = used(opener, RecordingModel(scripted, tmp_path), light_config)
 
     async def asynchronous() -> tuple[RetainResult, str]:

@@ -134,6 +134,8 @@ class ReflectingVerbs(ReadingVerbs):
     def _reflect_tools(self, profile: BankProfile) -> ReflectTools:
         tools = self._context.tools
         return ReflectTools(
+            projector=self._context,
+            workers=tools.workers,
             recall=self._recalled,
             profile=profile,
             model=tools.model,

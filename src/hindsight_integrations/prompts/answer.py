@@ -1,46 +1,125 @@
-"""The answering prompt of reflect: rules, who the agent is, memories, question (paper section 5.4.2).
+"""The answering prompt of reflect (paper sections 5.4.2, 6.1 and A.2, in our own words), and the schema of its answer.
 
-The rules come first and are the same for every bank, so that a prefix of every prompt is byte for byte the same.
+The rules come first and are the same for every bank, so that a prefix of every prompt is byte for byte the same; then who
+the agent is, then its operator's rules. The user's message has the memories and, behind them, the question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.model.reflections import MemoryTiers
+from hindsight_integrations.ports.language_model import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.answered_opinions import (
+    MOST_OPINIONS,
+    AnsweredOpinion,
+    opinions_of,
+    texts_of,
+)
 from hindsight_integrations.prompts.character import verbalize
+from hindsight_integrations.prompts.memories import day, shown_tiers
 from hindsight_integrations.prompts.rendering import fenced, template
+
+THINKING_TOKENS = 4_096  # beside the answer's own: opinions, and models that think aloud first
+UNSURE = (
+    0.5  # of `RecallResult.confidence`: below it an agent had better say that it does not know [decision 052]
+)
 
 
 class Answer(BaseModel):
-    """An answer and the memories it stands on."""
+    """An answer, what it stands on, and the opinions put forward with it."""
 
     model_config = ConfigDict(frozen=True)
 
-    text: str = Field(min_length=1, description="the answer, addressed to whoever asked")
-    based_on: list[str] = Field(default_factory=list, description="ids of the memories it stands on")
+    text: str = Field(
+        min_length=1,
+        description="the answer, addressed to whoever asked",
+        json_schema_extra={"maxLength": 40_000},
+    )
+    based_on: list[str] = Field(
+        description="the numbers of the memories it stands on", json_schema_extra={"maxItems": 100}
+    )
+    sufficient: bool = Field(description="whether the memories have what the answer needs")
+    opinions: list[AnsweredOpinion] = Field(
+        description="opinions of your own that the answer holds and that are not among your beliefs; mostly none",
+        json_schema_extra={"maxItems": MOST_OPINIONS},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
+        if not isinstance(given, dict):
+            return given
+        return {
+            **given,
+            "based_on": texts_of(given.get("based_on", [])),
+            "sufficient": given.get("sufficient", True),
+            "opinions": opinions_of(given.get("opinions")),
+        }
 
 
-def answer_prompt(query: str, units: Sequence[RecalledUnit], profile: BankProfile) -> Prompt[Answer]:
-    """Render the question with what was recalled for it, to be answered in the character of a profile."""
-    system = f"{template('answer')}\n\n{verbalize(profile)}"
-    memories = fenced("MEMORIES", map(memory_line, units)) if units else "No memories were found."
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is put to a model.
+
+    Attributes:
+        text: it.
+        at: when it is asked (aware UTC).
+        context: the caller's words about the situation; empty for none.
+    """
+
+    text: str
+    at: datetime
+    context: str = ""
+
+
+def answer_prompt(
+    asked: Asked,
+    tiers: MemoryTiers,
+    profile: BankProfile,
+    directives: Sequence[str] = (),
+    *,
+    max_answer_tokens: int = 2048,
+) -> Prompt[Answer]:
+    """Render a question with what is known of it, to be answered in the character of a profile.
+
+    Args:
+        asked: the question.
+        tiers: what is known.
+        profile: who answers.
+        directives: rules of the operator.
+        max_answer_tokens: what the answer's text may cost.
+    """
     return Prompt(
         name="answer",
         messages=(
-            PromptMessage(Role.SYSTEM, system),
-            PromptMessage(Role.USER, f"{memories}\n\nQuestion: {query}"),
+            PromptMessage(Role.SYSTEM, system_message("answer", profile, directives)),
+            PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))),
         ),
         schema=Answer,
+        most_tokens=max(MOST_ANSWER_TOKENS, max_answer_tokens + THINKING_TOKENS),
     )
 
 
-def memory_line(recalled: RecalledUnit) -> str:
-    """One memory with its id, network and date."""
-    unit = recalled.unit
-    moment = unit.occurred.start if unit.occurred else unit.mentioned_at
-    return f"[{unit.id}] ({unit.fact_type}, {moment:%A, %B %d, %Y}) {recalled.text}"
+def system_message(rules: str, profile: BankProfile, directives: Sequence[str]) -> str:
+    """The rules of a template, who the agent is, and its operator's rules."""
+    parts = [template(rules), verbalize(profile)]
+    if directives:
+        listed = [f"- {' '.join(each.split())}" for each in directives]
+        parts.append(f"{template('directives')}\n\n{fenced('RULES', listed)}")
+    return "\n\n".join(parts)
+
+
+def question_parts(asked: Asked, tiers: MemoryTiers) -> list[str]:
+    """What the user's message of an answering prompt says: situation, memories, question."""
+    parts = [f"About the situation:\n{fenced('CONTEXT', [asked.context])}"] if asked.context else []
+    parts += shown_tiers(tiers) or ["No memories were found."]
+    if tiers.recalled.units and tiers.recalled.confidence < UNSURE:
+        parts.append("It is uncertain whether these memories have the answer.")
+    return [*parts, f"Today is {day(asked.at)}.\nQuestion: {asked.text}"]

@@ -45,7 +45,7 @@ def _faults(text: str, languages: Sequence[Language]) -> Iterator[str]:
     language = written_in(text, languages)
     if language is None:
         return
-    yield "it is about what you do not know, which is no opinion" if declines(text, language) else ""
+    yield "what you do not know is no opinion" if declines(text, language) else ""
     if not is_held(text, language):
-        yield "it is not said in the first person as your own view (I think ..., I believe ..., In my view ...)"
+        yield "it does not say in the first person that you think so (I think ...)"
     yield "" if has_reason(text, language) else "it does not say why (... because ...)"

@@ -2,43 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from hindsight_integrations.cara.reflection.citations import (
+    References,
+    Shown,
+    citations,
+    reference_faults,
+    references,
+)
+from hindsight_integrations.cara.reflection.length import shortened
 from hindsight_integrations.cara.reflection.memories import recalled_tiers
+from hindsight_integrations.cara.reflection.opinions import opinion_problems
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.cara.reflection.without_model import extractive
-from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.reflections import Citation, Reflection
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.reflections import MemoryTiers, Reflection
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.prompts.answer import answer_prompt
+from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
+from hindsight_integrations.prompts.repairing import complete_with_repair
 
 
 async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: ReflectTools) -> Reflection:
-    """Answer a question from what one recall finds, in tiers.
+    """Answer a question from what one recall finds, in tiers, and form the opinions the answer puts forward.
+
+    An answer that is unsound is asked for again; what is sound of the last one is kept.
 
     Raises:
-        ModelError: the model failed; nothing was changed.
+        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
+        ModelUnavailable: it could not be reached.
     """
     tiers = await recalled_tiers(query.recall, tools)
-    shown = (*tiers.observations, *tiers.facts)
-    if not shown:
+    if not known(tiers):
         return extractive(tiers.recalled)
-    done = await model.complete(answer_prompt(query.recall.text, shown, tools.profile))
-    stands_on = cited(done.output.based_on, shown)
+    check = AnswerCheck(query, Shown.of(tiers), tools)
+    asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
+    prompt = answer_prompt(
+        asked,
+        tiers,
+        tools.profile,
+        await tools.directives(query.recall),
+        max_answer_tokens=query.max_answer_tokens,
+    )
+    done = await complete_with_repair(model, prompt, check=check.problems)
+    if done.last is None:
+        raise MalformedOutput(
+            model.name, "", done.problem, tokens_in=done.tokens_in, tokens_out=done.tokens_out
+        )
+    answer, found = done.last, check.cited(done.last)
+    text, notes = shortened(answer.text, query.max_answer_tokens, tools.tokens)
     return Reflection(
-        text=done.output.text,
-        units=stands_on,
+        text=text,
+        units=found.units,
         extractive=False,
         recalled=tiers.recalled,
-        based_on=tuple(Citation(item) for item in stands_on),
-        calls=1,
+        based_on=await citations(found, tools),
+        sufficient=answer.sufficient and not (found.none and tiers.computed is None),
+        mental_models=tuple(each.id for each in tiers.mental_models),
+        calls=done.tries,
         tokens_in=done.tokens_in,
         tokens_out=done.tokens_out,
+        exact=tiers.computed,
+        notes=notes,
     )
 
 
-def cited(ids: Sequence[str], units: Sequence[RecalledUnit]) -> tuple[RecalledUnit, ...]:
-    """The recalled units among the ids a model cited, in recall's order; ids it made up are not evidence."""
-    named = set(ids)
-    return tuple(item for item in units if item.unit.id in named)
+def known(tiers: MemoryTiers) -> bool:
+    """Whether there is anything to answer from."""
+    return bool(tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs or tiers.computed)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCheck:
+    """Checks the answers to one question.
+
+    Attributes:
+        query: the question.
+        shown: what the model was shown.
+        tools: of the reflection.
+    """
+
+    query: ReflectQuery
+    shown: Shown
+    tools: ReflectTools
+
+    def problems(self, answer: Answer) -> str:
+        """What is wrong with an answer, in words for the model; "" if nothing is."""
+        return "; ".join(self._problems(answer))
+
+    def cited(self, answer: Answer) -> References:
+        """What an answer stands on."""
+        return references(answer.based_on, self.shown)
+
+    def _problems(self, answer: Answer) -> Iterator[str]:
+        found = self.cited(answer)
+        yield from reference_faults(found, self.shown)
+        if answer.sufficient and found.none and (self.shown.memories or self.shown.models):
+            yield "it names no memory it stands on; name them in based_on, or set sufficient to false"
+        (size,) = self.tools.tokens.count([answer.text])
+        if size > self.query.max_answer_tokens:
+            yield f"its text has {size} tokens, and at most {self.query.max_answer_tokens} are allowed; say it shorter"
+        if self.query.form_opinions:
+            for number, opinion in enumerate(answer.opinions, 1):
+                for fault in opinion_problems(opinion, self.shown, self.query, self.tools.languages):
+                    yield f"opinion {number}: {fault}"

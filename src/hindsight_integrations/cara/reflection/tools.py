@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.record_answers import RecordAnswer
@@ -12,6 +14,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
@@ -37,6 +40,8 @@ class ReflectTools:
     """What a reflection needs of the bank and the engine.
 
     Attributes:
+        projector: the bank.
+        workers: run what blocks.
         recall: finds memories.
         profile: who answers.
         model: who writes the answer; None for memories as they are.
@@ -45,8 +50,11 @@ class ReflectTools:
         mental_models: those near a question.
         directives: the operator's rules for answers to a question.
         exact: the answer of records to a question, if it is one for them.
+        opinions: what the forming of opinions needs; None where none may be formed.
     """
 
+    projector: Projector
+    workers: Runner
     recall: Recall
     profile: BankProfile
     model: LanguageModel | None
@@ -55,3 +63,8 @@ class ReflectTools:
     mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
     exact: Callable[[RecallQuery], Awaitable[RecordAnswer | None]] = no_records
+    opinions: OpinionTools | None = None
+
+    async def revision(self) -> int:
+        """The bank's, now."""
+        return await self.workers.read(self.projector.ledger.revision, self.projector.name)

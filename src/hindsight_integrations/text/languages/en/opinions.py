@@ -18,14 +18,10 @@ _STATE = (
 )
 _I = r"(?<![\w.])[Ii]"
 _IS = r"(?:['\u2019]m| am)"
-_ABOUT_MEMORY = (
-    r"(?:the|my|these|those|your) (?:\w+ )?(?:facts?|memor(?:y|ies)|records?|context|conversations?|notes?|information|data)"
-)
+_ABOUT_MEMORY = r"(?:the|my|these|those|your) (?:\w+ )?(?:facts?|memor(?:y|ies)|records?|context|conversations?|notes?|information|data)"
 _LITTLE = r"(?:no|not enough|not sufficient|insufficient|too little|too few|little|any|enough|sufficient|limited|the)"
 _INFORMATION = r"(?:information|data|details?|facts?|context|memor(?:y|ies)|knowledge|evidence|basis|grounds)"
-_TELL = (
-    r"(?:say|tell|judge|answer|determine|assess|evaluate|comment|decide|conclude|know|draw|provide|give|offer|form|make|express)"
-)
+_TELL = r"(?:say|tell|judge|answer|determine|assess|evaluate|comment|decide|conclude|know|draw|provide|give|offer|form|make|express)"
 
 OPINIONS = OpinionWords(
     held=re.compile(

@@ -10,7 +10,9 @@ _VERB = (
     r"creo|pienso|opino|considero|supongo|siento|estimo|encuentro|prefiero|confío|desconfío|dudo|sospecho|valoro|admiro|aprecio|diría"
     r"|sostengo|juzgo|veo (?=[^.;]{1,60}\bcomo\b)|temo|recomiendo|rechazo|defiendo|apoyo"
 )
-_INFORMATION = r"(?:información|datos|detalles|hechos|recuerdos|contexto|conocimientos?|pruebas|elementos|base)"
+_INFORMATION = (
+    r"(?:información|datos|detalles|hechos|recuerdos|contexto|conocimientos?|pruebas|elementos|base)"
+)
 _TELL = r"(?:decir|responder|juzgar|opinar|contestar|determinar|evaluar|valorar|saber|concluir|formar\w*|dar|emitir|decidir|afirmar)"
 _LITTLE = r"(?:no (?:\w+ )?(?:suficientes?|bastantes?)|insuficientes?|ningun[ao]?|poc[ao]s?|demasiado poc[ao]s?|muy poc[ao]s?)"
 

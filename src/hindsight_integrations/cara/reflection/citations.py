@@ -1,0 +1,137 @@
+"""What an answer cites: numbers of what it was shown, what is wrong with them, and what they lead to (decision 132)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.reflections import Citation, MemoryTiers
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.ports.ledger import LedgerReader
+from hindsight_integrations.prompts.memories import believed, citable, modelled
+
+_MARKS = re.compile(r"[\[\]()#\s]+|^(?:memory|fact|observation)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"[,;]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What whoever answers was shown, by the numbers under which it was.
+
+    Attributes:
+        memories: facts and observations: "1", "2", ...
+        models: "M1", "M2", ...
+        beliefs: the agent's opinions: "B1", "B2", ...
+    """
+
+    memories: Mapping[str, RecalledUnit]
+    models: Mapping[str, MentalModel]
+    beliefs: Mapping[str, RecalledUnit]
+
+    @classmethod
+    def of(cls, tiers: MemoryTiers) -> Shown:
+        """What a prompt shows of these tiers."""
+        return cls(citable(tiers), modelled(tiers), believed(tiers))
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """What the references of an answer, or of one of its opinions, name.
+
+    Attributes:
+        units: memories, each once, in the order cited.
+        models: mental models likewise.
+        beliefs: references to beliefs, which are no evidence.
+        unknown: references to nothing that was shown.
+    """
+
+    units: tuple[RecalledUnit, ...]
+    models: tuple[MentalModel, ...]
+    beliefs: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def none(self) -> bool:
+        """Whether they name nothing to stand on."""
+        return not (self.units or self.models)
+
+
+def references(given: Iterable[str], shown: Shown) -> References:
+    """What references name: "3", "[3]", "M1", or the full id of a memory or mental model."""
+    by_id = {item.unit.id: item for item in shown.memories.values()}
+    models_by_id = {model.id: model for model in shown.models.values()}
+    held = {item.unit.id for item in shown.beliefs.values()}
+    units: dict[str, RecalledUnit] = {}
+    models: dict[str, MentalModel] = {}
+    beliefs: list[str] = []
+    unknown: list[str] = []
+    for reference in _single(given):
+        number = reference.upper()
+        if item := shown.memories.get(number) or by_id.get(reference):
+            units.setdefault(item.unit.id, item)
+        elif model := shown.models.get(number) or models_by_id.get(reference):
+            models.setdefault(model.id, model)
+        elif number in shown.beliefs or reference in held:
+            beliefs.append(reference)
+        else:
+            unknown.append(reference)
+    return References(tuple(units.values()), tuple(models.values()), tuple(beliefs), tuple(unknown))
+
+
+def reference_faults(found: References, shown: Shown) -> Iterator[str]:
+    """What is wrong with references, in words for the model."""
+    if found.unknown:
+        named = ", ".join(each[:40] for each in found.unknown[:5])
+        yield f"based_on names {named}, and there are {_range(shown)}"
+    if found.beliefs:
+        yield f"based_on names {', '.join(found.beliefs[:5])}: beliefs are no evidence, name the memories"
+
+
+def _single(given: Iterable[str]) -> Iterator[str]:
+    for reference in given:
+        for part in _SEVERAL.split(reference):
+            if plain := _MARKS.sub("", part.strip()):
+                yield plain
+
+
+def _range(shown: Shown) -> str:
+    parts = [f"{first} to {last}" for first, last in (_ends(shown.memories), _ends(shown.models)) if first]
+    return "memories " + " and ".join(parts) if parts else "no memories"
+
+
+def _ends(numbered: Mapping[str, object]) -> tuple[str, str]:
+    numbers = list(numbered)
+    return (numbers[0], numbers[-1]) if numbers else ("", "")
+
+
+async def citations(found: References, tools: ReflectTools) -> tuple[Citation, ...]:
+    """What an answer stands on, each memory with what was said of which it was made; an observation with that of its facts."""
+    ids = [item.unit.id for item in found.units]
+    turns = await tools.workers.read(source_turns, tools.projector.ledger, tools.projector.name, ids)
+    units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
+    return (*units, *(Citation(mental_model=model.id) for model in found.models))
+
+
+def source_turns(
+    ledger: LedgerReader, bank: str, unit_ids: Sequence[str]
+) -> dict[str, tuple[SourceTurn, ...]]:
+    """What was said of which each of these memories was made, by time; those of which nothing is kept are left out."""
+    rows = ledger.row_ids(bank, unit_ids)
+    grounds = ledger.grounds_of(bank, np.array(sorted(rows.values()), np.int64))
+    facts = ledger.row_ids(bank, [fact for made in grounds.values() for fact in made])
+    turns = ledger.turns_of_units(bank, np.array(sorted({*rows.values(), *facts.values()}), np.int64))
+    found = {}
+    for unit_id, row in rows.items():
+        made_from = [facts[fact] for fact in grounds.get(row, ()) if fact in facts]
+        said = {
+            (turn.thread, turn.message_id): turn for each in (row, *made_from) for turn in turns.get(each, ())
+        }
+        if said:
+            found[unit_id] = tuple(sorted(said.values(), key=lambda turn: (turn.said_at, turn.message_id)))
+    return found

@@ -1,0 +1,76 @@
+"""Opinions as a model puts them forward (paper section A.5.2); what is wrong with one is found by `cara/opinions`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+MOST_OPINIONS = 5  # of one answer; more are seldom about it
+
+
+class AnsweredOpinion(BaseModel):
+    """One opinion as a model writes it. A part that is missing or no value of its kind is empty, so that the rest can be read."""
+
+    model_config = ConfigDict(frozen=True)
+
+    # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
+    opinion: str = Field(
+        description='the judgement in the first person with its reason inside: "I think ... because ..."',
+        json_schema_extra={"maxLength": 600},
+    )
+    confidence: float | None = Field(
+        description="how firmly it is held, from 0 to 1",
+        json_schema_extra={"minimum": 0, "maximum": 1},
+    )
+    reasoning: str = Field(description="why it is held, in a sentence", json_schema_extra={"maxLength": 600})
+    based_on: list[str] = Field(
+        description="the numbers of the memories it stands on, at least one",
+        json_schema_extra={"maxItems": 50},
+    )
+    entities: list[str] = Field(
+        description="names of whom and what it is about, as the memories write them",
+        json_schema_extra={"maxItems": 20},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
+        if not isinstance(given, dict):
+            return given
+        return {
+            "opinion": text_of(given.get("opinion")),
+            "confidence": _number(given.get("confidence")),
+            "reasoning": text_of(given.get("reasoning")),
+            "based_on": texts_of(given.get("based_on")),
+            "entities": texts_of(given.get("entities")),
+        }
+
+
+def text_of(given: object) -> str:
+    """A text as it is; anything else says nothing."""
+    return given if isinstance(given, str) else ""
+
+
+def texts_of(given: object) -> list[str]:
+    """The texts of a list, numbers among them as text; a single one is a list of one."""
+    items = given if isinstance(given, list) else [given]
+    return [str(item) for item in items if isinstance(item, str | int) and not isinstance(item, bool)]
+
+
+def opinions_of(given: object) -> list[object]:
+    """What of a list can be an opinion."""
+    return (
+        [item for item in given if isinstance(item, dict | AnsweredOpinion)]
+        if isinstance(given, list)
+        else []
+    )
+
+
+def _number(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return None
+    try:
+        return float(given)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,95 @@
+"""Memories as prompts show them: in tiers, numbered, dated, fenced (reference, "Retrieval Priority")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.opinions import conviction
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.reflections import MemoryTiers
+from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.prompts.rendering import fenced
+
+
+def citable(tiers: MemoryTiers) -> dict[str, RecalledUnit]:
+    """The memories an answer may stand on, by the number under which they are shown: "1", "2", ..."""
+    return {str(number): item for number, item in enumerate((*tiers.observations, *tiers.facts), 1)}
+
+
+def believed(tiers: MemoryTiers) -> dict[str, RecalledUnit]:
+    """The agent's opinions by the number under which they are shown: "B1", "B2", ..."""
+    return {f"B{number}": item for number, item in enumerate(tiers.beliefs, 1)}
+
+
+def modelled(tiers: MemoryTiers) -> dict[str, MentalModel]:
+    """The mental models by the number under which they are shown: "M1", "M2", ..."""
+    return {f"M{number}": each for number, each in enumerate(tiers.mental_models, 1)}
+
+
+def shown_tiers(tiers: MemoryTiers) -> list[str]:
+    """The blocks of a prompt, the most worked-out tier first; what there is none of has no block."""
+    observed = len(tiers.observations)
+    numbered = list(citable(tiers).items())
+    blocks = (
+        _block("Standing answers:", "MENTAL_MODELS", _models(tiers)),
+        _block("Observations:", "OBSERVATIONS", _lines(numbered[:observed])),
+        _block("Facts, the oldest first:", "MEMORIES", _lines(numbered[observed:])),
+        _block("Your own beliefs, no facts:", "BELIEFS", _beliefs(believed(tiers))),
+        _block("Computed from records:", "COMPUTED", [tiers.computed.text] if tiers.computed else ()),
+    )
+    return [block for block in blocks if block]
+
+
+def memory_line(number: str, item: RecalledUnit) -> str:
+    """A memory on one line: its number, network and dates, whether it still holds, and its text."""
+    unit = item.unit
+    when = readable_time(None, unit.mentioned_at)
+    if unit.occurred:
+        when = f"{when}; {readable_time(unit.occurred, unit.mentioned_at)}"
+    ended = "" if item.valid else f"; history, {_ended(item)}"
+    return f"[{number}] ({unit.fact_type}; {when}{ended}) {_one_line(item.text)}"
+
+
+def belief_line(number: str, item: RecalledUnit) -> str:
+    """A belief on one line: its number, how firmly it is held and since when, and its text."""
+    unit = item.unit
+    confidence = 0.5 if unit.confidence is None else unit.confidence
+    held = f"{conviction(confidence)} conviction, {confidence:.2f}"
+    ended = "" if item.valid else f"; history, {_ended(item)}"
+    return f"[{number}] ({held}; since {day(unit.mentioned_at)}{ended}) {_one_line(item.text)}"
+
+
+def day(moment: datetime) -> str:
+    """The date of a moment."""
+    return f"{moment:%A, %B} {moment.day}, {moment:%Y}"
+
+
+def _models(tiers: MemoryTiers) -> Iterable[str]:
+    for number, each in modelled(tiers).items():
+        asked = f" of {day(each.refreshed_at)}" if each.refreshed_at else ""
+        stale = "; memories have changed since" if each.stale else ""
+        yield f"[{number}] (answer{asked}{stale}) {_one_line(each.question)} {_one_line(each.text)}"
+
+
+def _lines(numbered: Iterable[tuple[str, RecalledUnit]]) -> list[str]:
+    return [memory_line(number, item) for number, item in numbered]
+
+
+def _beliefs(held: Mapping[str, RecalledUnit]) -> list[str]:
+    return [belief_line(number, item) for number, item in held.items()]
+
+
+def _ended(item: RecalledUnit) -> str:
+    closed = item.unit.closed_at
+    return f"no longer true since {day(closed)}" if closed else "no longer true"
+
+
+def _block(head: str, label: str, lines: Iterable[str]) -> str:
+    shown = list(lines)
+    return f"{head}\n{fenced(label, shown)}" if shown else ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
