@@ -123,6 +123,7 @@ class MentalModels(_SyncFace[AsyncMentalModels]):
     create = _awaited(AsyncMentalModels.create)
     get = _awaited(AsyncMentalModels.get)
     list = _awaited(AsyncMentalModels.list)
+    refresh = _awaited(AsyncMentalModels.refresh)
     delete = _awaited(AsyncMentalModels.delete)
 
 

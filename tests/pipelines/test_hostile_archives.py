@@ -122,6 +122,15 @@ def make_lines(engine: Hindsight) -> list[Line]:
         ["observation", {"unit": "o", "entity": entity}],
         ["observation_fact", {"observation": "o", "fact": found[0]}],
         ["observed", {"entity": entity, "left_out": [found[1]]}],
+        ["mental_model", {"model_id": "m", "name": "plums", "question": "Who likes plums?", "tags": ["x"],
+                          "refreshes": "manual", "max_tokens": 100, "created_at": moment, "text": "Alice Chen does.",
+                          "extractive": 0, "refreshed_at": moment, "withdrawn": 0, "checked": 1}],
+        ["mental_model", {"model_id": "n", "name": "figs", "question": "Who likes figs?", "tags": [],
+                          "refreshes": "manual", "max_tokens": 100, "created_at": moment, "text": "",
+                          "extractive": 0, "refreshed_at": moment, "withdrawn": 1, "checked": 0}],
+        ["mental_model_ground", {"model": "m", "unit": found[0], "cited": 1}],
+        ["directive", {"directive_id": "d", "text": "Be brief.", "tags": [], "created_at": moment}],
+        ["directive", {"directive_id": "e", "text": "Be kind.", "tags": [], "created_at": moment}],
         ["opinion", {"unit": "p", "confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1,
                      "origin": "reflect", "operation": "run", "profile_change": 1, "reasoning": "so", "assessed_to": 1}],
         ["opinion_wording", {"unit": "p", "opinion": "p", "number": 1, "reason": "", "revision": 1}],
@@ -175,6 +184,9 @@ def read_all(bank: MemoryBank, engine: Hindsight) -> None:
     changes = bank.profile.history()
     assert not changes or changes[-1].profile == bank.profile.get()
     assert all(bank.profile.get(as_of=change.effective_at) for change in changes)
+    assert all(bank.mental_models.get(model.name) == model for model in bank.mental_models.list())
+    for rule in bank.directives.list():
+        bank.directives.remove(rule.id)
     assert json.loads(archived(bank).splitlines()[-1])["units"] == bank.count()
     assert engine.doctor().failures == {}
 
@@ -287,7 +299,18 @@ BAD = [
     ("edit", "unit", "nobody"), ("edit", "made_at", FAR), ("edit", "fields", "text"), ("edit", "fields", None),
     ("entity_change", "kind", "eat"), ("entity_change", "detail", 5), ("entity_change", "detail", {}),
     ("entity_change", "detail.shared", [["a"]]), ("entity_change", "detail.names", 5), ("entity_change", "detail.type", "X"),
-    ("entity_change", "made_at", None), ("entity_change", "undone", 2), ("opinion", "unit", "nobody"),
+    ("entity_change", "made_at", None), ("entity_change", "undone", 2),
+    ("mental_model", "model_id", ""), ("mental_model", "name", "a\nb"),
+    ("mental_model", "name", "x" * 201), ("mental_model", "question", ""), ("mental_model", "question", None), ("mental_model", "tags", "x"),
+    ("mental_model", "refreshes", "daily"), ("mental_model", "max_tokens", 0), ("mental_model", "max_tokens", 10**9),
+    ("mental_model", "created_at", FAR), ("mental_model", "text", 5), ("mental_model", "extractive", 2), ("mental_model", "refreshed_at", None),
+    ("mental_model", "withdrawn", 1), ("mental_model", "withdrawn", None), ("mental_model", "checked", "yes"),
+    ("mental_model_ground", "model", "nobody"), ("mental_model_ground", "unit", "nobody"),
+    ("mental_model_ground", "unit", "o"), ("mental_model_ground", "unit", "w"), ("mental_model_ground", "unit", "p"),
+    ("mental_model_ground", "cited", 2),
+    ("directive", "directive_id", None), ("directive", "text", ""),
+    ("directive", "tags", ["x", "x"]), ("directive", "created_at", "now"),
+    ("opinion", "unit", "nobody"),
     ("opinion", "unit", "o"), ("opinion", "unit", "w"), ("opinion", "confidence", 7), ("opinion", "confidence", 7.0), ("opinion", "confidence", None),
     ("opinion", "confidence", NAN), ("opinion", "formed_at", FAR), ("opinion", "recorded_at", None), ("opinion", "revision", 10_000),
     ("opinion", "origin", "dreamt"), ("opinion", "operation", 5), ("opinion", "profile_change", -1), ("opinion", "reasoning", "\ud800"),
@@ -307,6 +330,16 @@ BAD = [
 ]  # fmt: skip
 
 
+SHOWN_LATER = [
+    ("mental_model", "model_id", "n", "an earlier line has the same"),
+    ("mental_model", "name", "figs", "an earlier line has the same"),
+    ("mental_model_ground", "model", "n", "stands on no memory"),
+    ("mental_model_ground", "cited", 0, "stands on no memory"),
+    ("directive", "directive_id", "e", "an earlier line has the same"),
+    ("directive", "text", "Be kind.", "an earlier line has the same"),
+]
+"""Values that a later line, or the end, shows to be wrong."""
+
 BEFORE_VECTORS = {("bank", "embedder"), ("bank", "embedder.dimension")}
 """Fields of which the first vector shows that they cannot be right."""
 
@@ -315,6 +348,16 @@ def test_every_kind_of_line_is_tried(good: list[Line]) -> None:
     """The archive that the cases below change has every kind of line, and a case for each."""
     kinds = {line[0] for line in good}
     assert kinds == LINES.keys() == {kind for kind, *_ in BAD}
+
+
+@pytest.mark.parametrize(("kind", "field", "value", "reason"), SHOWN_LATER)
+def test_lines_that_do_not_go_together_are_refused(
+    engine: Hindsight, good: list[Line], kind: str, field: str, value: Any, reason: str
+) -> None:
+    """Two standing questions of a name, two rules alike, a text that stands on nothing: nothing is written."""
+    refused = load(engine, sealed(changed(good, kind, field, value)))
+    assert refused is not None
+    assert reason in refused.reason
 
 
 def test_the_unchanged_archive_is_taken(engine: Hindsight, good: list[Line]) -> None:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
+from standing_questions import REAL, Answering, config, told
 
-from hindsight_integrations import Hindsight, InvalidRequest, MentalModel, ModelState, RefreshTrigger
+from hindsight_integrations import (
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    MentalModel,
+    ModelState,
+    RefreshTrigger,
+)
+from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 
 def test_questions_are_kept_on_both_faces(light: Hindsight) -> None:
@@ -47,3 +62,274 @@ def test_what_is_no_model_is_refused(light: Hindsight) -> None:
         with pytest.raises(InvalidRequest, match=r"Pass a name that mental_models\.list\(\) gives"):
             verb("figs")
     assert [model.name for model in bank.mental_models.list()] == ["tea"]
+
+
+TEA, FIGS, BOAT = "Bea Lund likes green tea.", "Bea Lund likes ripe figs.", "The harbour closes at nine."
+
+
+def engine_of(
+    opener: Callable[..., Hindsight],
+    model: Answering | None = None,
+    path: Path | str = ":memory:",
+    **options: Any,
+) -> Hindsight:
+    """An engine whose model is the answering one."""
+    return opener(
+        path, config=options.pop("config", config()), model=ScriptedModel(model) if model else None, **options
+    )
+
+
+def test_a_refresh_keeps_the_answer(opener: Callable[..., Hindsight]) -> None:
+    """Text, what it stands on and when are kept; nothing else is stored, and one call was made."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    tea, boat = told(bank, TEA, BOAT)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    before = bank.count()
+    made = bank.mental_models.refresh("Bea")
+    assert (made.text, made.based_on, made.state) == (TEA, (tea,), ModelState.CURRENT)
+    assert made.refreshed_at == datetime(2024, 6, 12, 9, tzinfo=UTC)
+    assert made == bank.mental_models.get("Bea") == asyncio.run(bank.asynchronous.mental_models.get("Bea"))
+    assert (len(model.prompts), bank.count(), made.extractive) == (1, before, False)
+    assert boat not in made.based_on
+
+
+def test_without_a_model_the_text_is_memories(opener: Callable[..., Hindsight]) -> None:
+    """Labelled so, and within its size."""
+    bank = engine_of(opener).bank("b")
+    told(bank, TEA, FIGS)
+    bank.mental_models.create("Bea", "What does Bea Lund like?", max_tokens=9)
+    made = bank.mental_models.refresh("Bea")
+    assert made.extractive
+    assert made.text in {TEA, FIGS}
+    assert len(made.based_on) == 1
+
+
+def test_nothing_known_is_said_without_a_call(opener: Callable[..., Hindsight]) -> None:
+    """An empty bank, or none of its memories in scope: no text, no call. Once there is something, it is out of date."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    assert bank.mental_models.refresh("Bea").state is ModelState.NOTHING_KNOWN
+    told(bank, TEA, tags=["private"])
+    assert bank.mental_models.refresh("Bea").text == ""
+    assert model.prompts == []
+    told(bank, FIGS)
+    assert bank.mental_models.get("Bea").state is ModelState.STALE
+    assert bank.mental_models.refresh("Bea").text == FIGS
+
+
+def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight]) -> None:
+    """Memories with the same tags, or none; nothing of others is in the prompt, whatever they share."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    told(bank, "Bea Lund likes pears.")
+    told(bank, TEA, tags=["anna"])
+    told(bank, FIGS, tags=["anna", "ben"])
+    told(bank, "Bea Lund likes quinces.", tags=["ben"])
+    bank.mental_models.create("for anna", "What does Bea Lund like?", tags=["anna"])
+    bank.mental_models.create("for all", "What does Bea Lund like?")
+    assert set(bank.mental_models.refresh("for anna").text.split(" / ")) == {TEA, "Bea Lund likes pears."}
+    assert bank.mental_models.refresh("for all").text == "Bea Lund likes pears."
+    for prompt in model.prompts:
+        assert "figs" not in prompt
+        assert "quinces" not in prompt
+    told(bank, "Bea Lund likes quince jelly.", tags=["ben"])
+    assert {each.state for each in bank.mental_models.list()} == {ModelState.CURRENT}
+    told(bank, "Bea Lund likes green plums.", tags=["anna"])
+    states = {each.name: each.state for each in bank.mental_models.list()}
+    assert states == {"for anna": ModelState.STALE, "for all": ModelState.CURRENT}
+
+
+@pytest.mark.parametrize(
+    ("text", "about", "state"),
+    [
+        ("What Bea likes, she likes with honey.", "", ModelState.STALE),  # near the question
+        ("Rowed to Turku in May.", "Bea Lund", ModelState.STALE),  # about whom it asks
+        ("Cyril repaired two clocks.", "Cyril Moss", ModelState.CURRENT),
+    ],
+)
+def test_changes_in_scope_make_it_stale(
+    opener: Callable[..., Hindsight], text: str, about: str, state: ModelState
+) -> None:
+    """A fact near the question, or about somebody it names, does; others do not."""
+    bank = engine_of(opener, Answering()).bank("b")
+    told(bank, TEA, about="Bea Lund")
+    told(bank, *(f"Number {number} of the quay is painted." for number in range(60)))
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    assert bank.mental_models.refresh("Bea").state is ModelState.CURRENT
+    told(bank, text, about=about)
+    made = bank.mental_models.get("Bea")
+    assert (made.state, made.text) == (state, TEA)
+
+
+def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]) -> None:
+    """An entity that most memories mention says nothing of a question."""
+    bank = engine_of(opener, Answering()).bank("b")
+    told(bank, TEA, *(f"Quay {number} was painted." for number in range(20)), about="Bea Lund")
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    bank.mental_models.refresh("Bea")
+    told(bank, "Cyril repaired two clocks.", about="Bea Lund")
+    assert bank.mental_models.get("Bea").state is ModelState.CURRENT
+
+
+@pytest.mark.parametrize("what", ["withdrawn", "corrected", "forgotten"])
+def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], what: str) -> None:
+    """Withdrawn, corrected or forgotten, a fact takes the text along until it is refreshed; the question stays."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    tea, _ = told(bank, TEA, FIGS)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    assert bank.mental_models.refresh("Bea").text.count("likes") == 2
+    if what == "withdrawn":
+        told(bank, "Bea Lund gave green tea up.", invalidates=[TEA])
+    elif what == "corrected":
+        bank.edit(tea, text="Bea Lund likes black tea.")
+    else:
+        assert bank.forget(unit=tea).counts["mental_models"] == 1
+    made = bank.mental_models.get("Bea")
+    assert (made.state, made.text, made.question) == (ModelState.WITHDRAWN, "", "What does Bea Lund like?")
+    model.prompts.clear()
+    again = bank.mental_models.refresh("Bea")
+    assert FIGS in again.text
+    assert TEA not in again.text
+    assert not any(TEA in prompt for prompt in model.prompts)
+
+
+def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """Nor is what a model wrote while it was shown the fact, whether it cited it or not."""
+    model = Answering(wording=lambda texts: f"Xylotea for {len(texts)}")
+    engine = engine_of(opener, model, tmp_path / "memory", config=config(REAL))
+    bank = engine.bank("b")
+    told(bank, TEA)
+    (boat,) = told(bank, "Bea Lund rowed past the xyloboat.")
+    bank.mental_models.create("Bea", "What does Bea Lund like?", trigger="auto")
+    assert bank.mental_models.refresh("Bea").text == "Xylotea for 1"
+    engine.close()
+    engine = engine_of(opener, model, tmp_path / "memory", config=config(REAL))
+    bank = engine.bank("b")
+    assert files_with(tmp_path, "xylotea")
+    receipt = bank.forget(unit=boat)
+    assert (receipt.files_clean, receipt.counts["mental_models"]) == (True, 1)
+    assert files_with(tmp_path, "xylotea") == files_with(tmp_path, "xyloboat") == []
+    model.prompts.clear()
+    assert bank.tasks.settle().refreshed == 1
+    assert "xyloboat" not in "".join(model.prompts)
+
+
+def files_with(folder: Path, needle: str) -> list[Path]:
+    """Files that hold the bytes, in any case of letters."""
+    return [
+        path for path in folder.rglob("*") if path.is_file() and needle.encode() in path.read_bytes().lower()
+    ]
+
+
+def test_an_automatic_one_is_refreshed_by_settle(opener: Callable[..., Hindsight]) -> None:
+    """Once for many retains; what is not in its scope costs no call; a manual one is left alone."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?", trigger="auto")
+    bank.mental_models.create("by hand", "What does Bea Lund like?")
+    assert bank.tasks.settle().refreshed == 1
+    assert bank.mental_models.get("Bea").text == TEA
+    told(bank, FIGS, "Bea Lund likes plums.", "Bea Lund likes dates.")
+    settled = bank.tasks.settle()
+    assert (settled.refreshed, len(settled.done), len(model.prompts)) == (1, 1, 2)
+    assert "dates" in bank.mental_models.get("Bea").text
+    told(bank, "Cyril repaired two clocks.", about="Cyril Moss")
+    settled = bank.tasks.settle()
+    assert (settled.refreshed, len(settled.done), len(model.prompts)) == (0, 1, 2)
+    assert bank.mental_models.get("Bea").state is ModelState.CURRENT
+    assert bank.tasks.settle().done == ()
+    assert bank.mental_models.get("by hand").state is ModelState.NEW
+
+
+def test_automatic_ones_wait_for_a_model(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """Without one the task waits; by hand the text is memories."""
+    engine = engine_of(opener, None, tmp_path)
+    bank = engine.bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?", trigger="auto")
+    assert bank.tasks.settle().done == ()
+    assert bank.mental_models.refresh("Bea").extractive
+    told(bank, FIGS)
+    engine.close()
+    bank = engine_of(opener, Answering(), tmp_path).bank("b")
+    assert bank.tasks.settle().refreshed == 1
+    assert not bank.mental_models.get("Bea").extractive
+
+
+def test_facts_that_change_while_it_is_answered(opener: Callable[..., Hindsight]) -> None:
+    """A fact forgotten while the model writes is in no text: it is asked again of what is left."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    tea, _ = told(bank, TEA, FIGS)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    model.meanwhile = lambda: bank.forget(unit=tea)
+    made = bank.mental_models.refresh("Bea")
+    assert (made.text, len(model.prompts)) == (FIGS, 2)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_happens_while_a_task_is_at_it(opener: Callable[..., Hindsight], *, deleted: bool) -> None:
+    """A fact forgotten meanwhile is in no text, and the task is done anew; a model deleted meanwhile stays deleted."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    tea, _ = told(bank, TEA, FIGS)
+    bank.mental_models.create("Bea", "What does Bea Lund like?", trigger="auto")
+    model.meanwhile = partial(bank.mental_models.delete, "Bea") if deleted else partial(bank.forget, unit=tea)
+    first = bank.tasks.settle()
+    bank.tasks.retry()
+    second = bank.tasks.settle()
+    assert first.refreshed + second.refreshed == int(not deleted)
+    assert [each.text for each in bank.mental_models.list()] == ([] if deleted else [FIGS])
+    waiting = [task for task in bank.tasks.list() if task.state is not TaskState.DONE]
+    assert waiting == []
+
+
+def test_an_archive_carries_them(opener: Callable[..., Hindsight]) -> None:
+    """Texts with what they stand on, what is stale, what was withdrawn, and rules; they go on as they were."""
+    engine = engine_of(opener, Answering())
+    bank = engine.bank("b")
+    (tea,) = told(bank, TEA)
+    told(bank, BOAT)
+    bank.mental_models.create("never", "When is the harbour open?", tags=["x"])
+    for name in ("current", "withdrawn"):
+        bank.mental_models.create(name, "What does Bea Lund like?")
+    bank.mental_models.refresh("withdrawn")
+    told(bank, FIGS)
+    bank.edit(tea, text="Bea Lund likes black tea.")
+    bank.mental_models.refresh("current")
+    bank.directives.add("Be brief.", tags=["x"])
+    fresh = _copied(bank, engine.bank("fresh"))
+    assert [each.state for each in fresh.mental_models.list()] == [
+        ModelState.CURRENT, ModelState.NEW, ModelState.WITHDRAWN
+    ]  # fmt: skip
+    told(bank, "Bea Lund likes plums.")
+    stale = engine.bank("stale")
+    stale.mental_models.create("in its place comes the archive's", "What?")
+    copy = _copied(bank, stale)
+    assert [each.state for each in copy.mental_models.list()] == [
+        ModelState.STALE, ModelState.NEW, ModelState.WITHDRAWN
+    ]  # fmt: skip
+    for one in (fresh, copy):
+        assert one.directives.list() == bank.directives.list()
+        ours, theirs = one.mental_models.get("current"), bank.mental_models.get("current")
+        assert (ours.text, ours.based_on, ours.refreshed_at) == (
+            theirs.text,
+            theirs.based_on,
+            theirs.refreshed_at,
+        )
+        assert one.mental_models.refresh("current").state is ModelState.CURRENT
+        one.forget(unit=tea)
+        assert one.mental_models.get("current").state is ModelState.WITHDRAWN
+
+
+def _copied(bank: MemoryBank, other: MemoryBank) -> MemoryBank:
+    """The other bank, with an archive of the first."""
+    archive = io.StringIO()
+    bank.archive.export(archive)
+    archive.seek(0)
+    other.archive.load(archive)
+    return other

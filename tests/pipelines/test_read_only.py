@@ -89,6 +89,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "entities.changes": lambda it: it.bank.entities.changes(),
     "mental_models.create": lambda it: it.bank.mental_models.create("tea", "Who likes tea?"),
     "mental_models.get": lambda it: it.bank.mental_models.get("figs"),
+    "mental_models.refresh": lambda it: it.bank.mental_models.refresh("figs"),
     "mental_models.list": lambda it: it.bank.mental_models.list(),
     "mental_models.delete": lambda it: it.bank.mental_models.delete("figs"),
     "directives.add": lambda it: it.bank.directives.add("Be kind."),
@@ -107,7 +108,13 @@ WRITING = {
     *("profile.set", "profile.merge_background", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),
-    *("mental_models.create", "mental_models.delete", "directives.add", "directives.remove"),
+    *(
+        "mental_models.create",
+        "mental_models.refresh",
+        "mental_models.delete",
+        "directives.add",
+        "directives.remove",
+    ),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 

@@ -140,6 +140,7 @@ VERBS: Calls = {
     **options("mental_models.create", "question", name="plums"),
     **options("mental_models.create", "tags trigger max_tokens", name="plums", question="What of plums?"),
     **options("mental_models.get", "name"),
+    **options("mental_models.refresh", "name"),
     **options("mental_models.delete", "name"),
     **options("directives.add", "text"),
     **options("directives.add", "tags", text="Be brief."),

@@ -29,6 +29,7 @@ from hindsight_integrations.ports.time_parser import TimeParser
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.projection import BankProjection
+from hindsight_integrations.search.remembered_vectors import RememberedVectors
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.tools import RetainTools
@@ -62,6 +63,7 @@ class Tools:
     read_only: bool
     worker: WorkerMode = WorkerMode.NONE
     in_flight: InFlight = field(default_factory=InFlight)
+    vectors: RememberedVectors = field(default_factory=RememberedVectors)
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)
 

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from hindsight_integrations.bank.context import BankContext, Tools
+from hindsight_integrations.bank.kept_answers import mental_model_tools
 from hindsight_integrations.bank.task_runner import Handler
 from hindsight_integrations.cara.background_task import merge_waiting
+from hindsight_integrations.cara.mental_models.refreshing import refresh_waiting
 from hindsight_integrations.cara.observations.observing import observe
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import InvalidRequest
@@ -26,6 +28,8 @@ def able_kinds(tools: Tools) -> frozenset[TaskKind]:
     unable = frozenset() if tools.llm else EXTRACTION
     if tools.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
+    if tools.model is None:
+        unable |= {TaskKind.REFRESH_MODEL}
     return frozenset(_HANDLERS) - unable
 
 
@@ -35,7 +39,7 @@ def model_kinds(tools: Tools) -> frozenset[TaskKind]:
     if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
     if tools.model:
-        asking |= {TaskKind.MERGE_BACKGROUND}
+        asking |= {TaskKind.MERGE_BACKGROUND, TaskKind.REFRESH_MODEL}
     return asking
 
 
@@ -56,10 +60,15 @@ async def _merge(context: BankContext, task: Task) -> Settled:
     return await merge_waiting(task, context.background_tools())
 
 
+async def _refresh(context: BankContext, task: Task) -> Settled:
+    return await refresh_waiting(task, await mental_model_tools(context))
+
+
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
 _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
     **dict.fromkeys(EXTRACTION, _extract),
     TaskKind.OBSERVE: _observe,
     TaskKind.MERGE_BACKGROUND: _merge,
+    TaskKind.REFRESH_MODEL: _refresh,
 }

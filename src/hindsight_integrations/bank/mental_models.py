@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.bank.kept_answers import mental_model_tools
+from hindsight_integrations.cara.mental_models.refreshing import refresh, with_staleness
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
@@ -78,18 +80,44 @@ class AsyncMentalModels(BankVerbs):
         Raises:
             InvalidRequest: there is none of that name.
         """
-        wanted = checked_name(name, "name")
-        for model in await self.list():
-            if model.name == wanted:
-                return model
-        raise InvalidRequest(
-            "name", f"there is no mental model {shown(name)}", "Pass a name that mental_models.list() gives."
-        )
+        model = await self._named(name)
+        return next(each for each in await self.list() if each.id == model.id)
 
     async def list(self) -> MentalModels:
         """All mental models, by name."""
         bank = self._context
-        return tuple(await bank.tools.workers.read(bank.ledger.mental_models, bank.name))
+        known = await bank.tools.workers.read(bank.ledger.mental_models, bank.name)
+        if not any(model.refreshed_at for model in known):
+            return tuple(known)
+        tools = await mental_model_tools(bank)
+        async with bank.viewing() as view:
+            return await bank.tools.workers.read(
+                lambda: tuple(with_staleness(model, view, tools) for model in known)
+            )
+
+    @writes
+    async def refresh(self, name: str) -> MentalModel:
+        """Answer a mental model's question anew, now, and keep the answer.
+
+        It is answered as by `reflect`, from facts alone, and forms no opinions. Without a model its text is the best memories
+        themselves, and `extractive`. Where memory has no answer the text is empty, `state` is "nothing known", and if nothing
+        was found no model is asked.
+
+        Args:
+            name: as `create` gave it.
+
+        Returns:
+            The model as it is now.
+
+        Raises:
+            InvalidRequest: there is none of that name, or the engine was opened read-only.
+            ModelError: the model or the embedder failed; the text is as it was.
+            RevisionConflict: memories it was answered from changed at each of three tries; call it again.
+        """
+        bank, model = self._context, await self._named(name)
+        await bank.tools.workers.write(bank.claim_embedder)
+        await refresh(model.id, await mental_model_tools(bank))
+        return await self.get(name)
 
     @writes
     async def delete(self, name: str) -> None:
@@ -101,5 +129,15 @@ class AsyncMentalModels(BankVerbs):
         Raises:
             InvalidRequest: there is none of that name, or the engine was opened read-only.
         """
-        bank, model = self._context, await self.get(name)
+        bank, model = self._context, await self._named(name)
         await bank.tools.workers.write(bank.ledger.delete_mental_model, bank.name, model.id)
+
+    async def _named(self, name: object) -> MentalModel:
+        """The model of a name as the ledger has it, without looking whether it is out of date."""
+        bank, wanted = self._context, checked_name(name, "name")
+        for model in await bank.tools.workers.read(bank.ledger.mental_models, bank.name):
+            if model.name == wanted:
+                return model
+        raise InvalidRequest(
+            "name", f"there is no mental model {shown(name)}", "Pass a name that mental_models.list() gives."
+        )

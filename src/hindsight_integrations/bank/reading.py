@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hindsight_integrations.bank.context import BankVerbs
+from hindsight_integrations.bank.context import BankContext, BankVerbs
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import StorageError
@@ -162,30 +162,32 @@ class ReadingVerbs(BankVerbs):
         return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
     async def _recalled(self, query: RecallQuery) -> RecallResult:
-        """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.
+        return await recalled(self._context, query)
 
-        Such an answer may be half of one, and such a failure is none.
-        """
-        async with self._context.leased() as projection:
-            while True:
-                view = await self._context.current_view(projection)
-                try:
-                    found = await recall(query, view, self._context.recall_tools())
-                except StorageError:
-                    if view.rebuilds == projection.rebuilds:
-                        raise
-                    continue
-                if view.rebuilds == projection.rebuilds and not await self._turns_extracted(view, projection):
-                    return found
 
-    async def _turns_extracted(self, view: BankView, projection: BankProjection) -> bool:
-        """Whether a turn of the view has been extracted since: an answer from it may lack both the turn and its facts."""
-        turns = view.columns.ids[view.columns.waiting]
-        tools = self._context.tools
-        if (
-            not len(turns)
-            or await tools.workers.read(tools.ledger.revision, self._context.name) == view.revision
-        ):
-            return False
-        await tools.workers.write(projection.catch_up)
-        return bool((projection.view().columns.positions(turns) < 0).any())
+async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:
+    """Recall on one state of the bank, again where an index was emptied and replayed meanwhile.
+
+    Such an answer may be half of one, and such a failure is none.
+    """
+    async with bank.leased() as projection:
+        while True:
+            view = await bank.current_view(projection)
+            try:
+                found = await recall(query, view, bank.recall_tools())
+            except StorageError:
+                if view.rebuilds == projection.rebuilds:
+                    raise
+                continue
+            if view.rebuilds == projection.rebuilds and not await _turns_extracted(bank, view, projection):
+                return found
+
+
+async def _turns_extracted(bank: BankContext, view: BankView, projection: BankProjection) -> bool:
+    """Whether a turn of the view has been extracted since: an answer from it may lack both the turn and its facts."""
+    turns = view.columns.ids[view.columns.waiting]
+    tools = bank.tools
+    if not len(turns) or await tools.workers.read(tools.ledger.revision, bank.name) == view.revision:
+        return False
+    await tools.workers.write(projection.catch_up)
+    return bool((projection.view().columns.positions(turns) < 0).any())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
 from pydantic import BaseModel
 
 from hindsight_integrations.bank.context import BankContext
+from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.cara.reflection.reflecting import reflect
@@ -141,4 +143,6 @@ class ReflectingVerbs(ReadingVerbs):
             model=tools.model,
             tokens=tools.tokens,
             languages=tools.languages,
+            mental_models=partial(mental_models_near, self._context),
+            directives=partial(directives_for, self._context),
         )

@@ -82,6 +82,7 @@ def _brought(settled: Settled) -> str:
         "new memories": settled.created,
         "entities observed": settled.observed,
         "backgrounds merged": settled.merged,
+        "mental models refreshed": settled.refreshed,
         "statements dropped": len(settled.dropped),
     }
     return ", ".join(f"{count} {what}" for what, count in counts.items() if count)

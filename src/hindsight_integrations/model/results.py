@@ -108,6 +108,7 @@ class Settled:
         tokens_out: completion tokens it reported.
         observed: entities whose observations were made anew.
         merged: texts that were merged into the background.
+        refreshed: mental models that were answered anew.
     """
 
     done: tuple[int, ...] = ()
@@ -118,6 +119,7 @@ class Settled:
     tokens_out: int = 0
     observed: int = 0
     merged: int = 0
+    refreshed: int = 0
 
     def __add__(self, later: Settled) -> Settled:
         """What both did, one after the other."""
@@ -130,6 +132,7 @@ class Settled:
             tokens_out=self.tokens_out + later.tokens_out,
             observed=self.observed + later.observed,
             merged=self.merged + later.merged,
+            refreshed=self.refreshed + later.refreshed,
         )
 
 

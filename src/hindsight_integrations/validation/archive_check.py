@@ -8,6 +8,11 @@ from pydantic import ValidationError
 
 from hindsight_integrations.errors import ArchiveInvalid
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, ValidityKind
+from hindsight_integrations.validation.archive_given import (
+    DirectiveLine,
+    MentalModelGroundLine,
+    MentalModelLine,
+)
 from hindsight_integrations.validation.archive_lines import (
     LINES,
     BankLine,
@@ -57,6 +62,9 @@ class ArchiveCheck:
         self._wordings: dict[str, str] = {}
         self._spellings: set[tuple[str, str]] = set()
         self._keyed: set[tuple[str, str]] = set()
+        self._models: set[str] = set()
+        self._groundless: set[str] = set()
+        self._directives: set[tuple[str, ...]] = set()
         self._pairs: dict[str, set[tuple[object, ...]]] = {kind: set() for kind in LINES}
 
     def take(self, number: int, kind: str, fields: Mapping[str, object]) -> None:
@@ -95,6 +103,8 @@ class ArchiveCheck:
             self._check_revision(number, kind, line)
         elif isinstance(line, OpinionLine | WordingLine | GroundLine | EvidenceLine):
             self._check_opinion(number, kind, line)
+        elif isinstance(line, MentalModelLine | MentalModelGroundLine | DirectiveLine):
+            self._check_given(number, line)
         else:
             self._check_observed(number, line)
 
@@ -111,6 +121,8 @@ class ArchiveCheck:
             raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
         if self._profile and self._profile.profile != self.bank.profile:
             raise ArchiveInvalid(number, "bank.profile", "it is not that of its last change")
+        if self._groundless:
+            raise ArchiveInvalid(number, "mental_model.text", "a text of an earlier line stands on no memory")
         if not all(self._opinions.values()):
             raise ArchiveInvalid(number, "opinion_wording", "an opinion has no wording")
 
@@ -248,6 +260,27 @@ class ArchiveCheck:
         elif self.bank and (latest := max(line.facts_changed, line.observed_at)) > self.bank.revision:
             reason = f"{latest} is after the bank's own, {self.bank.revision}"
             raise ArchiveInvalid(number, "entity.facts_changed", reason)
+
+    def _check_given(
+        self, number: int, line: MentalModelLine | MentalModelGroundLine | DirectiveLine
+    ) -> None:
+        """Mental models have names of their own, their texts stand on facts; no directive is there twice."""
+        if isinstance(line, DirectiveLine):
+            given = (line.text, *sorted(line.tags))
+            if given in self._directives:
+                raise ArchiveInvalid(
+                    number, "directive.text", "an earlier line has the same, with the same tags"
+                )
+            self._directives.add(given)
+        elif isinstance(line, MentalModelLine):
+            if line.name in self._models:
+                raise ArchiveInvalid(number, "mental_model.name", "an earlier line has the same")
+            self._models.add(line.name)
+            self._groundless |= {line.model_id} if line.text else set()
+        elif self._networks[line.unit] not in OBSERVED_NETWORKS:
+            raise ArchiveInvalid(number, "mental_model_ground.unit", "the memory is no fact")
+        elif line.cited:
+            self._groundless.discard(line.model)
 
     def _check_vector(self, number: int, kind: str, vector: str) -> None:
         embedder = self.bank.embedder if self.bank else None

@@ -16,6 +16,11 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.ports.memory_graph import LINK_CODES
+from hindsight_integrations.validation.archive_given import (
+    DirectiveLine,
+    MentalModelGroundLine,
+    MentalModelLine,
+)
 from hindsight_integrations.validation.archive_opinions import (
     EvidenceLine,
     GroundLine,
@@ -351,6 +356,9 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "observation": ObservationLine,
     "observation_fact": ObservationFactLine,
     "observed": ObservedLine,
+    "mental_model": MentalModelLine,
+    "mental_model_ground": MentalModelGroundLine,
+    "directive": DirectiveLine,
     "link": LinkLine,
     "edit": EditLine,
     "entity_change": EntityChangeLine,

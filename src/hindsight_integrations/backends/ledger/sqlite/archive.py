@@ -49,6 +49,9 @@ JSON_FIELDS = frozenset(
         "restates",
     }
 )
+REPLACED = ("profile_changes", "mental_models", "directives")
+"""Tables of what an empty bank may have been given; the archive's rows come in their place."""
+
 UNFIT = (
     sqlite3.IntegrityError,
     sqlite3.ProgrammingError,
@@ -141,7 +144,8 @@ def _restore_bank(connection: Connection, bank: int, fields: Mapping[str, Json])
     values = _bound(fields)
     embedder, revision = fields["embedder"], fields["revision"]
     dimension = embedder["dimension"] if isinstance(embedder, dict) else None
-    connection.execute("DELETE FROM profile_changes WHERE bank = ?", (bank,))
+    for table in REPLACED:
+        connection.execute(f"DELETE FROM {table} WHERE bank = ?", (bank,))
     connection.execute(
         "UPDATE banks SET profile = ?, embedder = ?, dimension = ? WHERE id = ?",
         (values["profile"], values["embedder"], dimension, bank),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
+from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import WITHDRAWN
+from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
@@ -157,6 +159,34 @@ KINDS = {
         "INSERT INTO observed_left_out (entity, facts) SELECT "
         f"{_entity('entity')}, (SELECT json_group_array(id) FROM (SELECT units.id AS id FROM json_each(:left_out) AS fact "
         "CROSS JOIN units ON unit_id = fact.value WHERE bank = :bank ORDER BY units.id))",
+    ),
+    kinds.MENTAL_MODEL: Kind(
+        "SELECT model_id, name, question, tags, refreshes, max_tokens, created_at, iif(withdrawn, '', text) AS text, "
+        "iif(withdrawn, 0, extractive) AS extractive, refreshed_at, withdrawn, NOT EXISTS (SELECT 1 FROM units "
+        f"WHERE bank = :bank AND changed > checked_to AND {IS_FACT}) AS checked "
+        f"FROM (SELECT *, {WITHDRAWN} AS withdrawn FROM mental_models WHERE bank = :bank) ORDER BY id",
+        _into(
+            "mental_models",
+            "bank, model_id, name, question, tags, refreshes, max_tokens, created_at, text, extractive, refreshed_at, "
+            "revision, checked_to, forgotten",
+            revision=":now",
+            checked_to="iif(:checked, :now, 0)",
+            forgotten=":withdrawn",
+        ),
+    ),
+    kinds.MENTAL_MODEL_GROUND: Kind(
+        "SELECT model_id AS model, unit_id AS unit, cited FROM mental_model_grounds JOIN units ON units.id = unit "
+        f"JOIN mental_models ON mental_models.id = model WHERE units.bank = :bank AND NOT {WITHDRAWN} ORDER BY model, unit",
+        _into(
+            "mental_model_grounds",
+            "model, unit, cited",
+            model="(SELECT id FROM mental_models WHERE bank = :bank AND model_id = :model)",
+            unit=_unit("unit"),
+        ),
+    ),
+    kinds.DIRECTIVE: Kind(
+        "SELECT directive_id, text, tags, created_at FROM directives WHERE bank = :bank ORDER BY id",
+        _into("directives", "bank, directive_id, text, tags, created_at"),
     ),
     kinds.LINK: Kind(
         "SELECT one.unit_id AS source, two.unit_id AS target, code, weight FROM links "

@@ -1,0 +1,94 @@
+"""A standing question answered from facts alone, so that each thing the answer says can be withdrawn fact by fact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from hindsight_integrations.cara.mental_models.staleness import scope
+from hindsight_integrations.cara.reflection.reflecting import reflect
+from hindsight_integrations.cara.reflection.tools import Recall, ReflectTools, no_mental_models, no_records
+from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer
+from hindsight_integrations.model.reflections import Reflection
+from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
+
+READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer to a standing question.
+
+    Attributes:
+        answer: to be kept.
+        read: ids of all facts that its writer was shown.
+        tokens_in: prompt tokens of the model.
+        tokens_out: completion tokens likewise.
+    """
+
+    answer: ModelAnswer
+    read: tuple[str, ...]
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> Answered:
+    """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
+
+    Without a language model the text is the best facts themselves. Where memory has no answer the text is empty.
+
+    Args:
+        model: whose question it is.
+        now: the moment it is asked.
+        tools: of reflect.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    query = ReflectQuery(
+        recall=RecallQuery(
+            text=model.question,
+            query_timestamp=now,
+            max_tokens=READ_TOKENS if tools.model else model.max_tokens,
+            types=OBSERVED_NETWORKS,
+            tags=model.tags,
+            tag_groups=(scope(model.tags),),
+        ),
+        max_answer_tokens=model.max_tokens,
+        form_opinions=False,
+    )
+    own = replace(tools, recall=_facts_alone(tools.recall), mental_models=no_mental_models, exact=no_records)
+    reflection = await reflect(query, own)
+    read = tuple(item.unit.id for item in reflection.recalled.units)
+    known = bool(read) and reflection.sufficient and bool(reflection.text.strip())
+    answer = ModelAnswer(
+        text=reflection.text if known else "",
+        extractive=known and reflection.extractive,
+        based_on=_grounds(reflection, read) if known else (),
+        refreshed_at=now,
+    )
+    return Answered(answer, read, reflection.tokens_in, reflection.tokens_out)
+
+
+def _grounds(reflection: Reflection, read: Sequence[str]) -> tuple[str, ...]:
+    """Ids of the facts that the answer stands on; all that were read, if it names none."""
+    cited = {item.unit.id for item in reflection.units}
+    cited |= {one.unit.unit.id for one in reflection.based_on if one.unit}
+    return tuple(unit for unit in read if unit in cited) or tuple(read)
+
+
+def _facts_alone(recall: Recall) -> Recall:
+    """Recall of world and experience memories: no opinion, no observation, no turn that waits."""
+
+    async def facts(query: RecallQuery) -> RecallResult:
+        """As `recall`, of facts."""
+        types = tuple(kind for kind in OBSERVED_NETWORKS if kind in query.types)
+        if not types:
+            return RecallResult((), 0, query=query)
+        found = await recall(replace(query, types=types, entity_tokens=0))
+        return replace(found, units=tuple(item for item in found.units if item.unit.kind is UnitKind.MEMORY))
+
+    return facts
