@@ -48,11 +48,12 @@ def fact(text: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a verb is called on: a bank, an empty one, a memory of the first, and an archive of the second."""
+    """What a verb is called on: a bank, an empty one, a memory and an opinion of the first, and an archive of it."""
 
     bank: MemoryBank
     empty: MemoryBank
     unit: str
+    opinion: str
     archive: str
 
 
@@ -87,6 +88,11 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "entities.alias": lambda it: it.bank.entities.alias("Bob Chen", "Bobby"),
     "entities.undo": lambda it: it.bank.entities.undo(it.bank.entities.changes()[0].id),
     "entities.changes": lambda it: it.bank.entities.changes(),
+    "opinions.list": lambda it: it.bank.opinions.list(),
+    "opinions.get": lambda it: it.bank.opinions.get(it.opinion),
+    "opinions.history": lambda it: it.bank.opinions.history(it.opinion),
+    "opinions.trajectory": lambda it: it.bank.opinions.trajectory(it.opinion),
+    "opinions.forget": lambda it: it.bank.opinions.forget(it.opinion),
     "mental_models.create": lambda it: it.bank.mental_models.create("tea", "Who likes tea?"),
     "mental_models.get": lambda it: it.bank.mental_models.get("figs"),
     "mental_models.refresh": lambda it: it.bank.mental_models.refresh("figs"),
@@ -115,6 +121,7 @@ WRITING = {
         "directives.add",
         "directives.remove",
     ),
+    *("opinions.forget",),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 
@@ -138,6 +145,8 @@ def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
     with opener(tmp_path, config=QUEUE, model=ScriptedModel([ModelUnavailable("test", "down")])) as engine:
         bank = engine.bank("alice")
         bank.retain(**fact("Ann Lee likes figs."))
+        believed = "I think figs are best in August because they are ripe then."
+        bank.retain(believed, facts=[{"what": believed, "fact_type": "opinion"}])
         bank.entities.alias("Ann Lee", "Annie")
         for name in ("Eve", "Ada"):
             bank.profile.set(BankProfile(name))
@@ -152,8 +161,9 @@ def subject(engine: Hindsight) -> Subject:
     bank = engine.bank("alice")
     archive = io.StringIO()
     bank.archive.export(archive)
-    (unit,) = bank.units().units
-    return Subject(bank, engine.bank("empty"), unit.id, archive.getvalue())
+    (unit,) = bank.units(types=["world"]).units
+    (opinion,) = bank.opinions.list()
+    return Subject(bank, engine.bank("empty"), unit.id, opinion.id, archive.getvalue())
 
 
 def version(connection: sqlite3.Connection) -> int:
