@@ -45,7 +45,7 @@ class Answering:
         if self.meanwhile:
             happening, self.meanwhile = self.meanwhile, None
             happening()
-        shown = _SHOWN.findall(str(messages[-1].content))
+        shown = _SHOWN.findall(self.prompts[-1])
         used = [(key, text.split(") ", 1)[-1]) for key, text in shown if self.about in text]
         text = self.wording([text for _, text in used])
         return {

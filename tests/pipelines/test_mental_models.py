@@ -119,6 +119,18 @@ def test_nothing_known_is_said_without_a_call(opener: Callable[..., Hindsight]) 
     assert bank.mental_models.refresh("Bea").text == FIGS
 
 
+def test_an_answer_that_does_not_suffice_is_none(opener: Callable[..., Hindsight]) -> None:
+    """What was known goes too: memory says so no more."""
+    model = Answering()
+    bank = engine_of(opener, model).bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    assert bank.mental_models.refresh("Bea").text == TEA
+    model.verdict = False
+    made = bank.mental_models.refresh("Bea")
+    assert (made.text, made.based_on, made.state) == ("", (), ModelState.NOTHING_KNOWN)
+
+
 def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight]) -> None:
     """Memories with the same tags, or none; nothing of others is in the prompt, whatever they share."""
     model = Answering()

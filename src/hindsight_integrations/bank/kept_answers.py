@@ -28,6 +28,8 @@ async def mental_model_tools(bank: BankContext) -> MentalModelTools:
     """What the refreshing of mental models needs."""
     tools = bank.tools
     reflecting = ReflectTools(
+        projector=bank,
+        workers=tools.workers,
         recall=partial(recalled, bank),
         profile=await profile_of(bank),
         model=tools.model,

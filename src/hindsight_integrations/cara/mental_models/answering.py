@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.mental_models.staleness import scope
 from hindsight_integrations.cara.reflection.reflecting import reflect
 from hindsight_integrations.cara.reflection.tools import Recall, ReflectTools, no_mental_models, no_records
@@ -14,6 +15,7 @@ from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, UnitKind
+from hindsight_integrations.text.language import Language
 
 READ_TOKENS = 4_096  # what the memories an answer is written from may cost, as of `reflect` by default
 
@@ -63,21 +65,21 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
     own = replace(tools, recall=_facts_alone(tools.recall), mental_models=no_mental_models, exact=no_records)
     reflection = await reflect(query, own)
     read = tuple(item.unit.id for item in reflection.recalled.units)
-    known = bool(read) and reflection.sufficient and bool(reflection.text.strip())
+    known = reflection.sufficient and bool(reflection.units)
     answer = ModelAnswer(
         text=reflection.text if known else "",
         extractive=known and reflection.extractive,
-        based_on=_grounds(reflection, read) if known else (),
+        based_on=_grounds(model.question, reflection, tools.languages) if known else (),
         refreshed_at=now,
     )
     return Answered(answer, read, reflection.tokens_in, reflection.tokens_out)
 
 
-def _grounds(reflection: Reflection, read: Sequence[str]) -> tuple[str, ...]:
-    """Ids of the facts that the answer stands on; all that were read, if it names none."""
-    cited = {item.unit.id for item in reflection.units}
-    cited |= {one.unit.unit.id for one in reflection.based_on if one.unit}
-    return tuple(unit for unit in read if unit in cited) or tuple(read)
+def _grounds(question: str, reflection: Reflection, languages: Sequence[Language]) -> tuple[str, ...]:
+    """Ids of the facts that the answer stands on, those it took something from without naming them included."""
+    cited = [Ground(item.text, (item.unit.id,)) for item in reflection.units]
+    shown = [Ground(item.text, (item.unit.id,)) for item in reflection.recalled.units]
+    return completed_grounds(reflection.text, [*cited, Ground(question)], shown, languages)
 
 
 def _facts_alone(recall: Recall) -> Recall:
