@@ -16,6 +16,7 @@ from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEve
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.search.embedding import embed_units
+from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.linking import links_of
 
@@ -23,7 +24,7 @@ RESTORED_BY_HAND = "restored"
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
-    """One memory by its id, valid or not.
+    """One memory by its id, valid or not; an opinion with the confidence in which it is held.
 
     Raises:
         InvalidRequest: the bank holds none of that id.
@@ -31,7 +32,8 @@ def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
     """
     ledger = bank.tools.ledger
     rows = ledger.row_ids(bank.name, [unit_id])
-    for unit in ledger.units(bank.name, np.array(list(rows.values()), np.int64)).values():
+    stored = ledger.units(bank.name, np.array(list(rows.values()), np.int64))
+    for unit in as_held(stored, ledger, bank.name).values():
         return unit
     if rows:
         raise MemoryDamaged(bank.name, (unit_id,))
@@ -72,7 +74,7 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         edit = _with_vector_and_links(bank, edit)
     bank.tools.ledger.edit_unit(bank.name, edit, bank.tools.clock.now())
     bank.projection.catch_up()
-    return unit
+    return stored_unit(bank, unit_id)
 
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
+from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.search.temporal import event_moments, overlaps
 
 _PLACE = struct.Struct(">qqq")
@@ -124,7 +125,8 @@ def find_page(
     at = at[np.lexsort((columns.ids[at], begins[at]))][: limit + 1]
     page, ids = at[:limit], columns.ids[at[:limit]]
     stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
-    units = tuple(stored[row] for row in ids.tolist() if row in stored)
+    held = as_held(stored, view.ledger, view.bank, as_of=wanted.as_of)
+    units = tuple(held[row] for row in ids.tolist() if row in held)
     damaged = view.ledger.damaged(view.bank, ids) if len(units) < len(ids) else ()
     cursor = None
     if len(at) > limit:

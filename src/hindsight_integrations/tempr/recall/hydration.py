@@ -10,6 +10,7 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.packing import Packed
 
@@ -17,11 +18,11 @@ from hindsight_integrations.tempr.recall.packing import Packed
 def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -> dict[int, RecalledUnit]:
     """The packed units by row id, best first, with entities, what was taken back of them and each channel's rank and score.
 
-    One read of the ledger each for units and entities. Units erased since the view was made, and damaged ones, are left
+    One read of the ledger each for units and entities, and two of the evidence where there are opinions. Units erased since the view was made, and damaged ones, are left
     out and noted as missing.
     """
     ids, view = packed.ids, run.view
-    stored = view.ledger.units(view.bank, ids)
+    stored = as_held(view.ledger.units(view.bank, ids), view.ledger, view.bank, as_of=run.query.as_of)
     entities = view.ledger.entities_of(view.bank, ids)
     run.missing.update(row for row in ids.tolist() if row not in stored)
     valid = set(ids[view.columns.allowed(ids, valid_at(view.columns, run.query.as_of))].tolist())

@@ -214,6 +214,7 @@ KINDS = {
             "unit, bank, confidence, formed_at, recorded_at, revision, origin, operation, profile, reasoning, assessed_to",
             unit=_unit("unit"),
             profile=":profile_change",
+            assessed_to="min(:assessed_to, :now)",
         ),
     ),
     kinds.WORDING: Kind(

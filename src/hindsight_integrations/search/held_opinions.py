@@ -1,0 +1,41 @@
+"""Opinions as they are served: with the confidence in which they are held now, not that of their formation (decision 129)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.ledger import LedgerReader
+
+
+def as_held(
+    units: Mapping[int, MemoryUnit], ledger: LedgerReader, bank: str, *, as_of: datetime | None = None
+) -> dict[int, MemoryUnit]:
+    """The units, opinions among them with their confidence at a moment; in the order given.
+
+    Reads evidence only where there are opinions, and only theirs.
+
+    Args:
+        units: by row id.
+        ledger: what they stand in.
+        bank: its name.
+        as_of: conversation time; None means now.
+    """
+    opinions = [row for row, unit in units.items() if unit.fact_type is FactType.OPINION]
+    if not opinions:
+        return dict(units)
+    owners = ledger.opinions_of(bank, np.array(opinions, np.int64))
+    held = {
+        log.id: confidence_of(log, as_of=as_of) for log in ledger.opinions(bank, sorted(set(owners.values())))
+    }
+    return {
+        row: replace(unit, confidence=held.get(owners.get(row, ""), unit.confidence))
+        if unit.fact_type is FactType.OPINION
+        else unit
+        for row, unit in units.items()
+    }
