@@ -14,6 +14,7 @@ import numpy as np
 from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.cara.background_task import BackgroundTools
 from hindsight_integrations.cara.observations.tools import ObservationTools
+from hindsight_integrations.cara.opinions.tools import ReinforceTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
@@ -207,6 +208,19 @@ class BankContext:
         tools = self.tools
         return BackgroundTools(
             projector=self, model=tools.model, workers=tools.workers, languages=tools.languages
+        )
+
+    def reinforce_tools(self, model: LanguageModel) -> ReinforceTools:
+        """What the reinforcement of opinions needs, with the model that assesses."""
+        tools = self.tools
+        return ReinforceTools(
+            projector=self,
+            embedder=tools.embedder,
+            tokens=tools.tokens,
+            model=model,
+            workers=tools.workers,
+            config=tools.config.opinions,
+            languages=tools.languages,
         )
 
     def recall_tools(self) -> RecallTools:

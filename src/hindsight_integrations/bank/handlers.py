@@ -11,6 +11,7 @@ from hindsight_integrations.bank.task_runner import Handler
 from hindsight_integrations.cara.background_task import merge_waiting
 from hindsight_integrations.cara.mental_models.refreshing import refresh_waiting
 from hindsight_integrations.cara.observations.observing import observe
+from hindsight_integrations.cara.opinions.reinforcing import reinforce
 from hindsight_integrations.config import ObservationMode
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.results import Settled
@@ -29,7 +30,7 @@ def able_kinds(tools: Tools) -> frozenset[TaskKind]:
     if tools.config.observations.mode is ObservationMode.OFF:
         unable |= {TaskKind.OBSERVE}
     if tools.model is None:
-        unable |= {TaskKind.REFRESH_MODEL}
+        unable |= {TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
     return frozenset(_HANDLERS) - unable
 
 
@@ -39,7 +40,7 @@ def model_kinds(tools: Tools) -> frozenset[TaskKind]:
     if tools.model and tools.config.observations.mode is ObservationMode.AUTO:
         asking |= {TaskKind.OBSERVE}
     if tools.model:
-        asking |= {TaskKind.MERGE_BACKGROUND, TaskKind.REFRESH_MODEL}
+        asking |= {TaskKind.MERGE_BACKGROUND, TaskKind.REFRESH_MODEL, TaskKind.REINFORCE}
     return asking
 
 
@@ -64,6 +65,14 @@ async def _refresh(context: BankContext, task: Task) -> Settled:
     return await refresh_waiting(task, await mental_model_tools(context))
 
 
+async def _reinforce(context: BankContext, task: Task) -> Settled:
+    model = context.tools.model
+    if model is None:
+        raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
+    await context.tools.workers.write(context.claim_embedder)
+    return await reinforce(task, context.reinforce_tools(model))
+
+
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
 _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
@@ -71,4 +80,5 @@ _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] 
     TaskKind.OBSERVE: _observe,
     TaskKind.MERGE_BACKGROUND: _merge,
     TaskKind.REFRESH_MODEL: _refresh,
+    TaskKind.REINFORCE: _reinforce,
 }

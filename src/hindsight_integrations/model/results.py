@@ -109,6 +109,7 @@ class Settled:
         observed: entities whose observations were made anew.
         merged: texts that were merged into the background.
         refreshed: mental models that were answered anew.
+        assessed: rows of evidence that opinions got.
     """
 
     done: tuple[int, ...] = ()
@@ -120,6 +121,7 @@ class Settled:
     observed: int = 0
     merged: int = 0
     refreshed: int = 0
+    assessed: int = 0
 
     def __add__(self, later: Settled) -> Settled:
         """What both did, one after the other."""
@@ -133,6 +135,7 @@ class Settled:
             observed=self.observed + later.observed,
             merged=self.merged + later.merged,
             refreshed=self.refreshed + later.refreshed,
+            assessed=self.assessed + later.assessed,
         )
 
 

@@ -14,6 +14,7 @@ from hindsight_integrations.model.opinions import (
     EvidenceStrength,
     EvidenceWrite,
     OpinionLog,
+    OpinionVersion,
     UpdateRule,
 )
 
@@ -45,6 +46,11 @@ def weighed(log: OpinionLog) -> tuple[str, ...]:
     """Ids of the facts that were weighed already: those of the log, and the grounds of every wording."""
     grounds = (unit_id for version in log.versions for unit_id in version.based_on)
     return tuple(dict.fromkeys((*(row.unit_id for row in log.evidence), *grounds)))
+
+
+def held_wording(log: OpinionLog) -> OpinionVersion | None:
+    """The wording in which an opinion is held now; None if it is held no more."""
+    return next((version for version in reversed(log.versions) if version.closed_at is None), None)
 
 
 def is_evidence(fact: Fact, log: OpinionLog) -> bool:
@@ -135,7 +141,7 @@ def _row(said: AssessedFact, log: OpinionLog, *, rule: UpdateRule, step: float) 
         rule=rule,
         step=step,
         reason=" ".join(said.reason.split())[:MOST_REASON],
-        version=log.versions[-1].unit_id,
+        version=(held_wording(log) or log.versions[-1]).unit_id,
         effective_at=said.fact.unit.mentioned_at,
     )
 

@@ -21,7 +21,7 @@ class Fact:
 
     Attributes:
         unit: without what was taken back of it.
-        vector: as stored (dimension,); zeros if it cannot be read.
+        vector: as stored (dimension,).
         sources: who says so; none if it is no evidence, see `sources_of`.
     """
 
@@ -33,7 +33,7 @@ class Fact:
 def read_facts(
     ledger: LedgerReader, bank: str, unit_ids: Sequence[str], languages: Sequence[Language]
 ) -> dict[str, Fact]:
-    """These memories as facts, by unit id; unknown and damaged ones are left out. Five queries, however many there are.
+    """These memories as facts, by unit id; unknown and damaged ones are left out, and those without a readable vector.
 
     Args:
         ledger: of the bank.
@@ -44,10 +44,8 @@ def read_facts(
     rows: IntArray = np.array(sorted(ledger.row_ids(bank, unit_ids).values()), np.int64)
     units = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
     vectors, turns = ledger.vectors_of(bank, rows), ledger.turns_of_units(bank, rows)
-    dimension = len(next(iter(vectors.values()))) if vectors else 1
     return {
-        unit.id: Fact(
-            unit, vectors.get(row, np.zeros(dimension, np.float32)), sources_of(unit, turns.get(row, ()))
-        )
+        unit.id: Fact(unit, vectors[row], sources_of(unit, turns.get(row, ())))
         for row, unit in units.items()
+        if row in vectors
     }

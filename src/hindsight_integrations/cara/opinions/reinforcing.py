@@ -1,0 +1,215 @@
+"""Moving opinions by evidence, as a task (paper section 5.5): read, assess, and write rows and the task's end in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hindsight_integrations.cara.opinions.assessing import assess
+from hindsight_integrations.cara.opinions.evidence import evidence_rows
+from hindsight_integrations.cara.opinions.pairs import PairKey, Verdict, next_batch, pair_key
+from hindsight_integrations.cara.opinions.rewording import Rewording, rewording
+from hindsight_integrations.cara.opinions.standing import Outstanding, Standing, outstanding
+from hindsight_integrations.cara.opinions.steps import step_of
+from hindsight_integrations.cara.opinions.tools import ReinforceTools
+from hindsight_integrations.errors import MalformedOutput, RevisionConflict
+from hindsight_integrations.model.names import names_any
+from hindsight_integrations.model.opinions import EvidenceWrite, OpinionsWrite, UpdateRule
+from hindsight_integrations.model.results import Dropped, Settled
+from hindsight_integrations.model.tasks import Task
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
+from hindsight_integrations.ports.ledger import LedgerReader, Transaction
+from hindsight_integrations.search.embedding import embed_units
+from hindsight_integrations.search.standing_texts import as_they_stand
+
+CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
+TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over (decision 131)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """What is to be written of some opinions, and what is left.
+
+    Attributes:
+        evidence: rows for their logs.
+        reworded: new wordings.
+        assessed: opinion id to revision, of those of which nothing is left.
+        passed_over: pairs of which the model said nothing usable, as (opinion id, fact id).
+    """
+
+    evidence: tuple[EvidenceWrite, ...]
+    reworded: tuple[Rewording, ...]
+    assessed: Mapping[str, int]
+    passed_over: tuple[tuple[str, str], ...]
+
+
+async def reinforce(task: Task, tools: ReinforceTools) -> Settled:
+    """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
+
+    Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
+    twice. What changes meanwhile is read again, and only what nobody was asked of yet is asked.
+
+    Pairs of which the model says nothing usable are tried again with the task, and passed over at its third attempt.
+
+    Raises:
+        MalformedOutput: the model left pairs out, repairs included, and it has tries left; what it answered is written.
+        ModelUnavailable: the model could not be reached; what it had answered before is written.
+        ModelRefused: its service refuses the key.
+        RevisionConflict: opinions or facts changed at every try.
+        TaskClosed: somebody else finished the task meanwhile; nothing was written.
+    """
+    verdicts: dict[PairKey, Verdict] = {}
+    tried: set[PairKey] = set()
+    spent, problem, conflicts = Settled(), "", 0
+    while True:
+        found = await tools.workers.read(outstanding, tools)
+        if batch := next_batch(found, tried):
+            made = await assess(batch, found.profile, tools.model, tools.languages)
+            verdicts.update(made.verdicts)
+            tried.update(pair.key for pair in batch)
+            problem = made.problem or problem
+            spent = replace(
+                spent,
+                tokens_in=spent.tokens_in + made.tokens_in,
+                tokens_out=spent.tokens_out + made.tokens_out,
+            )
+        last = not next_batch(found, tried)
+        decision = decide(found, verdicts, tools, giving_up=last and task.attempts >= TRIES_OF_MODEL)
+        ends = last and (not decision.passed_over or task.attempts >= TRIES_OF_MODEL)
+        writes = await tools.workers.read(write_set, decision, found, tools)
+        if ends:
+            writes = replace(writes, completed_tasks=(task.claim,))
+        if not await tools.workers.write(_commit, writes, found, tools):
+            conflicts += 1
+            if conflicts == CONFLICTS:
+                bank = tools.projector.name
+                now = await tools.workers.read(tools.projector.ledger.revision, bank)
+                raise RevisionConflict(bank, found.revision, now)
+            continue
+        spent = replace(spent, assessed=spent.assessed + len(decision.evidence))
+        if ends:
+            return replace(spent, dropped=_dropped(decision))
+        if last:
+            raise MalformedOutput(
+                tools.model.name, "", problem, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
+            )
+
+
+def decide(
+    found: Outstanding, verdicts: Mapping[PairKey, Verdict], tools: ReinforceTools, *, giving_up: bool
+) -> Decision:
+    """What verdicts do to opinions as they stand.
+
+    Args:
+        found: the opinions and what may be evidence of them.
+        verdicts: of pairs; of those that are missing nothing is written.
+        tools: settings and thresholds.
+        giving_up: an opinion with pairs without a verdict is done all the same.
+    """
+    evidence: list[EvidenceWrite] = []
+    reworded: list[Rewording] = []
+    assessed: dict[str, int] = {}
+    passed_over: list[tuple[str, str]] = []
+    for opinion in found.opinions:
+        given = [verdicts.get(pair_key(opinion, fact)) for fact in opinion.asked]
+        left = [fact.unit.id for fact, each in zip(opinion.asked, given, strict=True) if each is None]
+        passed_over += ((opinion.log.id, unit_id) for unit_id in left)
+        judged = [each for each in given if each is not None]
+        rows = evidence_rows(
+            opinion.log,
+            [each.assessed for each in judged],
+            opinion.known,
+            duplicate=tools.embedder.identity.thresholds.duplicate,
+            rule=UpdateRule(tools.config.rule),
+            step=step_of(found.profile, tools.config),
+            repeating=opinion.repeating,
+        )
+        evidence += rows
+        own = {row.unit_id for row in rows if not row.restates}
+        told = [each for each in judged if each.assessed.fact.unit.id in own]
+        if new := rewording(opinion, told, tools.projector.name):
+            reworded.append(new)
+        if (giving_up or not left) and opinion.log.assessed_to < found.revision:
+            assessed[opinion.log.id] = found.revision
+    return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
+
+
+def write_set(decision: Decision, found: Outstanding, tools: ReinforceTools) -> WriteSet:
+    """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
+    bank, ledger = tools.projector.name, tools.projector.ledger
+    counts = tools.tokens.count([each.unit.text for each in decision.reworded])
+    units = [replace(each.unit, tokens=count) for each, count in zip(decision.reworded, counts, strict=True)]
+    vectors = embed_units(units, tools.embedder) if units else ()
+    return WriteSet(
+        bank=bank,
+        expected_revision=found.revision,
+        units=tuple(
+            UnitWrite(unit, vector.astype("<f4").tobytes())
+            for unit, vector in zip(units, vectors, strict=True)
+        ),
+        mentions=tuple(mention for each in decision.reworded for mention in _mentions(each, ledger, bank)),
+        events=tuple(each.closing for each in decision.reworded),
+        opinions=OpinionsWrite(
+            reworded=tuple(each.write for each in decision.reworded),
+            evidence=decision.evidence,
+            assessed=decision.assessed,
+        ),
+    )
+
+
+def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWrite]:
+    """What the old wording mentions, and what the fact mentions that the new wording names."""
+    places = ledger.row_ids(bank, [new.closing.unit_id, new.fact])
+    mentioned = ledger.entities_of(bank, np.array(sorted(places.values()), np.int64))
+    before = mentioned.get(places.get(new.closing.unit_id, -1), [])
+    told = [
+        entity
+        for entity in mentioned.get(places.get(new.fact, -1), [])
+        if names_any(new.unit.text, (entity.name.casefold(), *entity.names))
+    ]
+    entities = {entity.id: entity for entity in (*before, *told)}
+    return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
+
+
+def _commit(writes: WriteSet, found: Outstanding, tools: ReinforceTools) -> bool:
+    """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
+    if writes.completed_tasks == () and not _tells(writes):
+        return True
+    projector = tools.projector
+    try:
+        with projector.transaction() as (view, transaction):
+            if view.revision != found.revision and not _unchanged(found.opinions, transaction, tools):
+                return False
+            transaction.commit(replace(writes, expected_revision=view.revision))
+    except RevisionConflict:
+        return False
+    projector.catch_up()
+    return True
+
+
+def _tells(writes: WriteSet) -> bool:
+    opinions = writes.opinions
+    return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
+
+
+def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: ReinforceTools) -> bool:
+    """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
+    bank = tools.projector.name
+    now = {log.id: log for log in transaction.opinions(bank, [each.log.id for each in opinions])}
+    if any(now.get(each.log.id) != each.log for each in opinions):
+        return False
+    facts = {fact.unit.id: fact.unit for each in opinions for fact in (*each.asked, *each.repeating)}
+    rows = np.array(sorted(transaction.row_ids(bank, list(facts)).values()), np.int64)
+    standing = as_they_stand(transaction.units(bank, rows), transaction, bank, tools.languages)
+    said: dict[str, MemoryUnit] = {unit.id: unit for unit in standing.values()}
+    return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
+
+
+def _dropped(decision: Decision) -> tuple[Dropped, ...]:
+    return tuple(
+        Dropped(f"evidence {fact} of opinion {opinion}", "the model gave no usable assessment")
+        for opinion, fact in decision.passed_over
+    )

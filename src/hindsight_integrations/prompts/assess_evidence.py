@@ -1,0 +1,117 @@
+"""The prompt that assesses facts as evidence of opinions: Assess(o, f) of paper section 5.5, and its answer schema.
+
+The rules come first and are the same for every bank; who the agent is follows them; opinions and facts come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.character import verbalize
+from hindsight_integrations.prompts.observe import fact_line
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_PAIRS = 20  # of one prompt: a small model still answers each of them (decision 131)
+MOST_TOKENS = (
+    8_192  # of an answer: twenty assessments have about 2,500; the rest is for models that think aloud first
+)
+
+
+class AnsweredAssessment(BaseModel):
+    """One assessment as a model writes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    opinion: int = Field(description="number of the opinion")
+    fact: int = Field(description="number of the fact")
+    assessment: Assessment = Field(description="what the fact means for the opinion")
+    strength: EvidenceStrength = Field(description="how much it says")
+    reason: str = Field(description="why, in one sentence", json_schema_extra={"maxLength": 200})
+    restates: list[int] = Field(
+        default_factory=list,
+        description="numbers of earlier facts of the same source that it only says again",
+        json_schema_extra={"maxItems": 3},
+    )
+    rewording: str = Field(
+        default="",
+        description="the whole opinion anew, where it must be worded otherwise; else empty",
+        json_schema_extra={"maxLength": 600},
+    )
+
+
+class AnsweredAssessments(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    assessments: list[AnsweredAssessment] = Field(
+        description="one for each pair that was asked for", json_schema_extra={"maxItems": MOST_PAIRS}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOpinion:
+    """An opinion and the facts that are assessed for it.
+
+    Attributes:
+        text: its present wording.
+        conviction: how firmly it is held.
+        since: from when it is worded so.
+        pairs: numbers of the facts to be assessed, each with the numbers of earlier facts of the same source.
+    """
+
+    text: str
+    conviction: Conviction
+    since: datetime
+    pairs: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+def assess_evidence_prompt(
+    opinions: Sequence[AskedOpinion], facts: Sequence[MemoryUnit], profile: BankProfile
+) -> Prompt[AnsweredAssessments]:
+    """Render the prompt for some opinions and the facts that may be evidence of them.
+
+    Args:
+        opinions: their numbers count from 1.
+        facts: new ones and earlier ones, oldest first; their numbers count from 1.
+        profile: in whose character they are assessed.
+    """
+    parts = (
+        "Your opinions, numbered, with since when and how firmly you hold them:\n"
+        + fenced("OPINIONS", (_opinion_line(number, each) for number, each in enumerate(opinions, 1))),
+        "The facts, numbered, the oldest first:\n"
+        + fenced("FACTS", (fact_line(number, fact) for number, fact in enumerate(facts, 1))),
+        "Assess these pairs:\n" + "\n".join(_asked(number, each) for number, each in enumerate(opinions, 1)),
+    )
+    return Prompt(
+        name="assess_evidence",
+        messages=(
+            PromptMessage(Role.SYSTEM, f"{template('assess_evidence')}\n\n{verbalize(profile)}"),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=AnsweredAssessments,
+        most_tokens=MOST_TOKENS,
+    )
+
+
+def _opinion_line(number: int, opinion: AskedOpinion) -> str:
+    held = f"worded on {opinion.since:%A, %B %d, %Y}; {opinion.conviction} conviction"
+    return f"[{number}] ({held}) {' '.join(opinion.text.split())}"
+
+
+def _asked(number: int, opinion: AskedOpinion) -> str:
+    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (counted already, of the same source: 1, 2)"."""
+    named = (
+        f"fact {fact}"
+        + (f" (counted already, of the same source: {', '.join(map(str, earlier))})" if earlier else "")
+        for fact, earlier in opinion.pairs
+    )
+    return f"opinion {number}: {'; '.join(named)}"
