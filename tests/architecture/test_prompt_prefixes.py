@@ -21,6 +21,7 @@ import pytest
 from hindsight_integrations import prompts
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
+from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.record_answers import RecordAnswer
@@ -31,6 +32,7 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, Role
 from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.prompts.rendering import template
@@ -118,6 +120,16 @@ def _answered(render: Render, profile: BankProfile, directives: Sequence[str] = 
     ]
 
 
+def _assessed(render: Render, profile: BankProfile) -> list[Prompt[Any]]:
+    def opinion(data: Data, *pairs: tuple[int, tuple[int, ...]]) -> AskedOpinion:
+        return AskedOpinion(data.text, Conviction.STRONG, data.unit.mentioned_at, pairs)
+
+    return [
+        render([opinion(ONE, (1, ()))], [ONE.unit], profile),
+        render([opinion(OTHER, (2, (1,))), opinion(ONE, (1, ()), (2, ()))], [ONE.unit, OTHER.unit], profile),
+    ]
+
+
 def _instructions(*modes: ExtractionMode) -> list[Instructions]:
     return [Instructions(mode, general_knowledge=general) for mode in modes for general in GeneralKnowledge]
 
@@ -139,6 +151,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),
     ],
+    "assess_evidence_prompt": [partial(_assessed, profile=each) for each in PROFILES],
 }
 """Function that renders a prompt to groups of renderings: within a group only the data differs, and all of it does."""
 
@@ -197,9 +210,9 @@ def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -
     """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
     assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
     system = system_of(rendered[0])
-    if rendered[0].name == "answer":
+    if rendered[0].name in {"answer", "assess_evidence"}:
         rules, separator, profile = system.partition(template("character"))
-        assert rules.startswith(template("answer"))
+        assert rules.startswith(template(rendered[0].name))
         assert separator
         assert not DATA.search(re.sub(r"<<<(NAME|BACKGROUND)\n.*?\n\1>>>", "", profile, flags=re.DOTALL))
         system = rules

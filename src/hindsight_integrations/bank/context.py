@@ -14,7 +14,7 @@ import numpy as np
 from hindsight_integrations.bank.open_banks import OpenBanks
 from hindsight_integrations.cara.background_task import BackgroundTools
 from hindsight_integrations.cara.observations.tools import ObservationTools
-from hindsight_integrations.cara.opinions.tools import ReinforceTools
+from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
@@ -210,10 +210,10 @@ class BankContext:
             projector=self, model=tools.model, workers=tools.workers, languages=tools.languages
         )
 
-    def reinforce_tools(self, model: LanguageModel) -> ReinforceTools:
+    def opinion_tools(self, model: LanguageModel) -> OpinionTools:
         """What the reinforcement of opinions needs, with the model that assesses."""
         tools = self.tools
-        return ReinforceTools(
+        return OpinionTools(
             projector=self,
             embedder=tools.embedder,
             tokens=tools.tokens,

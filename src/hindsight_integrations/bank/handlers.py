@@ -70,7 +70,7 @@ async def _reinforce(context: BankContext, task: Task) -> Settled:
     if model is None:
         raise InvalidRequest("task", f"{task.kind} needs a model", "Pass model= to open().")
     await context.tools.workers.write(context.claim_embedder)
-    return await reinforce(task, context.reinforce_tools(model))
+    return await reinforce(task, context.opinion_tools(model))
 
 
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})

@@ -153,6 +153,7 @@ def _store(
         clock=clock,
         observing=config.observations.delay,
         refreshing=config.mental_models.delay,
+        reinforcing=config.opinions.delay,
     )
     # A reader beside another process's writer keeps its own indexes in memory: Chroma loses vectors silently when two
     # processes share a path (decision 084).

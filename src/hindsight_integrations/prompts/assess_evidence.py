@@ -85,7 +85,7 @@ def assess_evidence_prompt(
         profile: in whose character they are assessed.
     """
     parts = (
-        "Your opinions, numbered, with since when and how firmly you hold them:\n"
+        "Your opinions, numbered:\n"
         + fenced("OPINIONS", (_opinion_line(number, each) for number, each in enumerate(opinions, 1))),
         "The facts, numbered, the oldest first:\n"
         + fenced("FACTS", (fact_line(number, fact) for number, fact in enumerate(facts, 1))),
@@ -103,7 +103,8 @@ def assess_evidence_prompt(
 
 
 def _opinion_line(number: int, opinion: AskedOpinion) -> str:
-    held = f"worded on {opinion.since:%A, %B %d, %Y}; {opinion.conviction} conviction"
+    since = opinion.since
+    held = f"worded on {since:%A, %B} {since.day}, {since.year}; {opinion.conviction} conviction"
     return f"[{number}] ({held}) {' '.join(opinion.text.split())}"
 
 

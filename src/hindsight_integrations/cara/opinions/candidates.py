@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole
@@ -10,19 +11,30 @@ from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.graph.activation import hub_degree
 
 
-def may_bear_on(
-    opinion: tuple[Collection[str], Vector], fact: tuple[Collection[str], Vector], theta: float
-) -> bool:
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """What a memory is about, as far as candidates go.
+
+    Attributes:
+        telling: ids of the entities it mentions that few memories do.
+        hubs: ids of those that many do; neither has the user, the agent and the speakers.
+        vector: as stored (dimension,).
+    """
+
+    telling: frozenset[str]
+    hubs: frozenset[str]
+    vector: Vector
+
+
+def may_bear_on(opinion: About, fact: About, thresholds: Thresholds) -> bool:
     """Whether an opinion is one of a fact's candidates: they share an entity, or are alike (paper eq. 25).
 
-    Args:
-        opinion: ids of its entities, see `telling`, and its vector.
-        fact: the same of the fact.
-        theta: the cosine beyond which they are alike.
+    A hub tells little, so that with it they must be worth a look as well (decision 131).
     """
-    entities, vector = opinion
-    others, other = fact
-    return not set(entities).isdisjoint(others) or float(vector @ other) > theta
+    cosine = float(opinion.vector @ fact.vector)
+    if cosine > theta_of(thresholds) or not opinion.telling.isdisjoint(fact.telling):
+        return True
+    return cosine >= thresholds.channel_floor and not opinion.hubs.isdisjoint(fact.hubs)
 
 
 def theta_of(thresholds: Thresholds) -> float:
@@ -33,14 +45,18 @@ def theta_of(thresholds: Thresholds) -> float:
     return (thresholds.channel_floor + thresholds.semantic_link) / 2
 
 
-def telling(entities: Iterable[Entity], memories: int) -> frozenset[str]:
-    """Ids of the entities by which a fact may concern an opinion: neither hubs, nor the user, the agent and the speakers.
+def about(entities: Iterable[Entity], vector: Vector, memories: int) -> About:
+    """What a memory is about.
 
     Args:
-        entities: that a memory mentions.
+        entities: that it mentions.
+        vector: its own.
         memories: how many the bank holds.
     """
     most = hub_degree(memories)
-    return frozenset(
-        entity.id for entity in entities if entity.role is EntityRole.NONE and entity.mentions <= most
+    named = [entity for entity in entities if entity.role is EntityRole.NONE]
+    return About(
+        frozenset(entity.id for entity in named if entity.mentions <= most),
+        frozenset(entity.id for entity in named if entity.mentions > most),
+        vector,
     )

@@ -13,7 +13,7 @@ from hindsight_integrations.cara.opinions.pairs import PairKey, Verdict, next_ba
 from hindsight_integrations.cara.opinions.rewording import Rewording, rewording
 from hindsight_integrations.cara.opinions.standing import Outstanding, Standing, outstanding
 from hindsight_integrations.cara.opinions.steps import step_of
-from hindsight_integrations.cara.opinions.tools import ReinforceTools
+from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.opinions import EvidenceWrite, OpinionsWrite, UpdateRule
@@ -46,7 +46,7 @@ class Decision:
     passed_over: tuple[tuple[str, str], ...]
 
 
-async def reinforce(task: Task, tools: ReinforceTools) -> Settled:
+async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     """Assess what came since a bank's opinions were last looked at, and write the outcome and the task's end in one commit.
 
     Where one prompt does not hold all pairs, each batch but the last is committed by itself, so that nothing is asked
@@ -99,7 +99,7 @@ async def reinforce(task: Task, tools: ReinforceTools) -> Settled:
 
 
 def decide(
-    found: Outstanding, verdicts: Mapping[PairKey, Verdict], tools: ReinforceTools, *, giving_up: bool
+    found: Outstanding, verdicts: Mapping[PairKey, Verdict], tools: OpinionTools, *, giving_up: bool
 ) -> Decision:
     """What verdicts do to opinions as they stand.
 
@@ -137,7 +137,7 @@ def decide(
     return Decision(tuple(evidence), tuple(reworded), assessed, tuple(passed_over))
 
 
-def write_set(decision: Decision, found: Outstanding, tools: ReinforceTools) -> WriteSet:
+def write_set(decision: Decision, found: Outstanding, tools: OpinionTools) -> WriteSet:
     """What a decision changes, but for the task's end; embeds new wordings and lets them mention what the old ones do."""
     bank, ledger = tools.projector.name, tools.projector.ledger
     counts = tools.tokens.count([each.unit.text for each in decision.reworded])
@@ -174,7 +174,7 @@ def _mentions(new: Rewording, ledger: LedgerReader, bank: str) -> list[MentionWr
     return [MentionWrite(new.unit.id, entity.id, entity.name) for entity in entities.values()]
 
 
-def _commit(writes: WriteSet, found: Outstanding, tools: ReinforceTools) -> bool:
+def _commit(writes: WriteSet, found: Outstanding, tools: OpinionTools) -> bool:
     """Commit if opinions and facts are what they were when they were read; False, and nothing is written, if not."""
     if writes.completed_tasks == () and not _tells(writes):
         return True
@@ -195,7 +195,7 @@ def _tells(writes: WriteSet) -> bool:
     return opinions is not None and bool(opinions.evidence or opinions.reworded or opinions.assessed)
 
 
-def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: ReinforceTools) -> bool:
+def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: OpinionTools) -> bool:
     """Whether these opinions have the same wordings and evidence, and their new facts still say what they said."""
     bank = tools.projector.name
     now = {log.id: log for log in transaction.opinions(bank, [each.log.id for each in opinions])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.cara.opinions.facts import Fact
+from hindsight_integrations.model.text import normalised_text
 
 
 def restates(one: Fact, other: Fact, *, duplicate: float) -> bool:
@@ -13,4 +14,6 @@ def restates(one: Fact, other: Fact, *, duplicate: float) -> bool:
         other: another.
         duplicate: the embedder's cosine from which on two texts say the same.
     """
+    if normalised_text(one.unit.text) == normalised_text(other.unit.text):
+        return True
     return float(one.vector @ other.vector) >= duplicate

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hindsight_integrations.cara.opinions.candidates import may_bear_on, telling, theta_of
+from hindsight_integrations.cara.opinions.candidates import About, about, may_bear_on
 from hindsight_integrations.cara.opinions.evidence import held_wording, is_evidence, unsaid, weighed
 from hindsight_integrations.cara.opinions.facts import Fact, read_facts
-from hindsight_integrations.cara.opinions.tools import ReinforceTools
-from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.model.opinions import OpinionLog, OpinionVersion
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.ports.ledger import LedgerReader
@@ -51,7 +50,7 @@ class Outstanding:
     opinions: tuple[Standing, ...]
 
 
-def outstanding(tools: ReinforceTools) -> Outstanding:
+def outstanding(tools: OpinionTools) -> Outstanding:
     """Read a bank's opinions, and find of what came since each was last looked at that which may be evidence of it."""
     ledger, bank = tools.projector.ledger, tools.projector.name
     profile, revision = ledger.bank(bank).profile, ledger.revision(bank)
@@ -60,17 +59,16 @@ def outstanding(tools: ReinforceTools) -> Outstanding:
         fresh = _fresh(held, reader, bank)
         ids = {unit_id for found in fresh.values() for unit_id in found}
         facts = read_facts(reader, bank, sorted(ids), tools.languages)
-        entities = _entities(reader, bank, [*facts, *(wording.unit_id for _, wording in held)])
         wordings = read_facts(reader, bank, [wording.unit_id for _, wording in held], tools.languages)
-        theta = theta_of(tools.embedder.identity.thresholds)
+        topics = _topics({**facts, **wordings}, reader, bank)
 
         def near(log: OpinionLog, wording: OpinionVersion) -> list[Fact]:
-            own = (entities[wording.unit_id], wordings[wording.unit_id].vector)
+            own, thresholds = topics[wording.unit_id], tools.embedder.identity.thresholds
             found = (facts[unit_id] for unit_id in fresh[log.assessed_to] if unit_id in facts)
             return [
                 fact
                 for fact in found
-                if is_evidence(fact, log) and may_bear_on(own, (entities[fact.unit.id], fact.vector), theta)
+                if is_evidence(fact, log) and may_bear_on(own, topics[fact.unit.id], thresholds)
             ]
 
         opinions = tuple(
@@ -86,7 +84,7 @@ def _standing(
     wording: OpinionVersion,
     near: Sequence[Fact],
     reader: LedgerReader,
-    tools: ReinforceTools,
+    tools: OpinionTools,
 ) -> Standing:
     """An opinion with its new facts, parted into those to be asked of and those that repeat."""
     before = frozenset(weighed(log))
@@ -110,9 +108,12 @@ def _fresh(
     }
 
 
-def _entities(reader: LedgerReader, bank: str, unit_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Of each of these units the ids of the entities by which it may concern an opinion, see `telling`."""
-    places = reader.row_ids(bank, unit_ids)
-    found: dict[int, list[Entity]] = reader.entities_of(bank, np.array(sorted(places.values()), np.int64))
+def _topics(facts: Mapping[str, Fact], reader: LedgerReader, bank: str) -> dict[str, About]:
+    """What each of these memories is about."""
+    places = reader.row_ids(bank, list(facts))
+    found = reader.entities_of(bank, np.array(sorted(places.values()), np.int64))
     memories = reader.count(bank)
-    return {unit_id: telling(found.get(places.get(unit_id, -1), ()), memories) for unit_id in unit_ids}
+    return {
+        unit_id: about(found.get(places[unit_id], ()), fact.vector, memories)
+        for unit_id, fact in facts.items()
+    }

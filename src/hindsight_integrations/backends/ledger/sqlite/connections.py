@@ -79,6 +79,7 @@ class Connections:
         clock: the ledger's.
         observing: how long changes of an entity's facts are collected until observations are made of them; None makes none.
         refreshing: the same until mental models are refreshed by themselves.
+        reinforcing: the same until new facts are assessed as evidence of opinions.
     """
 
     def __init__(
@@ -93,9 +94,10 @@ class Connections:
         accept_loss: bool = False,
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
+        reinforcing: timedelta = timedelta(0),
     ) -> None:
         self.path, self.read_only, self.accept_loss, self.clock = path, read_only, accept_loss, clock
-        self.observing, self.refreshing = observing, refreshing
+        self.observing, self.refreshing, self.reinforcing = observing, refreshing, reinforcing
         self._uri, self._lock, self._shared_cache = uri, lock, shared
         self._high_water = HighWaterFile(path) if lock else None
         self._readers: dict[threading.Thread, sqlite3.Connection] = {}

@@ -20,8 +20,9 @@ from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_gra
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts
-from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected, reinforce_anew
+from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
+from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.links import LinkType
@@ -71,7 +72,7 @@ class SqliteEdits:
             connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, found.id))
             observe_changed(self._connections, connection, found.id, revision)
             enqueue_refreshes(self._connections, connection, found.id)
-            reinforce_anew(self._connections, connection, found.id)
+            enqueue_reinforcement(self._connections, connection, found.id)
         return revision
 
 

@@ -29,12 +29,12 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
 from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import (
     erase_opinions,
     follow_own_grounds,
-    reinforce_anew,
     with_wordings,
 )
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
+from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
@@ -76,7 +76,7 @@ class SqliteErasure:
                 row = find_bank(connection, bank).id
                 observe_changed(self._connections, connection, row, receipt.revision)
                 enqueue_refreshes(self._connections, connection, row)
-                reinforce_anew(self._connections, connection, row)
+                enqueue_reinforcement(self._connections, connection, row)
             if dry_run:
                 raise _Foreseen
         return replace(receipt, revision=before, dry_run=True) if dry_run else replace(receipt, names=())

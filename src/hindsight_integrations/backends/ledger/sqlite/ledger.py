@@ -38,6 +38,10 @@ from hindsight_integrations.backends.ledger.sqlite.profile_changes import Profil
 from hindsight_integrations.backends.ledger.sqlite.reader import UnitReader
 from hindsight_integrations.backends.ledger.sqlite.record_reader import RecordReader
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import changes_facts, enqueue_refreshes
+from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import (
+    brings_evidence,
+    enqueue_reinforcement,
+)
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     BANK_COLUMNS,
     fields_text,
@@ -108,6 +112,8 @@ class SqliteTransaction(SqliteSnapshot):
                 observe_changed(self._connections, connection, bank, receipt.revision)
                 if changes_facts(writes):
                     enqueue_refreshes(self._connections, connection, bank)
+                if brings_evidence(writes):
+                    enqueue_reinforcement(self._connections, connection, bank)
         self._done = True
         return receipt
 
@@ -150,6 +156,7 @@ class SqliteLedger(
         clock: Clock | None = None,
         observing: timedelta | None = None,
         refreshing: timedelta = timedelta(0),
+        reinforcing: timedelta = timedelta(0),
     ) -> SqliteLedger:
         """Open a data directory, creating it if need be; ":memory:" gives a ledger of its own that dies on close.
 
@@ -163,6 +170,7 @@ class SqliteLedger(
             observing: changes of an entity's facts are collected for so long, then a task to make its observations anew is
                 due; None enqueues none.
             refreshing: the same until mental models that are refreshed by themselves are.
+            reinforcing: the same until new facts are assessed as evidence of opinions.
 
         Raises:
             LedgerLost: something that was committed is missing, and `accept_loss` is False.
@@ -176,7 +184,9 @@ class SqliteLedger(
             open_it = (
                 open_for_reading
                 if read_only
-                else partial(open_for_writing, observing=observing, refreshing=refreshing)
+                else partial(
+                    open_for_writing, observing=observing, refreshing=refreshing, reinforcing=reinforcing
+                )
             )
             time = clock or SystemClock()
             return cls(open_it(Path(path), accept_loss=accept_loss, index_marks=index_marks, clock=time))
@@ -187,7 +197,13 @@ class SqliteLedger(
         time = clock or SystemClock()
         return cls(
             Connections(
-                Path(IN_MEMORY), uri, clock=time, shared=True, observing=observing, refreshing=refreshing
+                Path(IN_MEMORY),
+                uri,
+                clock=time,
+                shared=True,
+                observing=observing,
+                refreshing=refreshing,
+                reinforcing=reinforcing,
             )
         )
 

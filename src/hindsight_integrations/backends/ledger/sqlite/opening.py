@@ -41,6 +41,7 @@ def open_for_writing(
     clock: Clock,
     observing: timedelta | None,
     refreshing: timedelta,
+    reinforcing: timedelta,
 ) -> Connections:
     """The database of a data directory, created if need be, and the directory's lock, so that no task is leased any more.
 
@@ -68,6 +69,7 @@ def open_for_writing(
             accept_loss=accept_loss,
             observing=observing,
             refreshing=refreshing,
+            reinforcing=reinforcing,
         )
         undo.pop_all()
         undo.callback(opened.close)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from datetime import timedelta
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds
-from hindsight_integrations.backends.ledger.sqlite.tasks import enqueue_keys
-from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
 from hindsight_integrations.model.units import ValidityKind
 
 _GROUNDED = "SELECT wording FROM json_each(?) AS given CROSS JOIN opinion_grounds ON fact = given.value"
@@ -98,18 +93,6 @@ def judge_corrected(connection: Connection, unit: int) -> None:
     """Delete the evidence that was judged by words which were corrected: of the fact, or against the opinion."""
     _look_again(connection, [unit])
     connection.execute("DELETE FROM evidence WHERE fact = :unit OR version = :unit", {"unit": unit})
-
-
-def reinforce_anew(connections: Connections, connection: Connection, bank: int) -> None:
-    """Enqueue the assessment of a bank's facts, if there are any that an opinion was not compared with."""
-    waiting = connection.execute(
-        "SELECT 1 FROM units WHERE bank = :bank AND changed > (SELECT min(assessed_to) FROM opinions WHERE bank = :bank) "
-        f"AND closed_at IS NULL AND {IS_FACT} LIMIT 1",
-        {"bank": bank},
-    ).fetchone()
-    if waiting:
-        write = TaskWrite(TaskKind.REINFORCE, "{}", timedelta(0), key=REINFORCED)
-        enqueue_keys(connection, bank, [write], connections.clock.now())
 
 
 def _look_again(connection: Connection, wordings: Collection[int]) -> None:
