@@ -9,6 +9,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from hindsight_integrations.bank.context import BankContext
+from hindsight_integrations.bank.exact_answers import exact_answer_for
 from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import ReadingVerbs
@@ -145,4 +146,5 @@ class ReflectingVerbs(ReadingVerbs):
             languages=tools.languages,
             mental_models=partial(mental_models_near, self._context),
             directives=partial(directives_for, self._context),
+            exact=partial(exact_answer_for, self._context),
         )

@@ -17,7 +17,7 @@ from hindsight_integrations.config.retain import ExtractionMode, OnModelFailure,
 from hindsight_integrations.config.seconds import check_seconds
 from hindsight_integrations.config.storage import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.time import DateOrder
+from hindsight_integrations.model.time import DateOrder, Weekday
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class HindsightConfig:
             and kinds of questions are read in these; an engine refuses a code it does not know when it opens. Of a language
             without a folder in `text/languages` only dates written in full are read.
         date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
+        first_weekday: on which weeks begin where records are added up by weeks: monday, saturday or sunday.
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
         model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
@@ -50,6 +51,7 @@ class HindsightConfig:
     model_timeout_s: float = 300.0
     languages: tuple[str, ...] = ("en",)
     date_order: DateOrder | str | None = None
+    first_weekday: Weekday | str = Weekday.MONDAY
     concurrent_tasks: int = 4
 
     def __post_init__(self) -> None:
@@ -63,6 +65,7 @@ class HindsightConfig:
             raise InvalidRequest(
                 "concurrent_tasks", f"{self.concurrent_tasks} at once do nothing", "Allow 1 or more."
             )
+        as_choices(self, first_weekday=Weekday)
         if self.date_order is not None:
             as_choices(self, date_order=DateOrder)
 

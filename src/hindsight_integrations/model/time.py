@@ -136,6 +136,19 @@ def _day(moment: datetime) -> str:
     return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
 
 
+class Weekday(StrEnum):
+    """On which day weeks begin."""
+
+    MONDAY = "monday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+    @property
+    def number(self) -> int:
+        """As `datetime.weekday` counts: Monday is 0."""
+        return {Weekday.MONDAY: 0, Weekday.SATURDAY: 5, Weekday.SUNDAY: 6}[self]
+
+
 class DateOrder(StrEnum):
     """In which order the figures of a date are written."""
 

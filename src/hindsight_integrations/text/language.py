@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
+from hindsight_integrations.text.record_words import RecordWords
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 
 NEVER = re.compile(r"(?!)")  # matches nothing: what a language without such phrases has
@@ -377,6 +378,7 @@ class Language:
         judgements: opinions and guesses.
         opinions: how the speaker states one of their own.
         description: how people describe themselves.
+        records: how people ask about records.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
         decimal_comma: whether "3,40" is a fraction and "8.000" are thousands.
@@ -393,6 +395,7 @@ class Language:
     judgements: JudgementWords = field(default_factory=JudgementWords)
     opinions: OpinionWords = field(default_factory=OpinionWords)
     description: DescriptionWords = field(default_factory=DescriptionWords)
+    records: RecordWords = field(default_factory=RecordWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged
     decimal_comma: bool = False

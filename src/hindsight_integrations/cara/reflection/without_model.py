@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
@@ -17,8 +18,16 @@ async def without_model(query: RecallQuery, tools: ReflectTools) -> Reflection:
     recalled = await tools.recall(query)
     if exact is None:
         return extractive(recalled)
-    entered = tuple(item for item in recalled.units if item.unit.id in set(exact.entries))
-    return Reflection(text=exact.text, units=entered, extractive=True, recalled=recalled, exact=exact)
+    known = {item.unit.id: item for item in recalled.units}
+    entered = {e.memory.id: known.get(e.memory.id, RecalledUnit(e.memory, 0.0)) for e in exact.entries}
+    return Reflection(
+        text=exact.text,
+        units=tuple(entered.values()),
+        extractive=True,
+        recalled=recalled,
+        based_on=tuple(map(Citation, entered.values())),
+        exact=exact,
+    )
 
 
 def extractive(recalled: RecallResult) -> Reflection:

@@ -9,6 +9,7 @@ from hindsight_integrations.text.languages.de.opinions import OPINIONS
 from hindsight_integrations.text.languages.de.parts import PARTS
 from hindsight_integrations.text.languages.de.person import PERSON
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
+from hindsight_integrations.text.languages.de.record_questions import RECORDS
 from hindsight_integrations.text.languages.de.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
 from hindsight_integrations.text.languages.de.withdrawals import WITHDRAWALS
@@ -26,6 +27,7 @@ GERMAN = Language(
     judgements=JUDGEMENTS,
     opinions=OPINIONS,
     description=DESCRIPTIONS,
+    records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("german"),
     decimal_comma=True,

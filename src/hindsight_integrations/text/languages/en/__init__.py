@@ -9,6 +9,7 @@ from hindsight_integrations.text.languages.en.opinions import OPINIONS
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.person import PERSON
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
+from hindsight_integrations.text.languages.en.record_questions import RECORDS
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.languages.en.withdrawals import WITHDRAWALS
@@ -26,6 +27,7 @@ ENGLISH = Language(
     judgements=JUDGEMENTS,
     opinions=OPINIONS,
     description=DESCRIPTIONS,
+    records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("english"),
 )

@@ -9,6 +9,7 @@ from hindsight_integrations.text.languages.es.opinions import OPINIONS
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
+from hindsight_integrations.text.languages.es.record_questions import RECORDS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.languages.es.withdrawals import WITHDRAWALS
@@ -26,6 +27,7 @@ SPANISH = Language(
     judgements=JUDGEMENTS,
     opinions=OPINIONS,
     description=DESCRIPTIONS,
+    records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),
     decimal_comma=True,

@@ -1,0 +1,1 @@
+"""Helpers of record_questions.py."""
