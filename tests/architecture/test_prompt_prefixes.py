@@ -24,7 +24,7 @@ from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigg
 from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.record_answers import RecordAnswer
+from hindsight_integrations.model.record_answers import RecordAnswer, RecordOperation, RecordQuestion
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
@@ -103,7 +103,7 @@ def _tiers(data: Data) -> MemoryTiers:
         (item,),
         (item,),
         (item,),
-        RecordAnswer(data.text, (data.unit.id,)),
+        RecordAnswer(RecordQuestion(RecordOperation.LIST, RecordKind.EVENT, "en"), None, "", (), data.text),
     )
 
 

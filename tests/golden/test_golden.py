@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigg
 from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.record_answers import RecordAnswer
+from hindsight_integrations.model.record_answers import RecordAnswer, RecordOperation, RecordQuestion
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
@@ -124,7 +126,13 @@ def tiers() -> MemoryTiers:
         observations=(RecalledUnit(summed, 0.0),),
         facts=(RecalledUnit(fact, 1.0), RecalledUnit(closed, 0.5, valid=False)),
         beliefs=(RecalledUnit(belief, 0.5),),
-        computed=RecordAnswer("3 meetings in May.", ("u-1",)),
+        computed=RecordAnswer(
+            RecordQuestion(RecordOperation.COUNT, RecordKind.EVENT, "en"),
+            Decimal(3),
+            "",
+            (),
+            "3 meetings in May.",
+        ),
     )
 
 

@@ -220,8 +220,7 @@ class PartWords:
     """How a statement says that something belongs to something, and how a text lists things.
 
     Attributes:
-        relations: patterns of whole statements with groups `part`, `whole` and perhaps `noun` (of the part), the first
-            that matches counting.
+        relations: patterns of whole statements with groups `part`, `whole`, perhaps `noun`; the first match counts.
         clause_end: what ends a clause or an item.
         list: a plain list of three or more; its group `first` is the last word of the first item.
         separator: what stands between the items of one.

@@ -41,7 +41,7 @@ class Wording:
     def value(self, value: Decimal | str, unit: str) -> str:
         """A value with its unit."""
         if isinstance(value, str):
-            return f"{value} {unit}".strip()
+            return " ".join(f"{value} {unit}".split())
         rounded = value.quantize(_CENT, ROUND_HALF_UP) if value % _CENT else value
         number = written_number(rounded, self._code, decimals=2 if currency_of(unit) else 0)
         return f"{number} {unit}".strip()
