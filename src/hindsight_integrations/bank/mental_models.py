@@ -75,16 +75,21 @@ class AsyncMentalModels(BankVerbs):
         """One mental model, with its text where there is one; `state` says what is to be made of it.
 
         Args:
-            name: as `create` gave it.
+            name: as `create` gave it; or its id, as an answer cites it.
 
         Raises:
             InvalidRequest: there is none of that name.
+            ModelError: as of `list`.
         """
         model = await self._named(name)
         return next(each for each in await self.list() if each.id == model.id)
 
     async def list(self) -> MentalModels:
-        """All mental models, by name."""
+        """All mental models, by name; each marked where it may be out of date.
+
+        Raises:
+            ModelError: their questions could not be embedded, to be compared with what changed.
+        """
         bank = self._context
         known = await bank.tools.workers.read(bank.ledger.mental_models, bank.name)
         if not any(model.refreshed_at for model in known):
@@ -136,7 +141,7 @@ class AsyncMentalModels(BankVerbs):
         """The model of a name as the ledger has it, without looking whether it is out of date."""
         bank, wanted = self._context, checked_name(name, "name")
         for model in await bank.tools.workers.read(bank.ledger.mental_models, bank.name):
-            if model.name == wanted:
+            if wanted in (model.name, model.id):
                 return model
         raise InvalidRequest(
             "name", f"there is no mental model {shown(name)}", "Pass a name that mental_models.list() gives."

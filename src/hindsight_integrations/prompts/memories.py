@@ -69,7 +69,7 @@ def day(moment: datetime) -> str:
 def _models(tiers: MemoryTiers) -> Iterable[str]:
     for number, each in modelled(tiers).items():
         asked = f" of {day(each.refreshed_at)}" if each.refreshed_at else ""
-        stale = "; memories have changed since" if each.stale else ""
+        stale = "; may be out of date, memories have changed since" if each.stale else ""
         yield f"[{number}] (answer{asked}{stale}) {_one_line(each.question)} {_one_line(each.text)}"
 
 
