@@ -54,6 +54,16 @@ def test_the_example_of_a_profile_runs(light: Hindsight) -> None:
     assert (bank.profile.get().name, len(bank.profile.history())) == ("Iris", 1)
 
 
+def test_the_example_of_standing_questions_runs(light: Hindsight) -> None:
+    """It keeps a question with its answer, and a rule."""
+    code = next(code for code in examples() if "bank.mental_models" in code)
+    bank = light.bank("club")
+    bank.retain("The club owns a red boat, which leaks.")
+    exec(code, {"bank": bank})  # noqa: S102 - the README's own
+    assert bank.mental_models.get("boats").text == "The club owns a red boat, which leaks."
+    assert len(bank.directives.list()) == 1
+
+
 def test_record_and_replay_runs(tmp_path: Path) -> None:
     """The example records what OpenAI's own client brings, replays it, and asks nothing twice."""
     code = next(code for code in examples() if "import RecordedModel" in code)
