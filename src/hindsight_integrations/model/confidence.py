@@ -15,6 +15,7 @@ from hindsight_integrations.model.opinions import (
     OpinionHistory,
     OpinionLog,
     UpdateRule,
+    ValidityChange,
 )
 from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.units import ValidityKind
@@ -104,9 +105,8 @@ def counted(
     spoken: dict[str, set[str]] = {}
     found = []
     for row in sorted(known, key=lambda row: (row.effective_at, row.unit_id)):
-        if (as_of is not None and not no_later(row.effective_at, as_of)) or not _valid(
-            row, as_of, as_of_revision
-        ):
+        late = as_of is not None and not no_later(row.effective_at, as_of)
+        if late or _closing(row.validity, as_of, as_of_revision) is not None:
             continue
         said_by = spoken.setdefault(statements[row.unit_id], set())
         if not said_by.issuperset(row.sources):
@@ -144,12 +144,9 @@ def opinion_of(
     ]
     if not worded:
         return None
-    held = [
-        each
-        for each in worded
-        if each.closed_at is None or (as_of is not None and not no_later(each.closed_at, as_of))
-    ]
-    wording = (held or worded)[-1]
+    closings = [_closing(each.validity, as_of, as_of_revision) for each in worded]
+    at = max((at for at, closed in enumerate(closings) if closed is None), default=-1)
+    wording = worded[at]
     counting = counted(log.evidence, as_of=as_of, as_of_revision=as_of_revision)
     return Opinion(
         id=log.id,
@@ -162,7 +159,7 @@ def opinion_of(
         tags=log.tags,
         origin=log.origin,
         evidence=len(counting),
-        closed_at=None if held else wording.closed_at,
+        closed_at=closings[at],
     )
 
 
@@ -196,11 +193,16 @@ def _within(confidence: float) -> float:
     return round(min(1.0, max(0.0, confidence)), _DIGITS)
 
 
-def _valid(row: Evidence, as_of: datetime | None, as_of_revision: int | None) -> bool:
-    """Whether the fact held: not closed by then, nor between a closing and its restoring; of several closings the first counts."""
+def _closing(
+    log: Iterable[ValidityChange], as_of: datetime | None, as_of_revision: int | None
+) -> datetime | None:
+    """From when on a unit does not hold at a moment, by its validity log; None if it holds.
+
+    It does not once it is closed, of several closings the first counts, nor between a closing and its restoring.
+    """
     closed: datetime | None = None
     gaps: list[tuple[datetime, datetime]] = []
-    for change in row.validity:
+    for change in log:
         if as_of_revision is not None and change.revision > as_of_revision:
             break
         if change.kind is ValidityKind.CLOSED:
@@ -208,10 +210,9 @@ def _valid(row: Evidence, as_of: datetime | None, as_of_revision: int | None) ->
         elif change.kind is ValidityKind.RESTORED and closed is not None:
             gaps.append((closed, change.effective_at))
             closed = None
-    if as_of is None:
-        return closed is None
-    ended = closed is not None and no_later(closed, as_of)
-    return not ended and not any(no_later(start, as_of) and not no_later(end, as_of) for start, end in gaps)
+    if as_of is None or (closed is not None and no_later(closed, as_of)):
+        return closed
+    return next((start for start, end in gaps if no_later(start, as_of) and not no_later(end, as_of)), None)
 
 
 def _statements(rows: Sequence[Evidence]) -> dict[str, str]:

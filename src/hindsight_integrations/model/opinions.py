@@ -72,7 +72,7 @@ class OpinionOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidityChange:
-    """One entry of the validity log of a unit that is evidence.
+    """One entry of the validity log of a fact, or of an opinion's wording.
 
     Attributes:
         kind: CLOSED or RESTORED.
@@ -132,6 +132,7 @@ class OpinionVersion:
         based_on: ids of the facts it was worded from.
         revision: of the bank, that wrote it.
         closed_at: from when on it is no longer the agent's wording; None while it is.
+        validity: what became of it since, oldest revision first.
     """
 
     unit_id: str
@@ -141,6 +142,7 @@ class OpinionVersion:
     based_on: tuple[str, ...]
     revision: int
     closed_at: datetime | None = None
+    validity: tuple[ValidityChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.confidence import confidence_of, opinion_of
 from hindsight_integrations.model.opinions import (
     Assessment,
     EvidenceStrength,
@@ -201,6 +201,26 @@ class LedgerOpinionsContract(LedgerFixtures):
         rows = held.row_ids(BANK, ["o", "o2", "f1"])
         assert held.opinions_of(BANK, np.array(list(rows.values()))) == {rows["o"]: "o", rows["o2"]: "o"}
         assert len(held.opinions(BANK)) == 1
+
+    def test_an_earlier_wording_is_the_opinion_of_then(self, held: Ledger) -> None:
+        """As of a moment, or of a revision, before it was reworded, or closed with its grounds, the opinion is held as it was."""
+        revision = held.revision(BANK)
+        reword(held, "o", "o2", "f3", hours=8)
+        close(held, "f1", "f2", "f3", hours=10)
+        closed = held.revision(BANK)
+        restore(held, "f1", hours=12)
+        log = log_of(held)
+        for then, unit, closed_at in (
+            (opinion_of(log), "o2", None),
+            (opinion_of(log, as_of=at(7)), "o", None),
+            (opinion_of(log, as_of_revision=revision), "o", None),
+            (opinion_of(log, as_of=at(9)), "o2", None),
+            (opinion_of(log, as_of=at(11)), "o2", at(10)),
+            (opinion_of(log, as_of_revision=closed), "o2", at(10)),
+            (opinion_of(log, as_of=at(12)), "o2", None),
+        ):
+            assert then is not None
+            assert (then.unit_id, then.closed_at) == (unit, closed_at)
 
     def test_two_valid_wordings_of_one_opinion_are_refused(self, held: Ledger) -> None:
         """A rewording that does not close the wording before it, as its own doing, is not stored at all."""

@@ -151,6 +151,7 @@ def _versions(
     grounds: dict[int, list[str]] = defaultdict(list)
     for wording, fact in connection.execute(_GROUNDS, (json.dumps(list(units)),)):
         grounds[wording].append(fact)
+    validity = _validity(connection, units)
     versions: dict[int, list[OpinionVersion]] = defaultdict(list)
     for opinion, row, reason, revision in worded:
         if unit := units.get(row):
@@ -163,6 +164,7 @@ def _versions(
                     based_on=tuple(grounds[row]),
                     revision=revision,
                     closed_at=unit.closed_at,
+                    validity=validity[row],
                 )
             )
     return versions
@@ -195,9 +197,9 @@ def _evidence(connection: Connection, opinions: str) -> dict[int, list[Evidence]
     return evidence
 
 
-def _validity(connection: Connection, facts: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
-    """What became of facts, in the order recorded."""
+def _validity(connection: Connection, units: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
+    """What became of units, in the order recorded."""
     found: dict[int, list[ValidityChange]] = defaultdict(list)
-    for fact, kind, moment, revision in connection.execute(_VALIDITY, (json.dumps(sorted(facts)),)):
-        found[fact].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
-    return defaultdict(tuple, {fact: tuple(log) for fact, log in found.items()})
+    for unit, kind, moment, revision in connection.execute(_VALIDITY, (json.dumps(sorted(units)),)):
+        found[unit].append(ValidityChange(ValidityKind(kind), from_micros(moment), revision))
+    return defaultdict(tuple, {unit: tuple(log) for unit, log in found.items()})
