@@ -1,0 +1,181 @@
+"""Opinions travel in archives with all from which their confidence follows; whatever an archive says of them does no harm."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import ArchiveInvalid, Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.model.opinions import (
+    Assessment,
+    EvidenceStrength,
+    EvidenceWrite,
+    FormationWrite,
+    OpinionOrigin,
+    OpinionsWrite,
+    RewordingWrite,
+    UpdateRule,
+)
+from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
+from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.search.embedding import embed_units
+from hindsight_integrations.testing.builders import make_unit
+
+START = datetime(2024, 5, 1, 9, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+FACTS = ("The baker opened at six.", "The baker sold out by nine.", "The baker closed for a month.")
+Line = list[Any]
+
+
+def commit(bank: MemoryBank, opinions: OpinionsWrite, *worded: tuple[str, str], closing: str = "") -> None:
+    """Write opinions, with units of (id, text) that word them; the first of these closes another wording."""
+    context = bank.asynchronous._context
+
+    def write() -> None:
+        units = [
+            make_unit(name, text, bank=context.name, fact_type=FactType.OPINION, hours=0)
+            for name, text in worded
+        ]
+        vectors = embed_units(units, context.tools.embedder)
+        events = (
+            [ValidityEvent(closing, ValidityKind.CLOSED, START + 9 * HOUR, worded[0][0], "reworded")]
+            if closing
+            else []
+        )
+        with context.transaction() as (view, transaction):
+            transaction.commit(
+                WriteSet(
+                    view.bank,
+                    view.revision,
+                    units=tuple(
+                        UnitWrite(unit, vector.tobytes()) for unit, vector in zip(units, vectors, strict=True)
+                    ),
+                    events=tuple(events),
+                    opinions=opinions,
+                )
+            )
+        context.catch_up()
+
+    bank._loop.run(lambda: context.tools.workers.write(write))
+
+
+def believing(bank: MemoryBank) -> list[str]:
+    """Ids of three facts: an opinion "good" stands on the first, is reinforced by the second, and reworded for the third."""
+    facts = [
+        bank.retain(text, facts=[{"what": text}], timestamp=START + hour * HOUR).unit_ids[0]
+        for hour, text in enumerate(FACTS)
+    ]
+    formed = FormationWrite(
+        "good", 0.7, START, OpinionOrigin.REFLECT, "run", reasoning="early", based_on=(facts[0],)
+    )
+    commit(
+        bank, OpinionsWrite((formed,), operation="run"), ("good", "I think the baker is good, because early.")
+    )
+    for hour, assessment in ((1, Assessment.REINFORCE), (2, Assessment.CONTRADICT)):
+        row = EvidenceWrite("good", facts[hour], ((), ("Ann",), ("Ben",))[hour], assessment, EvidenceStrength.STRONG, UpdateRule.ADDITIVE,
+                            0.15, "as seen", "good", START + hour * HOUR, restates=(facts[1],))  # fmt: skip
+        commit(bank, OpinionsWrite(evidence=(row,)))
+    reworded = RewordingWrite("good", "fair", "closed for long", (facts[2],))
+    commit(bank, OpinionsWrite(reworded=(reworded,)), ("fair", "I think the baker is fair."), closing="good")
+    return facts
+
+
+def lines_of(bank: MemoryBank) -> list[Line]:
+    """The lines of the bank's archive, without header and seal."""
+    out = io.StringIO()
+    bank.archive.export(out)
+    return [json.loads(line) for line in out.getvalue().splitlines()[1:-1]]
+
+
+def load(bank: MemoryBank, lines: list[Line], version: int = 4) -> None:
+    """Load an archive of these lines, sealed."""
+    header = {"format": "hindsight-archive", "version": version}
+    text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (header, *lines))
+    units = sum(line[0] == "unit" for line in lines)
+    seal = {"rows": len(lines), "units": units, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    bank.archive.load(io.StringIO(text + json.dumps(seal) + "\n"))
+
+
+@pytest.fixture
+def other(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> MemoryBank:
+    """An empty bank of another engine."""
+    return opener(config=light_config).bank("copy")
+
+
+def test_a_loaded_bank_believes_what_was_archived(light: Hindsight, other: MemoryBank) -> None:
+    """Same ids, same history, same confidences: now, at any moment, and at any revision."""
+    bank = light.bank("alice")
+    believing(bank)
+    load(other, lines_of(bank))
+    assert other.opinions.list() == bank.opinions.list()
+    assert other.opinions.history("good") == bank.opinions.history("good")
+    assert other.opinions.trajectory("good") == bank.opinions.trajectory("good")
+    assert other.get("fair").confidence == bank.get("fair").confidence == pytest.approx(0.55)
+    for hours in (0, 1, 2, 10):
+        moment = START + hours * HOUR
+        assert other.opinions.get("good", as_of=moment) == bank.opinions.get("good", as_of=moment)
+    revisions = range(bank.opinions.history("good").log.revision, 8)
+    for revision in revisions:
+        assert other.opinions.list(as_of_revision=revision) == bank.opinions.list(as_of_revision=revision)
+    assert len({bank.opinions.get("good", as_of_revision=revision).confidence for revision in revisions}) > 1
+    assert sorted(map(repr, lines_of(other))) == sorted(map(repr, lines_of(bank)))
+
+
+def test_a_loaded_opinion_lives_on(light: Hindsight, other: MemoryBank) -> None:
+    """Forgetting a fact in the loaded bank takes along what was worded from it there, and nothing in the bank archived."""
+    facts = believing(light.bank("alice"))
+    load(other, lines_of(light.bank("alice")))
+    other.forget(unit=facts[2])
+    assert other.opinions.get("good").text == "I think the baker is good, because early."
+    assert other.opinions.get("good").confidence == pytest.approx(0.85)
+    assert light.bank("alice").opinions.get("good").unit_id == "fair"
+
+
+def test_an_archive_of_before_opinions_gives_them(light: Hindsight, other: MemoryBank) -> None:
+    """Version 3 has opinions as memories alone: they were given, with the confidence of their memory."""
+    bank = light.bank("alice")
+    believing(bank)
+    older = [line for line in lines_of(bank) if not line[0].startswith(("opinion", "evidence"))]
+    load(other, older, version=3)
+    assert {opinion.id: opinion.origin for opinion in other.opinions.list(include_closed=True)} == {
+        "good": OpinionOrigin.GIVEN,
+        "fair": OpinionOrigin.GIVEN,
+    }
+
+
+def test_opinions_that_stand_on_each_other_do_no_harm(light: Hindsight, other: MemoryBank) -> None:
+    """An archive may say that wordings stand on themselves and on each other: closing and forgetting still end."""
+    bank = light.bank("alice")
+    facts = believing(bank)
+    bank.retain("I feel so.", facts=[{"what": "I feel that bread is dear.", "fact_type": "opinion"}])
+    third = next(opinion.id for opinion in bank.opinions.list() if opinion.id != "good")
+    lines = lines_of(bank)
+    cycle = [("fair", "fair"), ("fair", third), (third, "fair"), (third, third), ("fair", "good")]
+    at = max(place for place, line in enumerate(lines) if line[0] == "opinion_ground")
+    lines[at + 1 : at + 1] = [["opinion_ground", {"wording": one, "fact": two}] for one, two in cycle]
+    lines += [["opinion_ground", {"wording": "good", "fact": "fair"}]]
+    load(other, lines)
+    other.retain(
+        "The baker never opened.", facts=[{"what": "The baker never opened.", "invalidates": list(FACTS)}]
+    )
+    assert len(other.opinions.list(include_closed=True)) == 2
+    assert set(other.forget(unit=facts[0]).unit_ids) >= {facts[0], "good", "fair", third}
+    assert other.opinions.list(include_closed=True) == []
+
+
+@pytest.mark.parametrize("left_out", ["opinion_wording", "opinion"])
+def test_half_an_opinion_is_refused(light: Hindsight, other: MemoryBank, left_out: str) -> None:
+    """Neither an opinion without a wording nor a wording without an opinion comes in, and nothing of the rest."""
+    bank = light.bank("alice")
+    believing(bank)
+    kept = {"opinion_wording": ("opinion_ground", "evidence"), "opinion": ()}[left_out]
+    lines = [line for line in lines_of(bank) if line[0] not in (left_out, *kept)]
+    with pytest.raises(ArchiveInvalid, match="opinion"):
+        load(other, lines)
+    assert other.count() == 0
