@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -39,7 +40,10 @@ def commit(bank: MemoryBank, opinions: OpinionsWrite, *worded: tuple[str, str], 
 
     def write() -> None:
         units = [
-            make_unit(name, text, bank=context.name, fact_type=FactType.OPINION, hours=0)
+            replace(
+                make_unit(name, text, bank=context.name, fact_type=FactType.OPINION),
+                mentioned_at=START + 9 * HOUR if closing else START,
+            )
             for name, text in worded
         ]
         vectors = embed_units(units, context.tools.embedder)
