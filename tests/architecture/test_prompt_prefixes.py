@@ -35,6 +35,7 @@ from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.relate_opinions import NewOpinion
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import repair_prompt
 
@@ -130,6 +131,11 @@ def _assessed(render: Render, profile: BankProfile) -> list[Prompt[Any]]:
     ]
 
 
+def _related(render: Render) -> list[Prompt[Any]]:
+    few, many = [NewOpinion(ONE.text, (1,))], [NewOpinion(OTHER.text, (1, 2))] * 3
+    return [render(few, [OTHER.text]), render(many, [ONE.text, OTHER.text])]
+
+
 def _instructions(*modes: ExtractionMode) -> list[Instructions]:
     return [Instructions(mode, general_knowledge=general) for mode in modes for general in GeneralKnowledge]
 
@@ -147,6 +153,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     ],
     "observe_prompt": [_observed],
     "merge_background_prompt": [_merged],
+    "relate_opinions_prompt": [_related],
     "answer_prompt": [
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),

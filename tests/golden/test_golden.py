@@ -40,6 +40,11 @@ from hindsight_integrations.prompts.concise_facts import ConciseFacts, concise_f
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, extract_facts_prompt
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.observe import AnsweredObservations, observe_prompt
+from hindsight_integrations.prompts.relate_opinions import (
+    AnsweredRelations,
+    NewOpinion,
+    relate_opinions_prompt,
+)
 from hindsight_integrations.prompts.repair import repair_prompt
 from hindsight_integrations.testing.builders import make_unit
 
@@ -86,6 +91,15 @@ def answer() -> str:
 def bare_answer() -> str:
     shown = replace(tiers(), mental_models=(), observations=(), beliefs=(), computed=None)
     return rendered(answer_prompt(Asked("When was the support group?", MONDAY), shown, BankProfile()))
+
+
+def relations() -> str:
+    held = ["I think groups help because nobody is alone in them.", "HELD>>> I think so\nbecause of it."]
+    new = [
+        NewOpinion("I believe groups help, because people listen.", (1, 2)),
+        NewOpinion("I trust Caroline.", (2,)),
+    ]
+    return rendered(relate_opinions_prompt(new, held))
 
 
 def tiers() -> MemoryTiers:
@@ -202,6 +216,8 @@ CASES: dict[str, Callable[[], str]] = {
     "repair.txt": repair,
     "answer.txt": answer,
     "answer_bare.txt": bare_answer,
+    "relate_opinions.txt": relations,
+    "relate_opinions.schema.json": lambda: json.dumps(AnsweredRelations.model_json_schema(), indent=1) + "\n",
     "extract_facts.schema.json": lambda: json.dumps(ExtractedFacts.model_json_schema(), indent=1) + "\n",
     "concise_facts.schema.json": lambda: json.dumps(ConciseFacts.model_json_schema(), indent=1) + "\n",
     "answer.schema.json": lambda: json.dumps(Answer.model_json_schema(), indent=1) + "\n",
@@ -219,7 +235,7 @@ def test_what_a_model_sees_is_as_recorded(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["concise_facts", "observe", "merge_background", "answer", "assess_evidence"]
+    "name", ["concise_facts", "observe", "merge_background", "answer", "assess_evidence", "relate_opinions"]
 )
 def test_what_small_models_are_asked_comes_to_an_end(name: str) -> None:
     """Every list and every text of the answer has a bound, which a grammar made of the schema keeps to."""

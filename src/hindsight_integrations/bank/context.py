@@ -211,7 +211,7 @@ class BankContext:
         )
 
     def opinion_tools(self, model: LanguageModel) -> OpinionTools:
-        """What the reinforcement of opinions needs, with the model that assesses."""
+        """What the forming and the reinforcement of opinions need; both ask a model."""
         tools = self.tools
         return OpinionTools(
             projector=self,

@@ -147,4 +147,5 @@ class ReflectingVerbs(ReadingVerbs):
             mental_models=partial(mental_models_near, self._context),
             directives=partial(directives_for, self._context),
             exact=partial(exact_answer_for, self._context),
+            opinions=None if tools.model is None else self._context.opinion_tools(tools.model),
         )

@@ -1,20 +1,25 @@
-"""Opinions of an answer: which of those it puts forward can be kept, and on what they stand (paper section 5.4.2). Pure."""
+"""Opinions of an answer: which of those it puts forward can be kept, and on what they stand (paper section 5.4.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hindsight_integrations.cara.grounds import Ground, completed_grounds
+from hindsight_integrations.cara.opinions.drafts import Occasion
+from hindsight_integrations.cara.opinions.forming import Formed, form_opinions
 from hindsight_integrations.cara.opinions.put_forward import PutForward, opinion_faults, refused
 from hindsight_integrations.cara.opinions.wording import plain
 from hindsight_integrations.cara.reflection.citations import References, Shown, reference_faults, references
-from hindsight_integrations.model.reflections import OpinionChange
+from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.model.reflections import OpinionChange, Reflection
 from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.prompts.answered_opinions import AnsweredOpinion
+from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion
 from hindsight_integrations.text.language import Language
 
 NO_GROUNDS = "it names no memory it stands on"
+TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
 NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
 
 
@@ -74,3 +79,45 @@ def _all_grounds(shown: Shown) -> list[Ground]:
         *(Ground(model.text, model.based_on) for model in shown.models.values()),
         *(Ground(item.text, (item.unit.id,)) for item in shown.beliefs.values()),
     ]
+
+
+async def formed_with(
+    reflection: Reflection,
+    given: Sequence[AnsweredOpinion],
+    shown: Shown,
+    query: ReflectQuery,
+    tools: ReflectTools,
+    *,
+    revision: int,
+) -> Reflection:
+    """The reflection with what became of the opinions its answer puts forward. None are looked at where none may be formed.
+
+    Args:
+        reflection: the answer.
+        given: the opinions, as the model wrote them; those beyond the first five are refused.
+        shown: what it was shown.
+        query: the question.
+        tools: of the reflection.
+        revision: of the bank, before anything was recalled.
+    """
+    if not query.form_opinions or tools.opinions is None:
+        return reflection
+    read = [put_forward(each, shown, query, tools.languages) for each in given[:MOST_OPINIONS]]
+    read += [refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]]
+    sound = [each for each in read if isinstance(each, PutForward)]
+    formed = Formed(())
+    if sound or query.operation:
+        asked = query.recall
+        occasion = Occasion(asked.text, asked.query_timestamp, query.operation, revision)
+        formed = await form_opinions(sound, occasion, tools.opinions)
+    became = iter(formed.changes)
+    changes = formed.changes
+    if not formed.repeated:
+        changes = tuple(next(became) if isinstance(each, PutForward) else each for each in read)
+    return replace(
+        reflection,
+        opinions=changes,
+        calls=reflection.calls + formed.calls,
+        tokens_in=reflection.tokens_in + formed.tokens_in,
+        tokens_out=reflection.tokens_out + formed.tokens_out,
+    )

@@ -14,7 +14,7 @@ from hindsight_integrations.cara.reflection.citations import (
 )
 from hindsight_integrations.cara.reflection.length import shortened
 from hindsight_integrations.cara.reflection.memories import recalled_tiers
-from hindsight_integrations.cara.reflection.opinions import opinion_problems
+from hindsight_integrations.cara.reflection.opinions import formed_with, opinion_problems
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.cara.reflection.without_model import extractive
 from hindsight_integrations.errors import MalformedOutput
@@ -34,6 +34,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
         ModelUnavailable: it could not be reached.
     """
+    revision = await tools.revision()
     tiers = await recalled_tiers(query.recall, tools)
     if not known(tiers):
         return extractive(tiers.recalled)
@@ -53,7 +54,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         )
     answer, found = done.last, check.cited(done.last)
     text, notes = shortened(answer.text, query.max_answer_tokens, tools.tokens)
-    return Reflection(
+    reflection = Reflection(
         text=text,
         units=found.units,
         extractive=False,
@@ -67,6 +68,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         exact=tiers.computed,
         notes=notes,
     )
+    return await formed_with(reflection, answer.opinions, check.shown, query, tools, revision=revision)
 
 
 def known(tiers: MemoryTiers) -> bool:

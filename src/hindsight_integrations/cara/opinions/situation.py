@@ -1,0 +1,171 @@
+"""What opinions put forward meet with: the memories they stand on, the opinions that are held, who the agent is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hindsight_integrations.cara.opinions.candidates import about
+from hindsight_integrations.cara.opinions.drafts import (
+    Grounds,
+    Occasion,
+    entities_of,
+    names_given,
+    opinion_unit,
+    read_grounds,
+)
+from hindsight_integrations.cara.opinions.evidence import weighed
+from hindsight_integrations.cara.opinions.facts import Fact, read_facts
+from hindsight_integrations.cara.opinions.near import Held, held_opinions, near
+from hindsight_integrations.cara.opinions.put_forward import PutForward
+from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.opinions import OpinionLog
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.ports.ledger import LedgerReader
+from hindsight_integrations.search.embedding import embed_units
+
+FORMED_BEFORE = "formed by the same operation before"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """An opinion put forward, and what it meets with.
+
+    Attributes:
+        given: it.
+        fault: why it cannot be kept; empty if it can.
+        unit: the memory unit it would be.
+        vector: of that (dimension,).
+        entities: whom and what it is about.
+        same: the opinion that is held in the very same words.
+        near: opinions that may be about the same matter; none where `same` is one.
+    """
+
+    given: PutForward
+    fault: str
+    unit: MemoryUnit
+    vector: Vector
+    entities: tuple[Entity, ...]
+    same: Held | None = None
+    near: tuple[Held, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Situation:
+    """What the opinions of one answer meet with, as it was at one revision.
+
+    Attributes:
+        revision: the bank's, when it was read.
+        profile: who the agent is.
+        profile_number: of the change of profile in force, 0 for none.
+        drafts: the opinions put forward.
+        logs: all opinions of the bank.
+        grounds: what the drafts stand on.
+        facts: what they cite, and what opinions near them were weighed by, by unit id.
+        before: what became of the opinions the first time, where the operation was recorded already.
+    """
+
+    revision: int
+    profile: BankProfile
+    profile_number: int
+    drafts: tuple[Draft, ...] = ()
+    logs: tuple[OpinionLog, ...] = ()
+    grounds: tuple[Grounds, ...] = ()
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    before: tuple[OpinionChange, ...] | None = None
+
+
+def read_situation(given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools) -> Situation:
+    """Read what opinions put forward meet with; embeds them."""
+    ledger, bank = tools.projector.ledger, tools.projector.name
+    revision = ledger.revision(bank)
+    with ledger.snapshot(bank) as reader:
+        changes = reader.profile_changes(bank)
+        profile = changes[-1].profile if changes else BankProfile()
+        found = Situation(revision, profile, changes[-1].number if changes else 0)
+        if occasion.operation and (formed := reader.formed_by(bank, occasion.operation)) is not None:
+            return replace(found, before=_formed_before(reader.opinions(bank, formed)))
+        logs = tuple(reader.opinions(bank))
+        held = held_opinions(reader, bank, logs)
+        grounds = tuple(read_grounds(reader, bank, each.grounds) for each in given)
+        units = _units(given, grounds, occasion, reader, tools)
+        known = reader.entities_named(bank, names_given(given))
+        memories = reader.count(bank)
+        vectors = embed_units(units, tools.embedder) if units else np.empty((0, 0), np.float32)
+        drafts = []
+        for each, stands_on, unit, vector in zip(given, grounds, units, vectors, strict=True):
+            entities = tuple(entities_of(each, stands_on, known))
+            draft = Draft(each, stands_on.fault(each.grounds), unit, vector, entities)
+            drafts.append(draft if draft.fault else _with_near(draft, held, memories, tools))
+        facts = read_facts(reader, bank, _weighed(drafts), tools.languages)
+    return replace(found, drafts=tuple(drafts), logs=logs, grounds=grounds, facts=facts)
+
+
+def unchanged(found: Situation, occasion: Occasion, ledger: LedgerReader, tools: OpinionTools) -> bool:
+    """Whether the bank holds the same opinions, and what the drafts stand on is as it was."""
+    bank = tools.projector.name
+    if occasion.operation and ledger.formed_by(bank, occasion.operation) is not None:
+        return False
+    if tuple(ledger.opinions(bank)) != found.logs:
+        return False
+    return all(
+        read_grounds(ledger, bank, draft.given.grounds).units == grounds.units
+        for draft, grounds in zip(found.drafts, found.grounds, strict=True)
+    )
+
+
+def _with_near(draft: Draft, held: Sequence[Held], memories: int, tools: OpinionTools) -> Draft:
+    """The draft with the opinions near it, of those that whoever may see it may see."""
+    seen = [each for each in held if each.log.tags == draft.unit.tags]
+    text = normalised_text(draft.unit.text)
+    same = next((each for each in seen if normalised_text(each.wording.text) == text), None)
+    if same is not None:
+        return replace(draft, same=same)
+    found = near(about(draft.entities, draft.vector, memories), seen, tools.embedder.identity.thresholds)
+    return replace(draft, near=tuple(found))
+
+
+def _units(
+    given: Sequence[PutForward],
+    grounds: Sequence[Grounds],
+    occasion: Occasion,
+    reader: LedgerReader,
+    tools: OpinionTools,
+) -> list[MemoryUnit]:
+    """The units that opinions would be. One whose id stands for a wording that ended begins anew under another."""
+    bank = tools.projector.name
+    tokens = tools.tokens.count([each.text for each in given])
+    units = []
+    for place, (each, stands_on, count) in enumerate(zip(given, grounds, tokens, strict=True)):
+        unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
+        while _ended(unit.id, reader, bank):
+            place += len(given)  # noqa: PLW2901 - the next place that is free
+            unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
+        units.append(replace(unit, tokens=count))
+    return units
+
+
+def _ended(unit_id: str, reader: LedgerReader, bank: str) -> bool:
+    rows = np.array(list(reader.row_ids(bank, [unit_id]).values()), np.int64)
+    return any(unit.closed_at is not None for unit in reader.units(bank, rows).values())
+
+
+def _weighed(drafts: Sequence[Draft]) -> list[str]:
+    logs = {each.log.id: each.log for draft in drafts for each in (*draft.near, *filter(None, [draft.same]))}
+    cited = (unit_id for draft in drafts for unit_id in draft.given.cited)
+    return sorted({*cited, *(unit_id for log in logs.values() for unit_id in weighed(log))})
+
+
+def _formed_before(logs: Sequence[OpinionLog]) -> tuple[OpinionChange, ...]:
+    return tuple(
+        OpinionChange(OpinionOutcome.FORMED, log.versions[-1].text, confidence_of(log), log.id, FORMED_BEFORE)
+        for log in logs
+    )

@@ -1,0 +1,90 @@
+"""The prompt that compares opinions an answer puts forward with those the agent holds (paper section 5.4.2), and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.opinions import EvidenceStrength
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_PAIRS = 25  # of one prompt: five new opinions with five held ones each
+MOST_TOKENS = (
+    6_144  # of an answer: 25 relations have about 1,500; the rest is for models that think aloud first
+)
+
+
+class Relation(StrEnum):
+    """How a new opinion relates to one that is held."""
+
+    SAME = "same"
+    REFINES = "refines"
+    OPPOSES = "opposes"
+    DIFFERENT = "different"
+
+
+class AnsweredRelation(BaseModel):
+    """One relation as a model writes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    new: int = Field(description="number of the new opinion")
+    held: int = Field(description="number of the opinion held")
+    relation: Relation = Field(description="how the new one relates to the one held")
+    strength: EvidenceStrength = Field(description="how much the new one says for or against the one held")
+    reason: str = Field(description="why, in one short sentence", json_schema_extra={"maxLength": 200})
+
+
+class AnsweredRelations(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    relations: list[AnsweredRelation] = Field(
+        description="one for each pair that was asked for", json_schema_extra={"maxItems": MOST_PAIRS}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewOpinion:
+    """An opinion to be compared.
+
+    Attributes:
+        text: it.
+        held: numbers of the opinions held that it is compared with.
+    """
+
+    text: str
+    held: tuple[int, ...]
+
+
+def relate_opinions_prompt(new: Sequence[NewOpinion], held: Sequence[str]) -> Prompt[AnsweredRelations]:
+    """Render the prompt. Its system message is the same for every bank, so that services can cache it.
+
+    Args:
+        new: put forward; their numbers count from 1.
+        held: texts of opinions held already; likewise.
+    """
+    asked = (f"new {number} with held {', '.join(map(str, each.held))}" for number, each in enumerate(new, 1))
+    parts = (
+        f"Held:\n{fenced('HELD', _numbered(held))}",
+        f"New:\n{fenced('NEW', _numbered([each.text for each in new]))}",
+        f"Compare: {'; '.join(asked)}.",
+    )
+    return Prompt(
+        name="relate_opinions",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("relate_opinions")),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=AnsweredRelations,
+        most_tokens=MOST_TOKENS,
+    )
+
+
+def _numbered(texts: Sequence[str]) -> list[str]:
+    return [f"[{number}] {' '.join(text.split())}" for number, text in enumerate(texts, 1)]
