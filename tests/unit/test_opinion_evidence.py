@@ -18,6 +18,7 @@ from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.sources import sources_of
 from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -32,8 +33,10 @@ from hindsight_integrations.model.profile import BankProfile, BigFive, Dispositi
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.testing.builders import at, make_unit
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.specifics import specifics
 
-DUPLICATE = 0.9
+THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.2, duplicate=0.9)
 
 
 def turn(speaker: str, role: Role = Role.USER) -> SourceTurn:
@@ -46,7 +49,8 @@ def fact(
     """A fact whose vector is that of what it means: another meaning is another direction."""
     vector = np.zeros(8, np.float32)
     vector[means] = 1.0
-    return Fact(make_unit(unit_id, text or f"meaning {means}", hours=hours, tags=tags), vector, sources)
+    unit = make_unit(unit_id, text or f"it means {'abcdefgh'[means]}", hours=hours, tags=tags)
+    return Fact(unit, vector, sources, specifics(unit.text, ENGLISH))
 
 
 def log_of(
@@ -105,7 +109,7 @@ def rows_of(
         log,
         assessed,
         {each.unit.id: each for each in known},
-        duplicate=DUPLICATE,
+        thresholds=THRESHOLDS,
         rule=UpdateRule.ADDITIVE,
         step=step,
         repeating=repeating,
@@ -163,7 +167,7 @@ def test_what_a_source_says_again_takes_over_its_row() -> None:
     first, again = fact("first", "ada"), fact("again", "ada", hours=1)
     (row,) = rows_of(log_of(), [judged(first)])
     log = log_of(recorded(row))
-    assert unsaid(log, [again], {"first": first}, duplicate=DUPLICATE) == []
+    assert unsaid(log, [again], {"first": first}, thresholds=THRESHOLDS) == []
     (copy,) = rows_of(log, [judged(again, Assessment.CONTRADICT)], [first], step=0.1)
     assert (copy.assessment, copy.strength, copy.step) == (row.assessment, row.strength, row.step)
     assert copy.restates == ("first",)
@@ -173,7 +177,7 @@ def test_what_a_source_says_again_takes_over_its_row() -> None:
 def test_another_source_is_corroboration() -> None:
     """The same words of somebody else are judged, and count."""
     first, other = fact("first", "ada"), fact("other", "ben", hours=1)
-    assert unsaid(log_of(), [first, other], {}, duplicate=DUPLICATE) == [first, other]
+    assert unsaid(log_of(), [first, other], {}, thresholds=THRESHOLDS) == [first, other]
     rows = rows_of(log_of(), [judged(first), judged(other)])
     assert [row.restates for row in rows] == [(), ()]
 
@@ -183,7 +187,7 @@ def test_of_several_sources_a_new_one_is_asked_about() -> None:
     first, both = fact("first", "ada"), fact("both", "ada", "ben", hours=1)
     (row,) = rows_of(log_of(), [judged(first)])
     log = log_of(recorded(row))
-    assert unsaid(log, [both], {"first": first}, duplicate=DUPLICATE) == [both]
+    assert unsaid(log, [both], {"first": first}, thresholds=THRESHOLDS) == [both]
     (second,) = rows_of(log, [judged(both, Assessment.WEAKEN)], [first])
     assert (second.assessment, second.restates) == (Assessment.WEAKEN, ("first",))
 
@@ -196,7 +200,7 @@ def test_what_repeats_a_ground_is_neutral() -> None:
         fact("other", "ben", hours=2),
     )
     log = log_of(based_on=("ground",))
-    assert unsaid(log, [again, other], {"ground": ground}, duplicate=DUPLICATE) == [other]
+    assert unsaid(log, [again, other], {"ground": ground}, thresholds=THRESHOLDS) == [other]
     rows = rows_of(log, [judged(again), judged(other)], [ground])
     assert [row.assessment for row in rows] == [Assessment.NEUTRAL, Assessment.REINFORCE]
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.restating import restates
+from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -59,7 +60,7 @@ def is_evidence(fact: Fact, log: OpinionLog) -> bool:
 
 
 def unsaid(
-    log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, duplicate: float
+    log: OpinionLog, facts: Iterable[Fact], known: Mapping[str, Fact], *, thresholds: Thresholds
 ) -> list[Fact]:
     """Of new facts those that an assessor must be asked of, in order of mention: no source of theirs said so before.
 
@@ -67,7 +68,7 @@ def unsaid(
         log: the opinion.
         facts: which may be evidence of it.
         known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
-        duplicate: the embedder's cosine from which on two texts say the same.
+        thresholds: the embedder's.
     """
     before = weighed(log)
     heard = [known[unit_id] for unit_id in before if unit_id in known]
@@ -75,7 +76,7 @@ def unsaid(
     for fact in sorted(facts, key=_mentioned):
         if fact.unit.id in before or not is_evidence(fact, log):
             continue
-        if not _all_said(fact, _said_before(fact, heard, (), duplicate)):
+        if not _all_said(fact, _said_before(fact, heard, (), thresholds)):
             found.append(fact)
         heard.append(fact)
     return found
@@ -86,7 +87,7 @@ def evidence_rows(
     assessed: Sequence[AssessedFact],
     known: Mapping[str, Fact],
     *,
-    duplicate: float,
+    thresholds: Thresholds,
     rule: UpdateRule,
     step: float,
     repeating: Iterable[Fact] = (),
@@ -102,7 +103,7 @@ def evidence_rows(
         log: the opinion.
         assessed: facts that an assessor spoke of.
         known: the facts of `weighed(log)` by unit id; those that are missing are not compared with.
-        duplicate: the embedder's cosine from which on two texts say the same.
+        thresholds: the embedder's.
         rule: by which new rows count.
         step: of new rows, see `step_of`.
         repeating: facts nobody was asked of since they say again what others say; they get no row if these have none.
@@ -116,7 +117,7 @@ def evidence_rows(
         if fact.unit.id in before or not is_evidence(fact, log):
             continue
         said = judged.get(fact.unit.id)
-        same = _said_before(fact, heard, said.restates if said else (), duplicate)
+        same = _said_before(fact, heard, said.restates if said else (), thresholds)
         if _all_said(fact, same):
             row = _again(fact, same, rows, log, rule=rule, step=step)
         elif said:
@@ -173,7 +174,9 @@ def _again(
     return replace(row, restates=ids)
 
 
-def _said_before(fact: Fact, heard: Iterable[Fact], named: Collection[str], duplicate: float) -> list[Fact]:
+def _said_before(
+    fact: Fact, heard: Iterable[Fact], named: Collection[str], thresholds: Thresholds
+) -> list[Fact]:
     """What one of the fact's sources said before in other words, in order of mention; `named` are ids an assessor named."""
     sources = frozenset(fact.sources)
     return sorted(
@@ -181,7 +184,7 @@ def _said_before(fact: Fact, heard: Iterable[Fact], named: Collection[str], dupl
             other
             for other in heard
             if not sources.isdisjoint(other.sources)
-            and (other.unit.id in named or restates(fact, other, duplicate=duplicate))
+            and (other.unit.id in named or restates(fact, other, thresholds))
         ),
         key=_mentioned,
     )

@@ -13,6 +13,8 @@ from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.standing_texts import as_they_stand
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.specifics import Specifics, specifics
+from hindsight_integrations.text.which_language import language_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +25,13 @@ class Fact:
         unit: without what was taken back of it.
         vector: as stored (dimension,).
         sources: who says so; none if it is no evidence, see `sources_of`.
+        specifics: what it pins down.
     """
 
     unit: MemoryUnit
     vector: Vector
     sources: tuple[str, ...]
+    specifics: Specifics
 
 
 def read_facts(
@@ -45,7 +49,12 @@ def read_facts(
     units = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
     vectors, turns = ledger.vectors_of(bank, rows), ledger.turns_of_units(bank, rows)
     return {
-        unit.id: Fact(unit, vectors[row], sources_of(unit, turns.get(row, ())))
+        unit.id: Fact(
+            unit,
+            vectors[row],
+            sources_of(unit, turns.get(row, ())),
+            specifics(unit.text, language_of(unit.text, languages)),
+        )
         for row, unit in units.items()
         if row in vectors
     }

@@ -122,7 +122,7 @@ def decide(
             opinion.log,
             [each.assessed for each in judged],
             opinion.known,
-            duplicate=tools.embedder.identity.thresholds.duplicate,
+            thresholds=tools.embedder.identity.thresholds,
             rule=UpdateRule(tools.config.rule),
             step=step_of(found.profile, tools.config),
             repeating=opinion.repeating,

@@ -92,7 +92,7 @@ def _standing(
     if not new:
         return Standing(log, wording)
     known = read_facts(reader, tools.projector.name, weighed(log), tools.languages)
-    asked = unsaid(log, new, known, duplicate=tools.embedder.identity.thresholds.duplicate)
+    asked = unsaid(log, new, known, thresholds=tools.embedder.identity.thresholds)
     ids = {fact.unit.id for fact in asked}
     repeating = tuple(fact for fact in new if fact.unit.id not in ids)
     return Standing(log, wording, known, tuple(asked), repeating)

@@ -1,0 +1,102 @@
+"""What a statement pins down: its numbers, its days and months, and its names; by these two statements are told apart. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.time_expressions.calendar import Unit
+from hindsight_integrations.text.time_expressions.words import Words
+
+_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:-[^\W\d_]+)*")
+_INSIDE = re.compile(r"(?<=[^\W_] |[,;:)] )[^\W\d_]['\u2019\w]+")  # a word that begins no sentence
+_POSSESSIVE = re.compile(r"['\u2019]s?$")
+_LASTING = {Unit.MINUTE: 1, Unit.HOUR: 60, Unit.DAY: 1, Unit.WEEK: 7}
+"""Minutes of what lasts minutes or hours, days of what lasts days or weeks: two weeks are fourteen days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specifics:
+    """What a statement pins down.
+
+    Attributes:
+        numbers: from two up, in figures or words; durations in minutes or days.
+        days: weekdays and months, by name and number.
+        names: words with a capital inside a sentence; none in a language that gives nouns capitals.
+        words: all words of the statement.
+    """
+
+    numbers: frozenset[float | str]
+    days: frozenset[tuple[str, int]]
+    names: frozenset[str]
+    words: frozenset[str]
+
+
+def specifics(text: str, language: Language) -> Specifics:
+    """What a statement pins down; of a language whose words of time are not known, figures and names alone."""
+    words = language.times.words if language.times else Words()
+    plain = " ".join(text.split()).translate(words.folding)
+    written = _TOKEN.findall(plain)
+    tokens = [token.casefold() for token in written]
+    days = {("weekday", words.weekdays[token]) for token in tokens if token in words.weekdays}
+    days |= {
+        ("month", words.months[token])
+        for token, as_written in zip(tokens, written, strict=True)
+        if token in words.months and (token in words.clear_months or as_written[0].isupper())
+    }
+    names: set[str] = set()
+    if language.names.nouns is None:
+        inside = {
+            _POSSESSIVE.sub("", word).casefold() for word in _INSIDE.findall(plain) if word[0].isupper()
+        }
+        names = inside - words.weekdays.keys() - words.months.keys()
+    numbers = frozenset(_numbers(tokens, words, decimal_comma=language.decimal_comma))
+    return Specifics(numbers, frozenset(days), frozenset(names), frozenset(tokens))
+
+
+def told_apart(one: Specifics, other: Specifics) -> bool:
+    """Whether two statements pin down different things: each has a number, a day or a name that the other lacks."""
+    return (
+        bool(one.numbers - other.numbers and other.numbers - one.numbers)
+        or bool(one.days and other.days and one.days.isdisjoint(other.days))
+        or bool(one.names - other.words and other.names - one.words)
+    )
+
+
+def pinned_alike(one: Specifics, other: Specifics) -> bool:
+    """Whether two statements share a number or a day."""
+    return not (one.numbers.isdisjoint(other.numbers) and one.days.isdisjoint(other.days))
+
+
+def _numbers(tokens: list[str], words: Words, *, decimal_comma: bool) -> Iterator[float | str]:
+    """Numbers, and durations in one measure; a time of day or a score as it is written."""
+    for place, token in enumerate(tokens):
+        following = tokens[place + 1] if place + 1 < len(tokens) else ""
+        value = _value(token, words, decimal_comma=decimal_comma)
+        if value is not None:
+            yield value * _lasting(following, words)
+        elif token in words.multiples:
+            yield float(_lasting(token, words))
+        elif token[0].isdigit() and not token.isdigit():
+            yield token
+
+
+def _lasting(name: str, words: Words) -> int:
+    """How many minutes or days a unit of time lasts; 1 for what is none, or none of these."""
+    unit = words.units.get(name)
+    return _LASTING.get(unit, 1) * words.multiples.get(name, 1) if unit else 1
+
+
+def _value(token: str, words: Words, *, decimal_comma: bool) -> float | None:
+    """The value of a number from two up; one is an article in many languages."""
+    if not token[0].isdigit():
+        value = float(words.numbers.get(token, 0))
+        return value if value > 1 else None
+    thousands, point = (".", ",") if decimal_comma else (",", ".")
+    try:
+        value = float(token.replace(thousands, "").replace(point, "."))
+    except ValueError:
+        return None
+    return value if value > 1 else None

@@ -1,0 +1,94 @@
+"""What pins statements down, and when one says again what another says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.cara.opinions.facts import Fact
+from hindsight_integrations.cara.opinions.restating import restates
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.testing.builders import make_unit
+from hindsight_integrations.testing.strategies import texts
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.de import GERMAN
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.languages.es import SPANISH
+from hindsight_integrations.text.specifics import pinned_alike, specifics, told_apart
+
+THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.2, duplicate=0.9)
+
+
+def fact(text: str, cosine: float, language: Language = ENGLISH) -> Fact:
+    """A fact whose vector has this cosine with that of a fact of cosine 1."""
+    vector = np.array([cosine, np.sqrt(1 - cosine**2)], np.float32)
+    return Fact(make_unit("u", text), vector, ("ada",), specifics(text, language))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "language"),
+    [
+        ("The boat leaks after three hours.", "The boat leaks after five hours.", ENGLISH),
+        ("The boat leaked on Tuesday.", "The boat leaked on Friday.", ENGLISH),
+        ("The bill for March was late.", "The bill for June was late.", ENGLISH),
+        ("We asked Hugo about the boat.", "We asked Petra about the boat.", ENGLISH),
+        ("Lunch was 12.50 euros.", "Lunch was 14.50 euros.", ENGLISH),
+        ("The tide turns at 10:30.", "The tide turns at 11:15.", ENGLISH),
+        ("Das Boot war zw\u00f6lf Tage in der Werft.", "Das Boot war zwanzig Tage in der Werft.", GERMAN),
+        ("Am Montag war das Boot dicht.", "Am Freitag war das Boot dicht.", GERMAN),
+        ("El barco tard\u00f3 tres horas.", "El barco tard\u00f3 cinco horas.", SPANISH),
+    ],
+)
+def test_other_numbers_days_and_names_are_told_apart(one: str, other: str, language: Language) -> None:
+    """However alike the words are: near vectors make no difference."""
+    assert told_apart(specifics(one, language), specifics(other, language))
+    assert not restates(fact(one, 1.0, language), fact(other, 1.0, language), THRESHOLDS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "language"),
+    [
+        ("The repair took two weeks.", "It was fourteen days until it was repaired.", ENGLISH),
+        ("The repair took two weeks.", "A fortnight passed until it was repaired.", ENGLISH),
+        ("Two hours we waited.", "We waited for 120 minutes.", ENGLISH),
+        ("It cost 1,200 crowns.", "1200 crowns it cost.", ENGLISH),
+        ("Die Reparatur dauerte zwei Wochen.", "14 Tage dauerte die Reparatur.", GERMAN),
+        ("Es kostete 1.200 Kronen.", "1200 Kronen hat es gekostet.", GERMAN),
+    ],
+)
+def test_the_same_number_otherwise_written(one: str, other: str, language: Language) -> None:
+    """In words or figures, in another measure: it pins both down alike."""
+    first, second = specifics(one, language), specifics(other, language)
+    assert not told_apart(first, second)
+    assert pinned_alike(first, second)
+
+
+def test_one_more_detail_does_not_tell_apart() -> None:
+    """What only one of them says may be left out by the other; articles are no numbers, sentence openings no names."""
+    short, long = (
+        "The boat leaks.",
+        "Again and again the boat leaks a bit, on Tuesday for three hours, says Hugo.",
+    )
+    assert not told_apart(specifics(short, ENGLISH), specifics(long, ENGLISH))
+    assert specifics("A boat. One boat. Hugo left.", ENGLISH).numbers == frozenset()
+    assert specifics("A boat. Hugo left.", ENGLISH).names == frozenset()
+
+
+def test_how_alike_facts_must_be() -> None:
+    """Midway between link and duplicate; a quarter of the way where they share a number; not at all if word for word."""
+    plain, counted = "The boat leaks badly.", "The boat leaked three times."
+    assert restates(fact(plain, 1.0), fact("It leaks a lot, the boat.", 0.76), THRESHOLDS)
+    assert not restates(fact(plain, 1.0), fact("It leaks a lot, the boat.", 0.74), THRESHOLDS)
+    assert restates(fact(counted, 1.0), fact("Three times the boat had a leak.", 0.68), THRESHOLDS)
+    assert not restates(fact(counted, 1.0), fact("Three times the boat had a leak.", 0.66), THRESHOLDS)
+    assert restates(fact(plain, 1.0), fact("the boat  leaks BADLY.", 0.0), THRESHOLDS)
+
+
+@given(texts(), texts(), st.floats(-1.0, 1.0))
+def test_restating_goes_both_ways(one: str, other: str, cosine: float) -> None:
+    """Whatever the texts are, and every text restates itself."""
+    first, second = fact(one, 1.0), fact(other, cosine)
+    assert restates(first, second, THRESHOLDS) == restates(second, first, THRESHOLDS)
+    assert restates(first, fact(one, 0.0), THRESHOLDS)
