@@ -161,7 +161,7 @@ class _Deciding:
             held.log,
             assessed,
             self.found.facts,
-            duplicate=self.tools.embedder.identity.thresholds.duplicate,
+            thresholds=self.tools.embedder.identity.thresholds,
             rule=UpdateRule(self.tools.config.rule),
             step=step_of(self.found.profile, self.tools.config),
         )
