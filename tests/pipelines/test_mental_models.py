@@ -345,3 +345,25 @@ def _copied(bank: MemoryBank, other: MemoryBank) -> MemoryBank:
     archive.seek(0)
     other.archive.load(archive)
     return other
+
+
+def test_a_total_is_kept_exactly(opener: Callable[..., Hindsight]) -> None:
+    """A question for records is answered by them, without a model too; it stands on all that entered, and ends with each."""
+    bank = engine_of(opener).bank("b")
+    spent = [
+        told(bank, f"Bea bought figs for {price} euros.", records=[_bought(price)])[0]
+        for price in (3, 4, 5, 6)
+    ]
+    bank.mental_models.create("figs", "How much was spent on figs in total?", max_tokens=200)
+    made = bank.mental_models.refresh("figs")
+    assert "18" in made.text
+    assert sorted(made.based_on) == sorted(spent)
+    told(bank, "Bea bought figs for 7 euros.", records=[_bought(7)])
+    assert bank.mental_models.get("figs").state is ModelState.STALE
+    bank.forget(unit=spent[0])
+    assert bank.mental_models.get("figs").text == ""
+    assert "22" in bank.mental_models.refresh("figs").text
+
+
+def _bought(price: int) -> dict[str, Any]:
+    return {"kind": "expense", "category": "figs", "value": price, "unit": "EUR"}

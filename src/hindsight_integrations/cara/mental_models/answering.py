@@ -8,9 +8,11 @@ from datetime import datetime
 
 from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.mental_models.staleness import scope
+from hindsight_integrations.cara.reflection.length import shortened
 from hindsight_integrations.cara.reflection.reflecting import reflect
-from hindsight_integrations.cara.reflection.tools import Recall, ReflectTools, no_mental_models, no_records
+from hindsight_integrations.cara.reflection.tools import Exact, Recall, ReflectTools, no_mental_models
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer
+from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
 from hindsight_integrations.model.results import RecallResult
@@ -40,7 +42,7 @@ class Answered:
 async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> Answered:
     """Answer a mental model's question from facts with its tags, or none; no opinion is formed, no model is shown.
 
-    Without a language model the text is the best facts themselves. Where memory has no answer the text is empty.
+    Records answer exactly where the question is one for them. Without a language model the text is theirs, else the best facts. Where memory has no answer the text is empty.
 
     Args:
         model: whose question it is.
@@ -62,12 +64,19 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
         max_answer_tokens=model.max_tokens,
         form_opinions=False,
     )
-    own = replace(tools, recall=_facts_alone(tools.recall), mental_models=no_mental_models, exact=no_records)
+    own = replace(
+        tools,
+        recall=_facts_alone(tools.recall),
+        exact=_records_of_facts(tools.exact),
+        mental_models=no_mental_models,
+    )
     reflection = await reflect(query, own)
-    read = tuple(item.unit.id for item in reflection.recalled.units)
-    known = reflection.sufficient and bool(reflection.units)
+    entered = reflection.exact.unit_ids if reflection.exact else ()
+    read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
+    known = reflection.sufficient and bool(reflection.units or entered)
+    text, _ = shortened(reflection.text, model.max_tokens, tools.tokens)
     answer = ModelAnswer(
-        text=reflection.text if known else "",
+        text=text if known else "",
         extractive=known and reflection.extractive,
         based_on=_grounds(model.question, reflection, tools.languages) if known else (),
         refreshed_at=now,
@@ -79,6 +88,8 @@ def _grounds(question: str, reflection: Reflection, languages: Sequence[Language
     """Ids of the facts that the answer stands on, those it took something from without naming them included."""
     cited = [Ground(item.text, (item.unit.id,)) for item in reflection.units]
     shown = [Ground(item.text, (item.unit.id,)) for item in reflection.recalled.units]
+    if exact := reflection.exact:
+        cited.append(Ground(exact.text, exact.unit_ids))
     return completed_grounds(reflection.text, [*cited, Ground(question)], shown, languages)
 
 
@@ -94,3 +105,15 @@ def _facts_alone(recall: Recall) -> Recall:
         return replace(found, units=tuple(item for item in found.units if item.unit.kind is UnitKind.MEMORY))
 
     return facts
+
+
+def _records_of_facts(exact: Exact) -> Exact:
+    """The exact answers of records that all stand in world and experience memories."""
+
+    async def of_facts(query: RecallQuery) -> RecordAnswer | None:
+        """As `exact`, or None."""
+        found = await exact(query)
+        networks = {entry.memory.fact_type for entry in found.entries} if found else set()
+        return found if networks <= {*OBSERVED_NETWORKS} else None
+
+    return of_facts

@@ -76,12 +76,13 @@ async def refresh(
 
 
 def with_staleness(model: MentalModel, view: BankView, tools: MentalModelTools) -> MentalModel:
-    """The model, marked where memories in its scope changed since it was answered; embeds its question."""
+    """The model, marked where memories in its scope changed since it was answered; embeds its question and its text."""
     if model.refreshed_at is None or model.withdrawn:
         return model
-    (question,) = tools.vectors.of_questions([model.question], tools.embedder)
+    question = tools.vectors.of_questions([model.question], tools.embedder)
+    text = tools.vectors.of_texts([model.text] if model.text else [], tools.embedder)
     languages, floor = tools.reflecting.languages, tools.embedder.identity.thresholds.channel_floor
-    return replace(model, stale=changed_in_scope(model, question, view, languages, floor=floor))
+    return replace(model, stale=changed_in_scope(model, [*question, *text], view, languages, floor=floor))
 
 
 def _looked_at(model_id: str, view: BankView, tools: MentalModelTools) -> RefreshWrite | None:

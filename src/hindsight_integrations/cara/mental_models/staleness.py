@@ -24,15 +24,20 @@ def scope(tags: Sequence[str]) -> TagOr:
 
 
 def changed_in_scope(
-    model: MentalModel, question: Vector, view: BankView, languages: Sequence[Language], *, floor: float
+    model: MentalModel,
+    about: Sequence[Vector],
+    view: BankView,
+    languages: Sequence[Language],
+    *,
+    floor: float,
 ) -> bool:
     """Whether facts came or changed since, with the model's tags or none, that bear on its question.
 
-    They do if they are near the question, or mention a name that it, or a fact its text stands on, mentions.
+    They do if they are near the question or the text, or mention a name that the question, or a fact under the text, mentions.
 
     Args:
         model: that was looked at up to `checked_to`.
-        question: its question's vector (dimension,), unit norm.
+        about: vectors (dimension,), unit norm, of its question and, where it has one, its text.
         view: the bank.
         languages: of its texts, the likeliest first.
         floor: the least cosine that is near: the semantic channel's, as the embedder has it.
@@ -43,8 +48,9 @@ def changed_in_scope(
     changed = changed[view.columns.allowed(changed, in_groups(view.columns, [scope(model.tags)]))]
     if not len(changed):
         return False
-    near = view.scorer.similarities(question, changed) >= floor  # of one without a vector: NaN, which is not
-    return bool(near.any()) or _share_a_name(model, changed, view, languages)
+    # Of a fact without a vector the cosine is NaN, which is not near.
+    near = any((view.scorer.similarities(vector, changed) >= floor).any() for vector in about)
+    return near or _share_a_name(model, changed, view, languages)
 
 
 def _share_a_name(

@@ -18,6 +18,7 @@ from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
+Exact = Callable[[RecallQuery], Awaitable[RecordAnswer | None]]
 
 
 async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
@@ -62,7 +63,7 @@ class ReflectTools:
     languages: Sequence[Language]
     mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
-    exact: Callable[[RecallQuery], Awaitable[RecordAnswer | None]] = no_records
+    exact: Exact = no_records
     opinions: OpinionTools | None = None
 
     async def revision(self) -> int:
