@@ -11,62 +11,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from opinion_writing import commit, reinforced
 
 from hindsight_integrations import ArchiveInvalid, Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.model.opinions import (
     Assessment,
-    EvidenceStrength,
-    EvidenceWrite,
     FormationWrite,
     OpinionOrigin,
     OpinionsWrite,
     RewordingWrite,
-    UpdateRule,
 )
-from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import UnitWrite, WriteSet
-from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.testing.builders import make_unit
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FACTS = ("The baker opened at six.", "The baker sold out by nine.", "The baker closed for a month.")
 Line = list[Any]
-
-
-def commit(bank: MemoryBank, opinions: OpinionsWrite, *worded: tuple[str, str], closing: str = "") -> None:
-    """Write opinions, with units of (id, text) that word them; the first of these closes another wording."""
-    context = bank.asynchronous._context
-
-    def write() -> None:
-        units = [
-            replace(
-                make_unit(name, text, bank=context.name, fact_type=FactType.OPINION),
-                mentioned_at=START + 9 * HOUR if closing else START,
-            )
-            for name, text in worded
-        ]
-        vectors = embed_units(units, context.tools.embedder)
-        events = (
-            [ValidityEvent(closing, ValidityKind.CLOSED, START + 9 * HOUR, worded[0][0], "reworded")]
-            if closing
-            else []
-        )
-        with context.transaction() as (view, transaction):
-            transaction.commit(
-                WriteSet(
-                    view.bank,
-                    view.revision,
-                    units=tuple(
-                        UnitWrite(unit, vector.tobytes()) for unit, vector in zip(units, vectors, strict=True)
-                    ),
-                    events=tuple(events),
-                    opinions=opinions,
-                )
-            )
-        context.catch_up()
-
-    bank._loop.run(lambda: context.tools.workers.write(write))
 
 
 def believing(bank: MemoryBank) -> list[str]:
@@ -79,14 +38,24 @@ def believing(bank: MemoryBank) -> list[str]:
         "good", 0.7, START, OpinionOrigin.REFLECT, "run", reasoning="early", based_on=(facts[0],)
     )
     commit(
-        bank, OpinionsWrite((formed,), operation="run"), ("good", "I think the baker is good, because early.")
+        bank,
+        OpinionsWrite((formed,), operation="run"),
+        ("good", "I think the baker is good, because early."),
+        at=START,
     )
-    for hour, assessment in ((1, Assessment.REINFORCE), (2, Assessment.CONTRADICT)):
-        row = EvidenceWrite("good", facts[hour], ((), ("Ann",), ("Ben",))[hour], assessment, EvidenceStrength.STRONG, UpdateRule.ADDITIVE,
-                            0.15, "as seen", "good", START + hour * HOUR, restates=(facts[1],))  # fmt: skip
-        commit(bank, OpinionsWrite(evidence=(row,)))
+    for hour, assessment, source in ((1, Assessment.REINFORCE, "Ann"), (2, Assessment.CONTRADICT, "Ben")):
+        row = reinforced(
+            "good", facts[hour], START + hour * HOUR, assessment, reason="as seen", source=source
+        )
+        commit(bank, OpinionsWrite(evidence=(replace(row, restates=(facts[1],)),)))
     reworded = RewordingWrite("good", "fair", "closed for long", (facts[2],))
-    commit(bank, OpinionsWrite(reworded=(reworded,)), ("fair", "I think the baker is fair."), closing="good")
+    commit(
+        bank,
+        OpinionsWrite(reworded=(reworded,)),
+        ("fair", "I think the baker is fair."),
+        at=START + 9 * HOUR,
+        closing="good",
+    )
     return facts
 
 
