@@ -340,6 +340,27 @@ def test_a_strong_contradiction_rewords_the_opinion(opened: Opened) -> None:
     assert log.entities == ("Python",)
 
 
+def test_a_rewording_stands_on_all_it_took_something_from(opened: Opened) -> None:
+    """A word of another fact that was shown: forgetting that fact takes the wording along, and the old one is held again."""
+    told = "I believe Python is a good language with limits, because Julia is faster and kayaks matter."
+    assessor = Assessor(
+        lambda fact: (
+            {"assessment": "contradict", "rewording": told} if "faster" in fact else {"assessment": "neutral"}
+        )
+    )
+    bank = opened(assessor)
+    opinion = hold(bank)
+    other, fact = (
+        say(bank, "The team writes Python when it is not out with the kayaks.", by="Ben"),
+        say(bank, JULIA, day=3),
+    )
+    bank.tasks.settle()
+    assert set(log_of(bank, opinion).versions[-1].based_on) == {fact, other}
+    bank.forget(unit=other)
+    log = log_of(bank, opinion)
+    assert [version.text for version in log.versions if version.closed_at is None] == [PYTHON]
+
+
 @pytest.mark.parametrize(
     "spoiled",
     [

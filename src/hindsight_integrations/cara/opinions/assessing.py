@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.opinions.evidence import AssessedFact
 from hindsight_integrations.cara.opinions.pairs import Pair, PairKey, Verdict
 from hindsight_integrations.cara.opinions.rewording import may_reword, rewording_fault
@@ -142,7 +143,17 @@ class Asked:
         earlier = {self._numbers[fact.unit.id]: fact.unit.id for fact in pair.earlier}
         again = tuple(earlier[number] for number in dict.fromkeys(one.restates) if number in earlier)
         assessed = AssessedFact(pair.fact, one.assessment, one.strength, one.reason, again)
-        return Verdict(assessed, "" if self._fault(one, pair) else one.rewording.strip())
+        text = one.rewording.strip()
+        if not text or self._fault(one, pair):
+            return Verdict(assessed)
+        return Verdict(assessed, text, self._grounds(text, pair))
+
+    def _grounds(self, text: str, pair: Pair) -> tuple[str, ...]:
+        """What a rewording stands on: its fact, and whatever else it was shown and took something from."""
+        own = [Ground(pair.fact.unit.text, (pair.fact.unit.id,)), Ground(pair.opinion.wording.text)]
+        facts = [Ground(fact.unit.text, (fact.unit.id,)) for fact in self._facts]
+        opinions = [Ground(each.wording.text, each.wording.based_on) for each in self._opinions]
+        return completed_grounds(text, own, [*facts, *opinions], self._languages)
 
     def _fault(self, one: AnsweredAssessment, pair: Pair) -> str:
         """What is wrong with a rewording that would be used; "" if nothing is."""

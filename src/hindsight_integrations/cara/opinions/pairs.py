@@ -48,10 +48,12 @@ class Verdict:
     Attributes:
         assessed: how the fact bears on the opinion.
         rewording: the opinion anew, as it was written; empty where it stays.
+        grounds: ids of the facts the rewording takes something from, the assessed one first.
     """
 
     assessed: AssessedFact
     rewording: str = ""
+    grounds: tuple[str, ...] = ()
 
 
 def pair_key(opinion: Standing, fact: Fact) -> PairKey:

@@ -77,8 +77,9 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
                 tokens_out=spent.tokens_out + made.tokens_out,
             )
         last = not next_batch(found, tried)
-        decision = decide(found, verdicts, tools, giving_up=last and task.attempts >= TRIES_OF_MODEL)
-        ends = last and (not decision.passed_over or task.attempts >= TRIES_OF_MODEL)
+        giving_up = last and task.attempts >= TRIES_OF_MODEL
+        decision = await tools.workers.read(decide, found, verdicts, tools, giving_up=giving_up)
+        ends = giving_up or (last and not decision.passed_over)
         writes = await tools.workers.read(write_set, decision, found, tools)
         if ends:
             writes = replace(writes, completed_tasks=(task.claim,))

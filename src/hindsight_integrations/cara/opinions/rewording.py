@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.pairs import Pair, Verdict
 from hindsight_integrations.cara.opinions.standing import Standing
 from hindsight_integrations.cara.opinions.wording import fault, plain
@@ -97,7 +96,7 @@ def rewording(opinion: Standing, verdicts: Sequence[Verdict], bank: str) -> Rewo
         opinion_id=opinion.log.id,
         unit_id=unit.id,
         reason=" ".join(worded[-1].assessed.reason.split()),
-        based_on=_grounds(opinion, fact),
+        based_on=tuple(dict.fromkeys((*opinion.wording.based_on, *worded[-1].grounds))),
     )
     closing = ValidityEvent(opinion.wording.unit_id, ValidityKind.CLOSED, since, unit.id, REWORDED)
     return Rewording(unit, write, closing, fact.unit.id)
@@ -109,7 +108,3 @@ def wording_id(opinion: Standing, text: str, bank: str) -> str:
     return str(
         uuid.uuid5(NAMESPACE, "\x1e".join(("opinion", bank, opinion.log.id, place, normalised_text(text))))
     )
-
-
-def _grounds(opinion: Standing, fact: Fact) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*opinion.wording.based_on, fact.unit.id)))
