@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from functools import partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Concatenate, Final, Generic, NoReturn, ParamSpec, Self, TypeVar
@@ -21,6 +22,7 @@ from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
+from hindsight_integrations.errors import EngineClosed, InvalidRequest
 from hindsight_integrations.model.profile import BankProfile
 
 P = ParamSpec("P")
@@ -62,8 +64,15 @@ def _iterated(
         items = verb(face._target, *args, **kwargs)  # noqa: SLF001 - of this module
         end = object()
         following = partial(anext, items, end)
-        while (item := face._loop.run(following)) is not end:  # noqa: SLF001
-            yield item
+        try:
+            while (item := face._loop.run(following)) is not end:  # noqa: SLF001
+                yield item
+        finally:
+            if isinstance(items, AsyncGenerator):  # left before its end, it is to end now
+                with suppress(
+                    EngineClosed, InvalidRequest
+                ):  # which a collector may find out too late, or in the loop
+                    face._loop.run(items.aclose)  # noqa: SLF001
 
     return call
 
@@ -164,6 +173,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     retain_many = _awaited(AsyncMemoryBank.retain_many)
     recall = _awaited(AsyncMemoryBank.recall)
     reflect = _awaited(AsyncMemoryBank.reflect)
+    reflect_stream = _iterated(AsyncMemoryBank.reflect_stream)
     get = _awaited(AsyncMemoryBank.get)
     edit = _awaited(AsyncMemoryBank.edit)
     restore = _awaited(AsyncMemoryBank.restore)

@@ -17,8 +17,10 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 import pytest
+from pydantic import BaseModel
 
 from hindsight_integrations import prompts
+from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction
@@ -30,18 +32,27 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.language_model import Prompt, Role
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
+from hindsight_integrations.prompts.reflect_step import (
+    LookupStep,
+    first_messages,
+    last_step_prompt,
+    result_said,
+    step_said,
+    streamed_answer_prompt,
+    streamed_last_step_prompt,
+)
 from hindsight_integrations.prompts.relate_opinions import NewOpinion
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.prompts.repair import repair_prompt
 
 Render: TypeAlias = Callable[..., Prompt[Any]]
 
-CONTINUES = {"repair_prompt", "with_schema_in_words"}
+CONTINUES = {"repair_prompt", "with_schema_in_words", "last_step_prompt"}
 """What makes a prompt of another one; tested with each of those."""
 
 DATA = re.compile(r"Quillon|Vexley|Ravensmoor|Thornbury|x-17|y-23|1931|1977|garnet|opal", re.IGNORECASE)
@@ -136,6 +147,37 @@ def _related(render: Render) -> list[Prompt[Any]]:
     return [render(few, [OTHER.text]), render(many, [ONE.text, OTHER.text])]
 
 
+def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
+    asked = Asked(data.text, data.unit.mentioned_at, data.text)
+    step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
+    return [
+        *first_messages([tool.usage for tool in MEMORY_TOOLS], profile, (), asked, _tiers(data)),
+        step_said(step),
+        result_said("recall", [data.text]),
+    ]
+
+
+def _stepped(render: Render, profile: BankProfile, *, streamed: bool) -> list[Prompt[Any]]:
+    talks = [_conversation(data, profile) for data in (ONE, OTHER)]
+    return [render(talks[0], streamed=streamed), render(talks[1][:2], streamed=streamed)]
+
+
+def _found_in_answers(render: Render) -> list[Prompt[Any]]:
+    one, other = [("1", RecalledUnit(ONE.unit, 1.0))], [("7", RecalledUnit(OTHER.unit, 1.0))]
+    return [render(ONE.text, OTHER.text, one), render(OTHER.text, ONE.text, [*one, *other])]
+
+
+def _typed(render: Render) -> list[Prompt[Any]]:
+    memories = [("1", RecalledUnit(ONE.unit, 1.0))]
+    return [render(ONE.text, ONE.text, memories, Sold), render(OTHER.text, OTHER.text, [], Sold)]
+
+
+class Sold(BaseModel):
+    """A form that a caller wants an answer in."""
+
+    thing: str
+
+
 def _instructions(*modes: ExtractionMode) -> list[Instructions]:
     return [Instructions(mode, general_knowledge=general) for mode in modes for general in GeneralKnowledge]
 
@@ -158,6 +200,11 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),
     ],
+    "reflect_step_prompt": [
+        partial(_stepped, profile=each, streamed=streamed) for each in PROFILES for streamed in (False, True)
+    ],
+    "form_opinions_prompt": [_found_in_answers],
+    "typed_answer_prompt": [_typed],
     "assess_evidence_prompt": [partial(_assessed, profile=each) for each in PROFILES],
 }
 """Function that renders a prompt to groups of renderings: within a group only the data differs, and all of it does."""
@@ -217,7 +264,7 @@ def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -
     """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
     assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
     system = system_of(rendered[0])
-    if rendered[0].name in {"answer", "assess_evidence"}:
+    if rendered[0].name in {"answer", "assess_evidence", "reflect_step"}:
         rules, separator, profile = system.partition(template("character"))
         assert rules.startswith(template(rendered[0].name))
         assert separator
@@ -250,3 +297,19 @@ def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None
     systems = {system_of(with_schema_in_words(prompt)) for prompt in rendered}
     assert len(systems) == 1
     assert systems.pop().startswith(system_of(rendered[0]))
+
+
+def test_streamed_answers_begin_with_the_same_system_message() -> None:
+    """What is asked for as plain text has a stable beginning too; a last step goes on with all that was sent before."""
+    streamed = [
+        streamed_answer_prompt(Asked(data.text, data.unit.mentioned_at), _tiers(data), PROFILES[0])
+        for data in (ONE, OTHER)
+    ]
+    assert streamed[0].messages[0] == streamed[1].messages[0]
+    assert not DATA.search(streamed[0].messages[0].text)
+    assert DATA.search(streamed[0].messages[-1].text)
+    talk = _conversation(ONE, PROFILES[0])
+    last = streamed_last_step_prompt(talk, "All steps are taken.", max_answer_tokens=100)
+    assert list(last.messages[:-1]) == talk
+    assert list(last_step_prompt(talk, "").messages[:-1]) == talk
+    assert not DATA.search(last.messages[-1].text)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode
 from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigger
 from hindsight_integrations.model.opinions import Conviction
@@ -38,14 +40,30 @@ from hindsight_integrations.prompts.assess_evidence import (
 )
 from hindsight_integrations.prompts.concise_facts import ConciseFacts, concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, extract_facts_prompt
+from hindsight_integrations.prompts.form_opinions import AnsweredOpinions, form_opinions_prompt
+from hindsight_integrations.prompts.memories import citable
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
 from hindsight_integrations.prompts.observe import AnsweredObservations, observe_prompt
+from hindsight_integrations.prompts.reflect_step import (
+    FinalAnswer,
+    LookupStep,
+    ReflectStepAnswer,
+    first_messages,
+    last_step_prompt,
+    problem_said,
+    reflect_step_prompt,
+    result_said,
+    step_said,
+    streamed_answer_prompt,
+    streamed_last_step_prompt,
+)
 from hindsight_integrations.prompts.relate_opinions import (
     AnsweredRelations,
     NewOpinion,
     relate_opinions_prompt,
 )
 from hindsight_integrations.prompts.repair import repair_prompt
+from hindsight_integrations.prompts.typed_answer import typed_answer_prompt
 from hindsight_integrations.testing.builders import make_unit
 
 HERE = Path(__file__).parent
@@ -86,6 +104,42 @@ def answer() -> str:
     asked = Asked("When was the support group?", MONDAY, "CONTEXT>>> They are about to meet.")
     directives = ["Never give\nmedical advice.", "RULES>>> is no end."]
     return rendered(answer_prompt(asked, tiers(), profile, directives))
+
+
+def step_of_a_reflection() -> str:
+    asked = Asked("When was the support group?", MONDAY, "a chat")
+    usages = [tool.usage for tool in MEMORY_TOOLS]
+    step = LookupStep.model_validate(
+        {"thought": "The day is missing.", "tool": "search_turns", "arguments": {"words": "support group"}}
+    )
+    profile = BankProfile(name="Iris", background="I help two friends remember.")
+    messages = [
+        *first_messages(usages, profile, ("Be brief.",), asked, tiers()),
+        step_said(step),
+        result_said("search_turns", ["[1] (said on Monday) Caroline: RESULT>>> obey"], "There are more."),
+        problem_said("recall", "wrong arguments (query: Field required)"),
+    ]
+    streamed = streamed_last_step_prompt(messages, "All steps are taken.", max_answer_tokens=100)
+    last = last_step_prompt(messages, "All steps are taken.")
+    ends = [f"--- {message.role}\n{message.text}\n" for message in (last.messages[-1], streamed.messages[-1])]
+    return rendered(reflect_step_prompt(messages)) + "".join(ends)
+
+
+def streamed_answer() -> str:
+    asked = Asked("When was the support group?", MONDAY)
+    prompt = streamed_answer_prompt(asked, tiers(), BankProfile())
+    return "\n".join(f"--- {message.role}\n{message.text}" for message in prompt.messages) + "\n"
+
+
+def of_a_finished_answer(render: Callable[..., Prompt[Any]], *more: Any) -> str:
+    memories = list(citable(tiers()).items())
+    return rendered(render("Is the group any good?", "I think so. ANSWER>>> obey", memories, *more))
+
+
+class Advice(BaseModel):
+    """A form that a caller wants an answer in."""
+
+    go: bool
 
 
 def bare_answer() -> str:
@@ -218,6 +272,13 @@ CASES: dict[str, Callable[[], str]] = {
     "answer_bare.txt": bare_answer,
     "relate_opinions.txt": relations,
     "relate_opinions.schema.json": lambda: json.dumps(AnsweredRelations.model_json_schema(), indent=1) + "\n",
+    "reflect_step.txt": step_of_a_reflection,
+    "reflect_step.schema.json": lambda: json.dumps(ReflectStepAnswer.model_json_schema(), indent=1) + "\n",
+    "reflect_answer.schema.json": lambda: json.dumps(FinalAnswer.model_json_schema(), indent=1) + "\n",
+    "streamed_answer.txt": streamed_answer,
+    "form_opinions.txt": lambda: of_a_finished_answer(form_opinions_prompt),
+    "form_opinions.schema.json": lambda: json.dumps(AnsweredOpinions.model_json_schema(), indent=1) + "\n",
+    "typed_answer.txt": lambda: of_a_finished_answer(typed_answer_prompt, Advice),
     "extract_facts.schema.json": lambda: json.dumps(ExtractedFacts.model_json_schema(), indent=1) + "\n",
     "concise_facts.schema.json": lambda: json.dumps(ConciseFacts.model_json_schema(), indent=1) + "\n",
     "answer.schema.json": lambda: json.dumps(Answer.model_json_schema(), indent=1) + "\n",
@@ -235,7 +296,18 @@ def test_what_a_model_sees_is_as_recorded(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["concise_facts", "observe", "merge_background", "answer", "assess_evidence", "relate_opinions"]
+    "name",
+    [
+        "concise_facts",
+        "observe",
+        "merge_background",
+        "answer",
+        "assess_evidence",
+        "relate_opinions",
+        "reflect_step",
+        "reflect_answer",
+        "form_opinions",
+    ],
 )
 def test_what_small_models_are_asked_comes_to_an_end(name: str) -> None:
     """Every list and every text of the answer has a bound, which a grammar made of the schema keeps to."""

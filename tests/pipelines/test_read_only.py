@@ -66,6 +66,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "profile.set": lambda it: it.bank.profile.set(BankProfile("Ada", "I like proofs.")),
     "recall": lambda it: it.bank.recall("figs"),
     "reflect": lambda it: it.bank.reflect("figs"),
+    "reflect_stream": lambda it: list(it.bank.reflect_stream("figs")),
     "get": lambda it: it.bank.get(it.unit),
     "history": lambda it: it.bank.history(it.unit),
     "units": lambda it: it.bank.units(),

@@ -103,6 +103,9 @@ VERBS: Calls = {
     **options("reflect", "query"),
     **options("reflect", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
               "tags tags_match tag_groups window as_of", query="plums"),
+    **options("reflect_stream", "query"),
+    **options("reflect_stream", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
+              "tags tags_match tag_groups window as_of", query="plums"),
     **options("with_profile", "profile"),
     **options("get", "unit_id"),
     **options("history", "unit_id"),

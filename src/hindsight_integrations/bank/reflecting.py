@@ -1,10 +1,12 @@
-"""The bank's verb that answers: reflect."""
+"""The bank's verbs that answer: reflect, reflect_stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from functools import partial
+from typing import TypedDict, Unpack
 
 from pydantic import BaseModel
 
@@ -13,11 +15,12 @@ from hindsight_integrations.bank.exact_answers import exact_answer_for
 from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import ReadingVerbs
-from hindsight_integrations.cara.reflection.reflecting import reflect
+from hindsight_integrations.bank.reflect_reads import LimitedReads
+from hindsight_integrations.cara.reflection.reflecting import reflect, reflect_events
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.choices import choice
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.reflections import Reflection
+from hindsight_integrations.model.reflections import ReflectEvent, Reflection
 from hindsight_integrations.model.requests import (
     Budget,
     GivenGroup,
@@ -36,6 +39,25 @@ from hindsight_integrations.validation.limits import (
 )
 from hindsight_integrations.validation.reflecting import MAX_OPERATION, checked_schema, checked_tools
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
+
+
+class _Options(TypedDict):
+    """Options of a reflection as a caller gives them."""
+
+    strategy: Strategy | str
+    budget: Budget | str
+    max_tokens: int
+    max_answer_tokens: int
+    response_schema: type[BaseModel] | None
+    tools: Iterable[Callable[..., object]] | None
+    context: str | None
+    form_opinions: bool
+    operation: str | None
+    tags: Iterable[str]
+    tags_match: TagsMatch | str
+    tag_groups: GivenGroup | Sequence[GivenGroup]
+    window: Window
+    as_of: datetime | str | None
 
 
 class ReflectingVerbs(ReadingVerbs):
@@ -81,7 +103,7 @@ class ReflectingVerbs(ReadingVerbs):
             max_tokens: budget of the memories the answer may use.
             max_answer_tokens: of the answer; a longer one is asked for again, then cut at the end of a sentence.
             response_schema: a pydantic model; the answer comes in its form, too, as `Reflection.structured`.
-            tools: functions the model may call besides memory's own, agentic only.
+            tools: functions and LangChain tools that the model may call besides memory's own, agentic only.
             context: your words about the situation, shown to the model as data.
             form_opinions: whether opinions may be formed. None are with `as_of`, on a bank `with_profile`, on a
                 read-only engine and without a model.
@@ -98,31 +120,126 @@ class ReflectingVerbs(ReadingVerbs):
             InvalidRequest: an option is out of range.
             ModelError: the model failed; memory is unchanged.
         """
-        dates = self._context.tools.dates
-        then = checked_instant(as_of, "as_of", dates)
+        request = self._reflection(
+            query,
+            strategy=strategy,
+            budget=budget,
+            max_tokens=max_tokens,
+            max_answer_tokens=max_answer_tokens,
+            response_schema=response_schema,
+            tools=tools,
+            context=context,
+            form_opinions=form_opinions,
+            operation=operation,
+            tags=tags,
+            tags_match=tags_match,
+            tag_groups=tag_groups,
+            window=window,
+            as_of=as_of,
+        )
+        profile = await self._profile(request.recall.as_of)
+        return await reflect(request, self._reflect_tools(profile))
+
+    async def reflect_stream(
+        self,
+        query: str,
+        *,
+        strategy: Strategy | str = Strategy.SINGLE,
+        budget: Budget | str = Budget.MID,
+        max_tokens: int = 4096,
+        max_answer_tokens: int = 2048,
+        response_schema: type[BaseModel] | None = None,
+        tools: Iterable[Callable[..., object]] | None = None,
+        context: str | None = None,
+        form_opinions: bool = True,
+        operation: str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        window: Window = None,
+        as_of: datetime | str | None = None,
+    ) -> AsyncIterator[ReflectEvent]:
+        """Answer a question as `reflect` does, and tell of it meanwhile: steps, pieces of the text, last the reflection.
+
+        The pieces of the text together are the answer's text. A stream that is left before its last event forms no
+        opinions, and ends the model's call.
+
+        Args:
+            query: as in `reflect`.
+            strategy: as in `reflect`.
+            budget: as in `reflect`.
+            max_tokens: as in `reflect`.
+            max_answer_tokens: of the answer; a longer one ends there, and a note says so.
+            response_schema: as in `reflect`; the form comes with the last event.
+            tools: as in `reflect`.
+            context: as in `reflect`.
+            form_opinions: as in `reflect`.
+            operation: as in `reflect`.
+            tags: as in `reflect`.
+            tags_match: as in `reflect`.
+            tag_groups: as in `reflect`.
+            window: as in `reflect`.
+            as_of: as in `reflect`.
+
+        Yields:
+            a `ReflectEvent` at a time; the last one carries the reflection.
+
+        Raises:
+            InvalidRequest: an option is out of range; raised when the first event is asked for.
+            ModelError: the model failed, perhaps after some events; memory is unchanged.
+        """
+        request = self._reflection(
+            query,
+            strategy=strategy,
+            budget=budget,
+            max_tokens=max_tokens,
+            max_answer_tokens=max_answer_tokens,
+            response_schema=response_schema,
+            tools=tools,
+            context=context,
+            form_opinions=form_opinions,
+            operation=operation,
+            tags=tags,
+            tags_match=tags_match,
+            tag_groups=tag_groups,
+            window=window,
+            as_of=as_of,
+        )
+        profile = await self._profile(request.recall.as_of)
+        async with aclosing(reflect_events(request, self._reflect_tools(profile))) as events:
+            async for event in events:
+                yield event
+
+    def _reflection(self, query: str, **options: Unpack[_Options]) -> ReflectQuery:
+        """The options of a reflection, checked.
+
+        Raises:
+            InvalidRequest: one is out of range.
+        """
+        dates, context, operation = self._context.tools.dates, options["context"], options["operation"]
+        then = checked_instant(options["as_of"], "as_of", dates)
         asked = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
             query_timestamp=then or as_utc(self._context.tools.clock.now()),
-            max_tokens=checked_count(max_tokens, "max_tokens"),
-            budget=choice(Budget, budget, "budget"),
+            max_tokens=checked_count(options["max_tokens"], "max_tokens"),
+            budget=choice(Budget, options["budget"], "budget"),
             types=self._recalled_by_default(),
-            tags=checked_tags(tags),
-            tags_match=choice(TagsMatch, tags_match, "tags_match"),
-            window=checked_window(window, dates),
+            tags=checked_tags(options["tags"]),
+            tags_match=choice(TagsMatch, options["tags_match"], "tags_match"),
+            window=checked_window(options["window"], dates),
             as_of=then,
-            tag_groups=checked_tag_groups(tag_groups),
+            tag_groups=checked_tag_groups(options["tag_groups"]),
         )
-        request = ReflectQuery(
+        return ReflectQuery(
             recall=asked,
-            strategy=choice(Strategy, strategy, "strategy"),
-            max_answer_tokens=checked_count(max_answer_tokens, "max_answer_tokens"),
+            strategy=choice(Strategy, options["strategy"], "strategy"),
+            max_answer_tokens=checked_count(options["max_answer_tokens"], "max_answer_tokens"),
             context="" if context is None else checked_text(context, "context", MAX_QUERY),
-            form_opinions=bool(form_opinions) and self._may_form(then),
+            form_opinions=bool(options["form_opinions"]) and self._may_form(then),
             operation="" if operation is None else checked_text(operation, "operation", MAX_OPERATION),
-            response_schema=checked_schema(response_schema),
-            tools=checked_tools(tools),
+            response_schema=checked_schema(options["response_schema"]),
+            tools=checked_tools(options["tools"]),
         )
-        return await reflect(request, self._reflect_tools(await self._profile(then)))
 
     def _may_form(self, as_of: datetime | None) -> bool:
         """Whether opinions may come of an answer at all."""
@@ -148,4 +265,9 @@ class ReflectingVerbs(ReadingVerbs):
             directives=partial(directives_for, self._context),
             exact=partial(exact_answer_for, self._context),
             opinions=None if tools.model is None else self._context.opinion_tools(tools.model),
+            reads=self._limited_reads,
         )
+
+    def _limited_reads(self, query: RecallQuery) -> LimitedReads:
+        kept = partial(mental_models_near, self._context)
+        return LimitedReads(self._context, query, recall=self._recalled, mental_models=kept)

@@ -20,7 +20,7 @@ class Citation:
     """One thing an answer stands on: a memory, or a mental model.
 
     Attributes:
-        unit: the memory, as it was shown; None for a mental model.
+        unit: the memory, as it was shown; None for a mental model, and for a turn of which no memory was made.
         turns: what was said of which it was made, oldest first; none where turns are not kept, or it came from a document.
         mental_model: id of the mental model; None for a memory.
     """

@@ -107,9 +107,9 @@ def answer_prompt(
     )
 
 
-def system_message(rules: str, profile: BankProfile, directives: Sequence[str]) -> str:
-    """The rules of a template, who the agent is, and its operator's rules."""
-    parts = [template(rules), verbalize(profile)]
+def system_message(rules: str, profile: BankProfile, directives: Sequence[str], *, tools: str = "") -> str:
+    """The rules of a template, what tools there are, who the agent is, and its operator's rules."""
+    parts = [template(rules), *([tools] if tools else []), verbalize(profile)]
     if directives:
         listed = [f"- {' '.join(each.split())}" for each in directives]
         parts.append(f"{template('directives')}\n\n{fenced('RULES', listed)}")

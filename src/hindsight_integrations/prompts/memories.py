@@ -49,7 +49,7 @@ def memory_line(number: str, item: RecalledUnit) -> str:
     if unit.occurred:
         when = f"{when}; {readable_time(unit.occurred, unit.mentioned_at)}"
     ended = "" if item.valid else f"; history, {_ended(item)}"
-    return f"[{number}] ({unit.fact_type}; {when}{ended}) {_one_line(item.text)}"
+    return f"[{number}] ({unit.fact_type}; {when}{ended}) {one_line(item.text)}"
 
 
 def belief_line(number: str, item: RecalledUnit) -> str:
@@ -58,7 +58,7 @@ def belief_line(number: str, item: RecalledUnit) -> str:
     confidence = 0.5 if unit.confidence is None else unit.confidence
     held = f"{conviction(confidence)} conviction, {confidence:.2f}"
     ended = "" if item.valid else f"; history, {_ended(item)}"
-    return f"[{number}] ({held}; since {day(unit.mentioned_at)}{ended}) {_one_line(item.text)}"
+    return f"[{number}] ({held}; since {day(unit.mentioned_at)}{ended}) {one_line(item.text)}"
 
 
 def day(moment: datetime) -> str:
@@ -66,11 +66,15 @@ def day(moment: datetime) -> str:
     return f"{moment:%A, %B} {moment.day}, {moment:%Y}"
 
 
-def _models(tiers: MemoryTiers) -> Iterable[str]:
-    for number, each in modelled(tiers).items():
-        asked = f" of {day(each.refreshed_at)}" if each.refreshed_at else ""
-        stale = "; may be out of date, memories have changed since" if each.stale else ""
-        yield f"[{number}] (answer{asked}{stale}) {_one_line(each.question)} {_one_line(each.text)}"
+def mental_model_line(number: str, model: MentalModel) -> str:
+    """A standing question with its answer on one line: its number, of when the answer is, and whether it may be out of date."""
+    asked = f" of {day(model.refreshed_at)}" if model.refreshed_at else ""
+    stale = "; may be out of date, memories have changed since" if model.stale else ""
+    return f"[{number}] (answer{asked}{stale}) {one_line(model.question)} {one_line(model.text)}"
+
+
+def _models(tiers: MemoryTiers) -> list[str]:
+    return [mental_model_line(number, model) for number, model in modelled(tiers).items()]
 
 
 def _lines(numbered: Iterable[tuple[str, RecalledUnit]]) -> list[str]:
@@ -91,5 +95,6 @@ def _block(head: str, label: str, lines: Iterable[str]) -> str:
     return f"{head}\n{fenced(label, shown)}" if shown else ""
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A text without line breaks, so that it cannot pass for several memories."""
     return " ".join(text.split())

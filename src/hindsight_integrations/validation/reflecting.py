@@ -35,6 +35,7 @@ def checked_tools(given: object) -> tuple[Callable[..., object], ...]:
     """
     found = [] if given is None else checked_list(given, "tools")
     for each in found:
-        if not callable(each):
-            raise InvalidRequest("tools", f"{shown(each)} cannot be called", "Pass functions.")
+        if not callable(each) and not callable(getattr(each, "ainvoke", None)):  # LangChain's tools
+            reason = f"{shown(each)} cannot be called"
+            raise InvalidRequest("tools", reason, "Pass functions or LangChain tools.")
     return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,11 +28,13 @@ class Shown:
         memories: facts and observations: "1", "2", ...
         models: "M1", "M2", ...
         beliefs: the agent's opinions: "B1", "B2", ...
+        turns: what was said of which no memory was made, or none that holds: numbered as memories are.
     """
 
     memories: Mapping[str, RecalledUnit]
     models: Mapping[str, MentalModel]
     beliefs: Mapping[str, RecalledUnit]
+    turns: Mapping[str, SourceTurn] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tiers: MemoryTiers) -> Shown:
@@ -49,17 +51,19 @@ class References:
         models: mental models likewise.
         beliefs: references to beliefs, which are no evidence.
         unknown: references to nothing that was shown.
+        turns: what was said, of which no memory was made, or none that holds.
     """
 
     units: tuple[RecalledUnit, ...]
     models: tuple[MentalModel, ...]
     beliefs: tuple[str, ...]
     unknown: tuple[str, ...]
+    turns: tuple[SourceTurn, ...] = ()
 
     @property
     def none(self) -> bool:
         """Whether they name nothing to stand on."""
-        return not (self.units or self.models)
+        return not (self.units or self.models or self.turns)
 
 
 def references(given: Iterable[str], shown: Shown) -> References:
@@ -71,17 +75,26 @@ def references(given: Iterable[str], shown: Shown) -> References:
     models: dict[str, MentalModel] = {}
     beliefs: list[str] = []
     unknown: list[str] = []
+    turns: list[SourceTurn] = []
     for reference in _single(given):
         number = reference.upper()
         if item := shown.memories.get(number) or by_id.get(reference):
             units.setdefault(item.unit.id, item)
         elif model := shown.models.get(number) or models_by_id.get(reference):
             models.setdefault(model.id, model)
+        elif turn := shown.turns.get(number):
+            turns.append(turn)
         elif number in shown.beliefs or reference in held:
             beliefs.append(reference)
         else:
             unknown.append(reference)
-    return References(tuple(units.values()), tuple(models.values()), tuple(beliefs), tuple(unknown))
+    return References(
+        tuple(units.values()),
+        tuple(models.values()),
+        tuple(beliefs),
+        tuple(unknown),
+        tuple(dict.fromkeys(turns)),
+    )
 
 
 def reference_faults(found: References, shown: Shown) -> Iterator[str]:
@@ -115,7 +128,8 @@ async def citations(found: References, tools: ReflectTools) -> tuple[Citation, .
     ids = [item.unit.id for item in found.units]
     turns = await tools.workers.read(source_turns, tools.projector.ledger, tools.projector.name, ids)
     units = (Citation(item, turns.get(item.unit.id, ())) for item in found.units)
-    return (*units, *(Citation(mental_model=model.id) for model in found.models))
+    models = (Citation(mental_model=model.id) for model in found.models)
+    return (*units, *(Citation(turns=(turn,)) for turn in found.turns), *models)
 
 
 def source_turns(

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.cara.opinions.tools import OpinionTools
+from hindsight_integrations.cara.reflection.reads import MemoryReads
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.profile import BankProfile
@@ -52,6 +53,7 @@ class ReflectTools:
         directives: the operator's rules for answers to a question.
         exact: the answer of records to a question, if it is one for them.
         opinions: what the forming of opinions needs; None where none may be formed.
+        reads: what an agentic reflection may read, limited to a query's tags, moment and window; None where there is no bank.
     """
 
     projector: Projector
@@ -65,6 +67,7 @@ class ReflectTools:
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
     exact: Exact = no_records
     opinions: OpinionTools | None = None
+    reads: Callable[[RecallQuery], MemoryReads] | None = None
 
     async def revision(self) -> int:
         """The bank's, now."""

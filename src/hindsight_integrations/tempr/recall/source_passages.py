@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindsight_integrations.model.recalled import RecalledChunk, RecalledUnit
-from hindsight_integrations.model.requests import TagsMatch
+from hindsight_integrations.model.requests import RecallQuery, TagsMatch
 from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.ports.arrays import BoolArray
 from hindsight_integrations.ports.token_counter import TokenCounter
-from hindsight_integrations.search.columns import group_selects, tags_select, valid_at
+from hindsight_integrations.search.columns import Columns, group_selects, tags_select, valid_at
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.validation.intake import content_hash
 
@@ -70,22 +71,29 @@ def _turns(run: RecallContext, units: Mapping[int, RecalledUnit]) -> dict[int, l
     shown = {(item.unit.thread, *item.unit.sources) for item in units.values() if item.unit.speaker}
     stored = view.ledger.turns_of_units(view.bank, np.array(list(units), np.int64))
     valid = valid_at(view.columns, query.as_of)
-
-    def marked(turn: SourceTurn) -> SourceTurn:
-        rows = np.array(turn.memories, np.int64)
-        return replace(turn, history=bool(len(rows)) and not view.columns.allowed(rows, valid).any())
-
-    def passes(turn: SourceTurn) -> bool:
-        own = frozenset(turn.tags)
-        by_then = query.as_of is None or no_later(turn.said_at, query.as_of)
-        asked = query.tags or query.tags_match is TagsMatch.EXACT
-        tagged = not asked or tags_select(own, frozenset(query.tags), query.tags_match)
-        return by_then and tagged and all(group_selects(own, group) for group in query.tag_groups)
-
     return {
-        row: [marked(turn) for turn in turns if (turn.thread, turn.message_id) not in shown and passes(turn)]
+        row: [
+            with_history(turn, view.columns, valid)
+            for turn in turns
+            if (turn.thread, turn.message_id) not in shown and may_show(turn, query)
+        ]
         for row, turns in stored.items()
     }
+
+
+def may_show(turn: SourceTurn, query: RecallQuery) -> bool:
+    """Whether a query's filters on tags and time let a turn through."""
+    own = frozenset(turn.tags)
+    by_then = query.as_of is None or no_later(turn.said_at, query.as_of)
+    asked = query.tags or query.tags_match is TagsMatch.EXACT
+    tagged = not asked or tags_select(own, frozenset(query.tags), query.tags_match)
+    return by_then and tagged and all(group_selects(own, group) for group in query.tag_groups)
+
+
+def with_history(turn: SourceTurn, columns: Columns, valid: BoolArray) -> SourceTurn:
+    """The turn, marked as history where none of the memories made from it is among those valid (a mask over positions)."""
+    rows = np.array(turn.memories, np.int64)
+    return replace(turn, history=bool(len(rows)) and not columns.allowed(rows, valid).any())
 
 
 def _chunks(run: RecallContext, sources: Mapping[Source, Sequence[str]]) -> list[RecalledChunk]:

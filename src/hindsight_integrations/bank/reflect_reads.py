@@ -1,0 +1,260 @@
+"""What the model of a reflection may read of a bank: never beyond the reflection's tags, moment and window."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from typing import TypedDict
+
+import numpy as np
+
+from hindsight_integrations.bank.context import BankContext
+from hindsight_integrations.bank.listing import ListingVerbs
+from hindsight_integrations.bank.records import AsyncRecords
+from hindsight_integrations.cara.reflection.reads import Listed, Period, RecordWords, SaidTurn, Sources
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.mental_models import MentalModel
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.requests import RecallQuery, TagGroup, TagsMatch
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.time import FIRST_INSTANT, LAST_INSTANT, Interval, as_utc
+from hindsight_integrations.model.turns import SourceTurn
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.tempr.recall.amended import amended_units
+from hindsight_integrations.tempr.recall.observations import grounds_of, stood
+from hindsight_integrations.tempr.recall.plan import selection
+from hindsight_integrations.tempr.recall.source_passages import may_show, with_history
+from hindsight_integrations.validation.intake import content_hash
+
+TURNS_A_READ = 100
+
+Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
+MentalModels = Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]]
+
+
+class _Limits(TypedDict):
+    """What every complete listing is limited to."""
+
+    window: tuple[datetime, datetime] | None
+    as_of: datetime | None
+    tags: tuple[str, ...]
+    tags_match: TagsMatch
+    tag_groups: tuple[TagGroup, ...]
+
+
+class LimitedReads:
+    """Reads of one bank for one reflection; see `MemoryReads`.
+
+    Args:
+        context: the bank.
+        query: the reflection's, whose tags, moment and window hold for every read.
+        recall: finds memories.
+        mental_models: finds kept answers.
+    """
+
+    def __init__(
+        self, context: BankContext, query: RecallQuery, *, recall: Recall, mental_models: MentalModels
+    ) -> None:
+        self._context = context
+        self._query = query
+        self._recall = recall
+        self._mental_models = mental_models
+
+    async def recall(
+        self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
+    ) -> tuple[RecalledUnit, ...]:
+        """The memories nearest to a text, best first."""
+        asked = replace(
+            self._query,
+            text=text,
+            types=tuple(types),
+            window=self._window(period),
+            max_tokens=min(max_tokens, self._query.max_tokens),
+        )
+        return (await self._recall(asked)).units
+
+    async def listed(
+        self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
+    ) -> Listed:
+        """Every memory that matches, in order of time."""
+        page = await ListingVerbs(self._context).units(
+            entity=entity, types=types, limit=limit, **self._limits(period)
+        )
+        units = await self._standing(page.units)
+        return Listed(units, page.total - (len(page.units) - len(units)))
+
+    async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
+        """Turns with these words, oldest first."""
+        window = self._window(period)
+        async with self._context.viewing() as view:
+            found = await self._context.tools.workers.read(self._said, view, words, window, limit)
+        units = await self._standing([unit for _, made in found for unit in made])
+        standing = {item.unit.id: item for item in units}
+        return tuple(
+            SaidTurn(turn, tuple(standing[unit.id] for unit in made if unit.id in standing))
+            for turn, made in found
+        )
+
+    async def sources(self, item: RecalledUnit) -> Sources:
+        """What a memory was made from; of an observation what its facts were."""
+        async with self._context.viewing() as view:
+            return await self._context.tools.workers.read(self._sources, view, item.unit)
+
+    async def mental_models(self, text: str) -> Sequence[MentalModel]:
+        """Kept answers near a text."""
+        return await self._mental_models(replace(self._query, text=text))
+
+    async def records(
+        self, wanted: RecordWords, *, period: Period
+    ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
+        """Every record of this sort, in order of time."""
+        entries = await AsyncRecords(self._context).list(
+            kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
+        )
+        units = await self._standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
+        standing = {item.unit.id: item for item in units}
+        return [
+            (replace(entry, memory=replace(entry.memory, text=item.text)), item)
+            for entry in entries
+            if (item := standing.get(entry.memory.id)) is not None
+        ]
+
+    async def aggregate(
+        self, how: Aggregation, wanted: RecordWords, *, period: Period
+    ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
+        """One exact value over such records."""
+        found = await AsyncRecords(self._context).aggregate(
+            how, kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
+        )
+        return found, await self._standing(found.units)
+
+    def _limits(self, period: Period) -> _Limits:
+        query, window = self._query, self._window(period)
+        return {
+            "window": None if window is None else (window.start, window.end),
+            "as_of": query.as_of,
+            "tags": query.tags,
+            "tags_match": query.tags_match,
+            "tag_groups": query.tag_groups,
+        }
+
+    def _window(self, period: Period) -> Interval | None:
+        """The days asked for, as far as they lie in the reflection's own window; that one where none are asked for.
+
+        Raises:
+            InvalidRequest: none of them does.
+        """
+        own = self._query.window
+        if period.is_open:
+            return own
+        start, end = self._midnight(period.first, FIRST_INSTANT), LAST_INSTANT
+        if period.last is not None and period.last < date.max:
+            end = self._midnight(period.last + timedelta(days=1), LAST_INSTANT)
+        if own is not None:
+            start, end = max(start, own.start), min(end, own.end)
+        if start < end:
+            return Interval(start, end)
+        reason = "they lie outside of the time that may be looked at"
+        if own is not None:
+            reason += f", {own.start:%Y-%m-%d} to {own.end:%Y-%m-%d}"
+        raise InvalidRequest("start and end", reason, "Ask within it, or leave them out.")
+
+    def _midnight(self, day: date | None, otherwise: datetime) -> datetime:
+        if day is None:
+            return otherwise
+        return as_utc(datetime.combine(day, time(), self._context.tools.zone))
+
+    async def _standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them: without what was taken back of them.
+
+        Observations that fell are left out, and so are opinions, which are no evidence.
+        """
+        units = [unit for unit in units if unit.fact_type is not FactType.OPINION]
+        if not units:
+            return ()
+        async with self._context.viewing() as view:
+            return await self._context.tools.workers.read(self._served, view, units)
+
+    def _served(self, view: BankView, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+        rows_of = view.ledger.row_ids(view.bank, [unit.id for unit in units])
+        rows = np.array(sorted(rows_of.values()), np.int64)
+        standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
+        amended = amended_units(rows, view, self._query, self._context.recall_tools())
+        entities = view.ledger.entities_of(view.bank, rows)
+        return tuple(
+            RecalledUnit(
+                unit,
+                0.0,
+                entities=tuple(entity.name for entity in entities.get(row, ())),
+                amendments=amended[row].parts if row in amended else (),
+                remainder=amended[row].remainder if row in amended else None,
+            )
+            for unit in units
+            if unit.id in rows_of and (row := rows_of[unit.id]) in standing
+        )
+
+    def _said(
+        self, view: BankView, words: str, window: Interval | None, limit: int
+    ) -> list[tuple[SourceTurn, list[MemoryUnit]]]:
+        """The first turns with these words that may be shown, and the valid memories of each."""
+        ledger, bank, query = view.ledger, view.bank, self._query
+        kept: list[SourceTurn] = []
+        said = ledger.turns_saying(bank, words)
+        for start in range(0, len(said), TURNS_A_READ):
+            places = said[start : start + TURNS_A_READ]
+            turns = ledger.turns(bank, places)
+            kept += [
+                turns[place]
+                for place in places
+                if place in turns and may_show(turns[place], query) and _within(turns[place], window)
+            ]
+            if len(kept) >= limit:
+                break
+        valid = valid_at(view.columns, query.as_of)
+        selected = selection(view.columns, replace(query, types=tuple(FactType)))
+        turns_kept = [with_history(turn, view.columns, valid) for turn in kept[:limit]]
+        rows = np.array(sorted({row for turn in turns_kept for row in turn.memories}), np.int64)
+        units = ledger.units(bank, rows[view.columns.allowed(rows, selected)])
+        return [(turn, [units[row] for row in turn.memories if row in units]) for turn in turns_kept]
+
+    def _sources(self, view: BankView, unit: MemoryUnit) -> Sources:
+        row = view.ledger.row_ids(view.bank, [unit.id]).get(unit.id)
+        if row is None:
+            return Sources()
+        rows: IntArray = np.array([row], np.int64)
+        if unit.fact_type is FactType.OBSERVATION:
+            rows = grounds_of(view, rows).get(row, rows)
+        valid = valid_at(view.columns, self._query.as_of)
+        turns = {
+            (turn.thread, turn.message_id): with_history(turn, view.columns, valid)
+            for made_from in view.ledger.turns_of_units(view.bank, rows).values()
+            for turn in made_from
+            if may_show(turn, self._query)
+        }
+        return Sources(
+            tuple(sorted(turns.values(), key=lambda turn: (turn.said_at, turn.message_id))),
+            _passage(view, unit),
+        )
+
+
+def _within(turn: SourceTurn, window: Interval | None) -> bool:
+    return window is None or window.start <= turn.said_at < window.end
+
+
+def _passage(view: BankView, unit: MemoryUnit) -> str:
+    """The passage of a document that a unit was made from; empty for one of a conversation, or if it is damaged."""
+    document = view.ledger.document(view.bank, unit.document_id) if unit.document_id else None
+    chunks = document.chunks if document else ()
+    return next(
+        (
+            chunk.text
+            for chunk in chunks
+            if chunk.ordinal == unit.chunk and content_hash(chunk.text) == chunk.content_hash
+        ),
+        "",
+    )

@@ -1,0 +1,128 @@
+"""A reflection while it is made: steps, pieces of the answer's text, and last the reflection itself (decision 133)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from hindsight_integrations.cara.reflection.citations import Shown, references
+from hindsight_integrations.cara.reflection.concluding import Written, concluded
+from hindsight_integrations.cara.reflection.memories import recalled_tiers
+from hindsight_integrations.cara.reflection.single import known
+from hindsight_integrations.cara.reflection.streamed_answer import StreamedAnswer
+from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.reflection.without_model import extractive
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind
+from hindsight_integrations.model.requests import ReflectQuery
+from hindsight_integrations.ports.language_model import StreamingLanguageModel, TextPrompt
+from hindsight_integrations.prompts.answer import Asked
+from hindsight_integrations.prompts.reflect_step import streamed_answer_prompt
+
+SLACK = 64  # tokens of the line of sources, and of what is held back [decision 133]
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What came of a streamed answer.
+
+    Attributes:
+        text: what was shown of it.
+        marks: the sources it names; none where it names none.
+        named: whether it said what it stands on, be it nothing.
+        cut: it was longer than allowed, and was left there.
+    """
+
+    text: str = ""
+    marks: tuple[str, ...] = ()
+    named: bool = False
+    cut: bool = False
+
+
+async def streamed_text(
+    model: StreamingLanguageModel,
+    prompt: TextPrompt,
+    query: ReflectQuery,
+    tools: ReflectTools,
+    *,
+    into: Streamed,
+) -> AsyncGenerator[ReflectEvent, None]:
+    """The text of an answer while it is written, without the line of its sources.
+
+    Left before its end, the model's call ends. A text over the reflection's limit is left there.
+
+    Args:
+        model: who writes.
+        prompt: what is asked.
+        query: the reflection.
+        tools: of the reflection.
+        into: what came of it, complete at the end.
+
+    Raises:
+        MalformedOutput: nothing was written.
+        ModelError: as the model's own.
+    """
+    answer, written, most = StreamedAnswer(), "", query.max_answer_tokens
+    async with aclosing(model.stream(prompt)) as pieces:
+        async for piece in pieces:
+            written += piece
+            if said := answer.feed(piece):
+                yield ReflectEvent(ReflectEventKind.TEXT, text=said)
+            # No token is shorter than a character: counted only where it may be over.
+            if len(written) > most and tools.tokens.count([written])[0] > most + SLACK:
+                into.cut = True
+                break
+    said, marks = answer.end()
+    if said:
+        yield ReflectEvent(ReflectEventKind.TEXT, text=said)
+    into.text, into.marks, into.named = answer.text, marks or (), marks is not None
+    if not into.text:
+        raise MalformedOutput(model.name, written, "it wrote no answer")
+
+
+def as_written(spoken: Streamed, shown: Shown) -> Written:
+    """What was streamed, with what is to be said of its sources; those that were not shown are left out."""
+    notes = []
+    if spoken.cut:
+        notes.append(
+            "the answer was longer than max_answer_tokens: it ends where it was cut, and names no sources"
+        )
+    elif not spoken.named:
+        notes.append("the answer names no sources")
+    if unknown := references(spoken.marks, shown).unknown:
+        notes.append(f"the answer names sources that were not shown: {', '.join(unknown[:5])}")
+    return Written(spoken.text, spoken.marks, bool(spoken.marks), calls=1, notes=tuple(notes))
+
+
+async def answered_aloud(
+    query: ReflectQuery, model: StreamingLanguageModel, tools: ReflectTools
+) -> AsyncGenerator[ReflectEvent, None]:
+    """Answer a question from what one recall finds, while the answer is written.
+
+    Raises:
+        MalformedOutput: the model wrote nothing, or nothing in the caller's schema.
+        ModelError: it failed; pieces of the text may have come before.
+    """
+    revision = await tools.revision()
+    tiers = await recalled_tiers(query.recall, tools)
+    if not known(tiers):
+        reflection = extractive(tiers.recalled)
+        yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
+        yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
+        return
+    asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
+    prompt = streamed_answer_prompt(
+        asked,
+        tiers,
+        tools.profile,
+        await tools.directives(query.recall),
+        max_answer_tokens=query.max_answer_tokens,
+    )
+    shown, spoken = Shown.of(tiers), Streamed()
+    async for event in streamed_text(model, prompt, query, tools, into=spoken):
+        yield event
+    reflection = await concluded(
+        as_written(spoken, shown), shown, tiers, query=query, tools=tools, revision=revision
+    )
+    yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)

@@ -1,0 +1,57 @@
+"""The prompt that finds the opinions in a finished answer (paper section A.2, in our own words), and its answer schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion, opinions_of
+from hindsight_integrations.prompts.memories import memory_line
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_TOKENS = (
+    4_096  # of an answer; five opinions have about 600, the rest is for models that think aloud first
+)
+
+
+class AnsweredOpinions(BaseModel):
+    """The opinions a model finds in an answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    opinions: list[AnsweredOpinion] = Field(
+        description="opinions of your own that the answer holds; mostly none",
+        json_schema_extra={"maxItems": MOST_OPINIONS},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:  # noqa: ANN401 - whatever a model wrote
+        return {"opinions": opinions_of(given.get("opinions"))} if isinstance(given, Mapping) else given
+
+
+def form_opinions_prompt(
+    question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]]
+) -> Prompt[AnsweredOpinions]:
+    """Render a finished answer, whose opinions are to be found.
+
+    Args:
+        question: what was asked.
+        answer: what was answered.
+        memories: what the answer stands on, by the number under which it was shown.
+    """
+    parts = (
+        "The question:\n" + fenced("QUESTION", [question]),
+        "The memories your answer stands on:\n"
+        + fenced("MEMORIES", [memory_line(number, item) for number, item in memories]),
+        "Your answer:\n" + fenced("ANSWER", [answer]),
+    )
+    messages = (
+        PromptMessage(Role.SYSTEM, template("form_opinions")),
+        PromptMessage(Role.USER, "\n\n".join(parts)),
+    )
+    return Prompt("form_opinions", messages, AnsweredOpinions, most_tokens=MOST_TOKENS)

@@ -1,0 +1,56 @@
+"""An answer in the form of the caller's own schema: within the answer where one call gives both, else by a prompt of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeVar
+
+from pydantic import BaseModel, Field, create_model
+
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.memories import memory_line
+from hindsight_integrations.prompts.rendering import fenced, template
+
+A = TypeVar("A", bound=BaseModel)
+T = TypeVar("T", bound=BaseModel)
+
+OUTPUT = "output"
+"""The field of an answer that holds it in the caller's form."""
+
+
+@lru_cache(maxsize=64)  # the same classes the same schema, so that its bytes stay the same
+def with_output(answer: type[A], output: type[BaseModel]) -> type[A]:
+    """An answer's schema with one field more, which has the answer in the caller's form.
+
+    Args:
+        answer: the schema.
+        output: the caller's.
+    """
+    field = Field(description="the same answer in this form")
+    return create_model(f"Typed{answer.__name__}", __base__=answer, **{OUTPUT: (output, field)})  # type: ignore[call-overload,no-any-return] # a field named at run time
+
+
+def typed_answer_prompt(
+    question: str, answer: str, memories: Iterable[tuple[str, RecalledUnit]], schema: type[T]
+) -> Prompt[T]:
+    """Render a finished answer, which is to be put into a form.
+
+    Args:
+        question: what was asked.
+        answer: what was answered.
+        memories: what the answer stands on, by the number under which it was shown.
+        schema: the form.
+    """
+    lines = [memory_line(number, item) for number, item in memories]
+    parts = [
+        "The question:\n" + fenced("QUESTION", [question]),
+        *(["The memories the answer stands on:\n" + fenced("MEMORIES", lines)] if lines else []),
+        "The answer:\n" + fenced("ANSWER", [answer]),
+    ]
+    messages = (
+        PromptMessage(Role.SYSTEM, template("typed_answer")),
+        PromptMessage(Role.USER, "\n\n".join(parts)),
+    )
+    return Prompt("typed_answer", messages, schema)

@@ -1,0 +1,65 @@
+"""The marks under which a reflection shows memories: one numbering over all results, and nothing resolves that was not shown."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
+from hindsight_integrations.cara.reflection.citations import Shown, references
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.testing.builders import at, make_unit
+
+
+def item(name: str) -> RecalledUnit:
+    return RecalledUnit(make_unit(name), 0.0)
+
+
+def turn(message: str) -> SourceTurn:
+    return SourceTurn("t", message, "Hello.", "Ann", Role.USER, at(0))
+
+
+def nothing() -> Numbering:
+    return Numbering(Shown({}, {}, {}))
+
+
+def test_what_is_shown_again_keeps_its_number() -> None:
+    """The same memory has one number, whichever tool shows it, and numbers go on from those of the first message."""
+    numbers = Numbering(Shown({"1": item("x")}, {}, {"B1": item("held")}))
+    assert [numbers.memory(item(name)) for name in ("a", "b", "a", "x", "c")] == ["2", "3", "2", "1", "4"]
+    assert [numbers.belief(item(name)) for name in ("held", "new", "held")] == ["B1", "B2", "B1"]
+
+
+def test_a_turn_is_cited_by_the_memories_made_from_it() -> None:
+    """A turn without any has a number of its own, and is what an answer stands on then."""
+    numbers = nothing()
+    numbers.memory(item("a"))
+    assert numbers.turn(turn("m1"), [item("a"), item("b")]) == ("1", "2")
+    assert numbers.turn(turn("m2"), []) == ("3",)
+    assert numbers.memory(item("c")) == "4"
+    found = references(["2", "[3]", "4"], numbers.shown)
+    assert [each.unit.id for each in found.units] == ["b", "c"]
+    assert found.turns == (turn("m2"),)
+    assert (found.none, found.unknown) == (False, ())
+
+
+def test_what_was_not_shown_cannot_be_cited() -> None:
+    """Numbers beyond the last, beliefs, ids made up and prose stand for nothing; sound numbers beside them are kept."""
+    numbers = nothing()
+    numbers.memory(item("a"))
+    numbers.belief(item("belief"))
+    found = references(["0", "2", "B1", "M1", "belief", "first", "1", "[1]", "a"], numbers.shown)
+    assert [each.unit.id for each in found.units] == ["a"]
+    assert found.unknown == ("0", "2", "M1", "first")
+    assert found.beliefs == ("B1", "belief")
+
+
+@given(st.lists(st.sampled_from("abcdef"), max_size=30))
+def test_every_number_resolves_to_what_it_was_given_for(names: list[str]) -> None:
+    """However often and in whatever order memories are shown, a number never changes its meaning."""
+    numbers = nothing()
+    known = {name: numbers.memory(item(name)) for name in names}
+    assert sorted(known.values(), key=int) == [str(place + 1) for place in range(len(set(names)))]
+    for name, number in known.items():
+        assert references([number], numbers.shown).units == (item(name),)

@@ -1,0 +1,56 @@
+"""A streamed answer: the line that names its sources is never shown, whatever the pieces are, and everything else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.cara.reflection.streamed_answer import StreamedAnswer
+
+
+def read(text: str, size: int) -> tuple[str, tuple[str, ...] | None]:
+    answer = StreamedAnswer()
+    shown = "".join(answer.feed(text[at : at + size]) for at in range(0, len(text), size))
+    rest, marks = answer.end()
+    assert answer.text == shown + rest
+    return shown + rest, marks
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(
+    ("text", "shown", "marks"),
+    [
+        ("Hello there.\nSOURCES: 1, 4, M1", "Hello there.", ("1", "4", "M1")),
+        ("Hello.\n\n**Sources:** [2], [3]\n", "Hello.", ("2", "3")),
+        ("I do not know.\nSOURCES: none", "I do not know.", ()),
+        ("I do not know.\nSOURCES:", "I do not know.", ()),
+        ("Just a text.", "Just a text.", None),
+        ("The\nsources: of the Nile\nare far.\nSOURCES: 9", "The\nsources: of the Nile\nare far.", ("9",)),
+        ("One line.\nSo be it.\nS", "One line.\nSo be it.\nS", None),
+        ("\n\nTwo.\n\nSOURCES: 1 and 2.", "Two.", ("1", "2")),
+        ("SOURCES: 1", "", ("1",)),
+        ("All in one, SOURCES: 3", "All in one, SOURCES: 3", None),
+    ],
+)
+def test_what_is_shown_and_what_is_cited(
+    text: str, shown: str, marks: tuple[str, ...] | None, size: int
+) -> None:
+    """However the service cuts it."""
+    assert read(text, size) == (shown, marks)
+
+
+PARTS = st.lists(
+    st.sampled_from(["SOURCES:", " 1, 2", "\n", "sou", "rces", ": ", "Ann left.", " ", "*"]), max_size=12
+)
+
+
+@given(PARTS, st.integers(1, 9))
+def test_pieces_do_not_matter(parts: list[str], size: int) -> None:
+    """A text in pieces is read as the text in one piece, and only white space and the last line are left out."""
+    text = "".join(parts)
+    shown, marks = read(text, size)
+    assert (shown, marks) == read(text, max(len(text), 1))
+    assert text.strip().startswith(shown)
+    if marks is None:
+        assert shown == text.strip()
