@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message, ModelUnavailable
 from hindsight_integrations.cara.opinions import reinforcing
@@ -22,11 +23,13 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.errors import PromptTooLong
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.opinions import Assessment, OpinionLog
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
+from hindsight_integrations.ports.language_model import Completion, Prompt
 from hindsight_integrations.prompts.repairing import REPAIRS
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -266,7 +269,7 @@ def test_what_is_left_out_is_tried_again_and_then_passed_over(opened: Opened, cl
     opinion = hold(bank)
     kept, lost = say(bank, ECOSYSTEM), say(bank, JULIA, day=3)
     (failure,) = bank.tasks.settle().failed.values()
-    assert "missing" in failure
+    assert "pairs of opinion and fact without an assessment: 1" in failure
     assert [row.unit_id for row in log_of(bank, opinion).evidence] == [kept]
     calls = len(assessor.shown)
     assert calls == 1 + REPAIRS
@@ -428,6 +431,64 @@ def test_many_pairs_are_asked_in_batches(opened: Opened, monkeypatch: pytest.Mon
     ]
     assert sum(asked) == 45
     assert max(asked) <= 20
+
+
+def test_the_model_may_say_what_is_said_again(opened: Opened) -> None:
+    """Of facts of one source in one batch: the later one takes over the earlier one's row; of another source it does not."""
+    numbered = re.compile(r"fact (\d+) \(before it, of the same source: (\d+)")
+    asked: list[str] = []
+
+    def answer(fact: str) -> Verdict:
+        found = dict(numbered.findall(assessor.shown[-1]))
+        asked.append(fact)
+        return {"assessment": "reinforce", "restates": [int(each) for each in found.values()]}
+
+    assessor = Assessor(answer)
+    bank = opened(assessor)
+    opinion = hold(bank)
+    say(bank, ECOSYSTEM)
+    say(bank, "For Python you get any module you want when you crunch figures.", day=3)
+    say(bank, "Whatever tables you have, Python has a package.", by="Ben", day=4)
+    bank.tasks.settle()
+    assert (len(asked), len(assessor.shown)) == (3, 1)
+    assert confidence_of(log_of(bank, opinion)) == pytest.approx(0.8)
+    assert [bool(row.restates) for row in log_of(bank, opinion).evidence] == [False, True, False]
+
+
+class Narrow:
+    """A model that reads no more than so many characters."""
+
+    name = "narrow"
+
+    def __init__(self, most: int) -> None:
+        self.most, self.calls = most, 0
+
+    async def complete(self, prompt: Prompt[Any]) -> Completion[Any]:
+        self.calls += 1
+        shown = prompt.messages[1].text
+        if len(shown) > self.most:
+            raise PromptTooLong(self.name, "too long")
+        answer = Assessor(verdict)([HumanMessage(message.text) for message in prompt.messages])
+        return Completion(prompt.schema.model_validate(answer))
+
+
+def test_a_batch_that_is_too_long_is_asked_in_halves(opener: Callable[..., Hindsight]) -> None:
+    """Down to single pairs; one that fits nowhere is passed over in the end, and the rest is not lost for it."""
+    model = Narrow(700)
+    config = HindsightConfig(
+        storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
+        retain=RetainConfig(extraction=ExtractionMode.VERBATIM),
+        observations=ObservationConfig("off"),
+        opinions=OpinionConfig(delay_s=0.0),
+    )
+    bank = opener(":memory:", model=model, config=config).bank("team")
+    opinion = hold(bank)
+    short = {say(bank, f"{ECOSYSTEM} So says {name}.", by=name) for name in ("Ada", "Ben", "Cleo", "Dan")}
+    long = say(bank, f"{ECOSYSTEM} {'And so on and on. ' * 80}", by="Eve")
+    bank.tasks.settle()
+    assert {row.unit_id for row in log_of(bank, opinion).evidence} == short
+    assert long not in short
+    assert model.calls > 1
 
 
 def test_orders_in_a_fact_are_data(opened: Opened) -> None:

@@ -109,10 +109,10 @@ def _opinion_line(number: int, opinion: AskedOpinion) -> str:
 
 
 def _asked(number: int, opinion: AskedOpinion) -> str:
-    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (counted already, of the same source: 1, 2)"."""
+    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (before it, of the same source: 1, 2)"."""
     named = (
         f"fact {fact}"
-        + (f" (counted already, of the same source: {', '.join(map(str, earlier))})" if earlier else "")
+        + (f" (before it, of the same source: {', '.join(map(str, earlier))})" if earlier else "")
         for fact, earlier in opinion.pairs
     )
     return f"opinion {number}: {'; '.join(named)}"

@@ -33,13 +33,11 @@ class Assessments:
         verdicts: by pair; those the model left out, or answered unusably, are missing.
         tokens_in: prompt tokens, repairs included.
         tokens_out: completion tokens likewise.
-        problem: what was wrong with the last answer.
     """
 
     verdicts: dict[PairKey, Verdict] = field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
-    problem: str = ""
 
 
 async def assess(
@@ -60,9 +58,9 @@ async def assess(
     asked = Asked(batch, languages)
     try:
         answered = await complete_with_repair(model, asked.prompt(profile), check=asked.problems)
-    except PromptTooLong as error:
+    except PromptTooLong:
         if len(batch) == 1:
-            return Assessments(problem=str(error))
+            return Assessments()
         half = len(batch) // 2
         one = await assess(batch[:half], profile, model, languages)
         other = await assess(batch[half:], profile, model, languages)
@@ -70,10 +68,9 @@ async def assess(
             {**one.verdicts, **other.verdicts},
             one.tokens_in + other.tokens_in,
             one.tokens_out + other.tokens_out,
-            one.problem or other.problem,
         )
     verdicts = asked.verdicts(answered.last) if answered.last else {}
-    return Assessments(verdicts, answered.tokens_in, answered.tokens_out, answered.problem)
+    return Assessments(verdicts, answered.tokens_in, answered.tokens_out)
 
 
 class Asked:

@@ -28,7 +28,7 @@ class Pair:
     Attributes:
         opinion: the opinion.
         fact: the fact.
-        earlier: facts in its log that the fact's source said before and that are like it.
+        earlier: facts that the fact's source said before, weighed already or to be, and that are like it.
     """
 
     opinion: Standing
@@ -93,7 +93,10 @@ def _pairs(found: Outstanding, tried: Collection[PairKey]) -> Iterator[Pair]:
 
 
 def _earlier(opinion: Standing, fact: Fact) -> tuple[Fact, ...]:
-    """What the fact's sources said before that was weighed, the nearest first."""
-    same = (one for one in opinion.known.values() if not set(fact.sources).isdisjoint(one.sources))
+    """What the fact's sources said before, weighed already or to be, the nearest first."""
+    before = opinion.asked[: opinion.asked.index(fact)]
+    same = (
+        one for one in (*opinion.known.values(), *before) if not set(fact.sources).isdisjoint(one.sources)
+    )
     near = sorted(same, key=lambda one: (-round(float(fact.vector @ one.vector), 6), one.unit.id))
     return tuple(near[:MOST_EARLIER])

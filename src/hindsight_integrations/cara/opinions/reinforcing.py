@@ -63,14 +63,13 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
     """
     verdicts: dict[PairKey, Verdict] = {}
     tried: set[PairKey] = set()
-    spent, problem, conflicts = Settled(), "", 0
+    spent, conflicts = Settled(), 0
     while True:
         found = await tools.workers.read(outstanding, tools)
         if batch := next_batch(found, tried):
             made = await assess(batch, found.profile, tools.model, tools.languages)
             verdicts.update(made.verdicts)
             tried.update(pair.key for pair in batch)
-            problem = made.problem or problem
             spent = replace(
                 spent,
                 tokens_in=spent.tokens_in + made.tokens_in,
@@ -94,8 +93,9 @@ async def reinforce(task: Task, tools: OpinionTools) -> Settled:
         if ends:
             return replace(spent, dropped=_dropped(decision))
         if last:
+            left = f"pairs of opinion and fact without an assessment: {len(decision.passed_over)}"
             raise MalformedOutput(
-                tools.model.name, "", problem, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
+                tools.model.name, "", left, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out
             )
 
 

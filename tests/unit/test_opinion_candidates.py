@@ -1,0 +1,52 @@
+"""Which opinions a fact may bear on (paper eq. 25): shared entities, likeness, and what does not count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hindsight_integrations.cara.opinions.candidates import About, about, may_bear_on, theta_of
+from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
+
+THRESHOLDS = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.9)
+
+
+def topic(cosine: float, *telling: str, hubs: tuple[str, ...] = ()) -> About:
+    """Of a vector that has this cosine with that of a topic of cosine 1."""
+    return About(frozenset(telling), frozenset(hubs), np.array([cosine, np.sqrt(1 - cosine**2)], np.float32))
+
+
+def entity(name: str, mentions: int, role: EntityRole = EntityRole.NONE) -> Entity:
+    return Entity(name, name, EntityType.PERSON, role, (name,), mentions)
+
+
+@pytest.mark.parametrize(
+    ("opinion", "fact", "found"),
+    [
+        (topic(1.0, "ferry"), topic(0.0, "ferry", "storm"), True),
+        (topic(1.0, "ferry"), topic(0.0, "train"), False),
+        (topic(1.0), topic(0.51), True),
+        (topic(1.0), topic(0.49), False),
+        (topic(1.0, hubs=("ferry",)), topic(0.31, hubs=("ferry",)), True),
+        (topic(1.0, hubs=("ferry",)), topic(0.29, hubs=("ferry",)), False),
+        (topic(1.0, hubs=("ferry",)), topic(0.31, hubs=("train",)), False),
+    ],
+)
+def test_candidates(opinion: About, fact: About, found: bool) -> None:
+    """A telling entity is enough; a hub needs a likeness that is worth a look; likeness alone needs more."""
+    assert may_bear_on(opinion, fact, THRESHOLDS) is found
+    assert theta_of(THRESHOLDS) == pytest.approx(0.5)
+
+
+def test_who_is_everywhere_tells_nothing() -> None:
+    """The user, the agent and speakers never count; what many memories mention is a hub."""
+    named = [
+        entity("ferry", 3),
+        entity("island", 40),
+        entity("me", 3, EntityRole.USER),
+        entity("bot", 3, EntityRole.AGENT),
+        entity("ada", 3, EntityRole.SPEAKER),
+    ]
+    made = about(named, np.ones(2, np.float32), 100)
+    assert (made.telling, made.hubs) == (frozenset({"ferry"}), frozenset({"island"}))
