@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,11 @@ from hindsight_integrations import (
     ModelState,
     RefreshTrigger,
 )
+from hindsight_integrations.cara.mental_models import staleness
 from hindsight_integrations.model.tasks import TaskState
+from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.testing.builders import make_unit
+from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 
@@ -64,6 +69,7 @@ def test_what_is_no_model_is_refused(light: Hindsight) -> None:
     assert [model.name for model in bank.mental_models.list()] == ["tea"]
 
 
+NOW = datetime(2024, 6, 12, 9, tzinfo=UTC)
 TEA, FIGS, BOAT = "Bea Lund likes green tea.", "Bea Lund likes ripe figs.", "The harbour closes at nine."
 
 
@@ -88,7 +94,7 @@ def test_a_refresh_keeps_the_answer(opener: Callable[..., Hindsight]) -> None:
     before = bank.count()
     made = bank.mental_models.refresh("Bea")
     assert (made.text, made.based_on, made.state) == (TEA, (tea,), ModelState.CURRENT)
-    assert made.refreshed_at == datetime(2024, 6, 12, 9, tzinfo=UTC)
+    assert made.refreshed_at == NOW
     assert made == bank.mental_models.get("Bea") == asyncio.run(bank.asynchronous.mental_models.get("Bea"))
     assert (len(model.prompts), bank.count(), made.extractive) == (1, before, False)
     assert boat not in made.based_on
@@ -367,3 +373,38 @@ def test_a_total_is_kept_exactly(opener: Callable[..., Hindsight]) -> None:
 
 def _bought(price: int) -> dict[str, Any]:
     return {"kind": "expense", "category": "figs", "value": price, "unit": "EUR"}
+
+
+def test_a_fact_committed_before_it_is_seen_is_not_missed(opener: Callable[..., Hindsight]) -> None:
+    """What the ledger has and no search finds yet is not in the answer, and makes it out of date once it is found."""
+    bank = engine_of(opener, Answering()).bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    context = bank.asynchronous._context
+    unit = replace(make_unit("late", FIGS, bank="b"), mentioned_at=NOW)
+    (vector,) = HashEmbedder().embed_documents([FIGS])
+
+    def commit_alone() -> None:
+        with context.transaction() as (view, transaction):
+            transaction.commit(WriteSet("b", view.revision, units=(UnitWrite(unit, vector.tobytes()),)))
+
+    run = bank._loop.run
+    run(lambda: context.tools.workers.write(commit_alone))
+    assert bank.mental_models.refresh("Bea").text == TEA
+    run(lambda: context.tools.workers.write(context.catch_up))
+    assert bank.mental_models.get("Bea").state is ModelState.STALE
+
+
+def test_more_changes_than_are_looked_at_make_it_stale(
+    opener: Callable[..., Hindsight], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether one of them bears on the question is not known then."""
+    monkeypatch.setattr(staleness, "MOST_LOOKED_AT", 3)
+    bank = engine_of(opener, Answering()).bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?")
+    bank.mental_models.refresh("Bea")
+    told(bank, *(f"Quay {number} was painted." for number in range(3)))
+    assert bank.mental_models.get("Bea").state is ModelState.CURRENT
+    told(bank, "Quay 3 was painted.")
+    assert bank.mental_models.get("Bea").state is ModelState.STALE

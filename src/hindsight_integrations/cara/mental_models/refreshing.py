@@ -49,10 +49,11 @@ async def refresh(
         RevisionConflict: facts it was answered from changed at every try.
         TaskClosed: a task was finished by somebody else meanwhile; nothing was written.
     """
-    ledger, bank = tools.projector.ledger, tools.projector.name
     spent = Settled()
     for attempt in range(ATTEMPTS):
-        revision = await tools.workers.read(ledger.revision, bank)  # before memories are read: none is older
+        # Of what searches find, not of the ledger, which may be ahead of them: else a fact could be missed for good.
+        async with tools.projector.viewing() as view:
+            revision = view.revision
         model = await tools.workers.read(_known, model_id, tools.projector)
         if model is None:
             gone = RefreshWrite(model_id, revision)
