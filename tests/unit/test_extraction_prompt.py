@@ -62,9 +62,11 @@ def test_the_prompt_speaks_of_all_the_schema_offers_and_of_nothing_else() -> Non
     """Every field, network, kind and change of the schema is explained; observations, which are never extracted, are not."""
     system, _ = prompts(Passage([SAID]))
     schema = ExtractedFacts.model_json_schema()
-    networks = schema["$defs"]["ExtractedFact"]["properties"]["fact_type"]["enum"]
+    fields = schema["$defs"]["ExtractedFact"]["properties"]
+    networks = fields["fact_type"]["enum"]
     assert set(networks) == {"world", "experience", "opinion"}
-    named = [*(name for name in ExtractedFact.model_fields), *RecordKind, *MemoryChange, *networks]
+    assert ExtractedFact.model_fields.keys() - fields.keys() == {"confidence"}, "only callers give one"
+    named = [*fields, *RecordKind, *MemoryChange, *networks]
     assert [name for name in named if name not in system] == []
     assert "observation" not in system
 

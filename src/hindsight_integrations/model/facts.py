@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
@@ -160,6 +161,8 @@ class ExtractedFact(FactPart):
     invalidates: Annotated[list[str], BeforeValidator(texts_of)] = Field(
         default_factory=list, description="what else this fact makes obsolete: full sentences that were true"
     )
+    # Of opinions that a caller gives; no model is asked how firmly the agent believes what it said.
+    confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
     # Facts that were written for earlier versions have one record, under `record`.
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")

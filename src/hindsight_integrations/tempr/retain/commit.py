@@ -14,8 +14,10 @@ from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, Un
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.search.bank_view import BankView, Projector
+from hindsight_integrations.tempr.retain.agent_opinions import formations, without_known_opinions
 from hindsight_integrations.tempr.retain.category_resolution import resolve_categories
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
+from hindsight_integrations.tempr.retain.drafts import Draft, selected
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.proposal import Proposal
@@ -68,12 +70,8 @@ def decide(
     known = view.ledger.known_messages(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
     closing, reread = _superseded(proposal, known, documents, view)
-    fresh = _fresh(proposal, known, reread)
     waiting = _waiting(proposal, vectors, known, reread)
-    drafts = resolve_categories(
-        [proposal.drafts[i] for i in fresh], lambda: view.ledger.categories(view.bank)
-    )
-    vectors = replace(vectors, drafts=vectors.drafts[fresh])
+    drafts, vectors = _new_drafts(proposal, vectors, _fresh(proposal, known, reread), view, languages)
     resolution = resolve(
         drafts,
         lambda names: view.ledger.entity_candidates(view.bank, names, CANDIDATES),
@@ -108,10 +106,29 @@ def decide(
             *restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources]),
             *retraction.events,
         ),
+        opinions=formations(drafts, view.revision),
         tasks=_still_waiting(proposal, known),
         completed_tasks=proposal.completed,
     )
     return writes, retraction
+
+
+def _new_drafts(
+    proposal: Proposal, vectors: Vectors, fresh: IntArray, view: BankView, languages: Sequence[Language]
+) -> tuple[list[Draft], Vectors]:
+    """The drafts that are new, without opinions that are held already, in the bank's categories; and their vectors."""
+    kept = without_known_opinions(
+        fresh,
+        proposal.drafts,
+        vectors.drafts,
+        view,
+        duplicate=vectors.thresholds.duplicate,
+        languages=languages,
+    )
+    drafts = resolve_categories(
+        selected(proposal.drafts, kept.tolist()), lambda: view.ledger.categories(view.bank)
+    )
+    return drafts, replace(vectors, drafts=vectors.drafts[kept])
 
 
 def _changed_documents(

@@ -17,11 +17,13 @@ from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import NAMESPACE, MemoryUnit
+from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
+
+UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one [decision 132]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Draft:
         invalidates: statements of what this fact makes obsolete.
         guessed: whether these were guessed from cue words; else a model, or the caller, stated them.
         changes: memories it ends or changes, by name.
+        given: whether the caller stated the fact; else it was extracted.
     """
 
     unit: MemoryUnit
@@ -67,6 +70,7 @@ class Draft:
     invalidates: tuple[str, ...] = ()
     guessed: bool = False
     changes: tuple[NamedChange, ...] = ()
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +143,48 @@ def draft_facts(
                 dropped.append(Dropped(fact.what[:200], problem))
                 continue
             kept[index] = len(drafts)
+            if not extraction.given:
+                fact = as_extracted(fact, messages or {})  # noqa: PLW2901 - what a model may say of it
             draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
             shown = extraction.shown[place] if extraction.shown else ()
             changes, refused = _named_changes(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
-            drafts.append(replace(draft, guessed=extraction.guessed, changes=changes))
+            drafts.append(replace(draft, guessed=extraction.guessed, changes=changes, given=extraction.given))
         _connect(drafts, facts, kept)
     return in_order(drafts), dropped
+
+
+def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
+    """A fact as a model may state it: how firmly the agent believes something it does not say, nor what a person believes.
+
+    What only people said is of the world, even if it is put as an opinion: the agent's own are said by the agent.
+
+    Args:
+        fact: as the model wrote it.
+        messages: by id, those the fact may cite.
+    """
+    if fact.fact_type is not FactType.OPINION:
+        return fact
+    cited = [messages[source] for source in fact.sources if source in messages]
+    theirs = bool(cited) and all(role_of(message) is Role.USER for message in cited)
+    kind = FactType.WORLD if theirs else FactType.OPINION
+    return fact.model_copy(update={"fact_type": kind, "confidence": None})
+
+
+def selected(drafts: Sequence[Draft], places: Sequence[int]) -> list[Draft]:
+    """Some of the drafts; causal claims point at the same ones as before, and those at others are left out."""
+    moved = {place: position for position, place in enumerate(places)}
+    return [
+        replace(
+            drafts[place],
+            causes=tuple(
+                replace(claim, target=moved[claim.target])
+                for claim in drafts[place].causes
+                if claim.target in moved
+            ),
+        )
+        for place in places
+    ]
 
 
 def in_order(drafts: Sequence[Draft]) -> list[Draft]:
@@ -185,6 +224,7 @@ def _draft(
         bank=origin.bank,
         text=text,
         fact_type=fact.fact_type,
+        confidence=_confidence(fact),
         mentioned_at=max((origin.moments[source] for source in sources), default=origin.mentioned_at),
         occurred=occurrence(fact.occurred_start, fact.occurred_end, ZoneInfo(origin.zone)),
         context=origin.context,
@@ -199,6 +239,13 @@ def _draft(
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
     return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))
+
+
+def _confidence(fact: ExtractedFact) -> float | None:
+    """With which an opinion is formed; facts have none."""
+    if fact.fact_type is not FactType.OPINION:
+        return None
+    return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
 
 
 def _named_changes(

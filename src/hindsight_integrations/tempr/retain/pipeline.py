@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.ledger import Receipt
+from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
 from hindsight_integrations.tempr.retain.commit import commit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waiting_writes, with_tokens
@@ -67,6 +68,11 @@ async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResul
 def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Receipt) -> RetainResult:
     """What became of one of the retains of a commit: `kept` and `created` are the unit ids of them all."""
     units = [draft.unit for draft in proposal.drafts if draft.unit.id in kept]
+    held = [
+        Dropped(draft.unit.text[:200], HELD_ALREADY)
+        for draft in proposal.drafts
+        if draft.unit.fact_type is FactType.OPINION and draft.unit.id not in kept
+    ]
     counts = Counter(unit.fact_type for unit in units if unit.id in created)
     payloads = {passage.task.payload for passage in proposal.waiting}
     waiting = [task for task in receipt.tasks if task.payload in payloads]
@@ -75,7 +81,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         created=sum(counts.values()),
         counts={kind: counts[kind] for kind in FactType if counts[kind]},
         skipped_messages=proposal.skipped,
-        dropped=proposal.dropped,
+        dropped=(*proposal.dropped, *held),
         revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,

@@ -181,7 +181,7 @@ async def _extract_messages(
     request: RetainRequest, fresh: Sequence[Message], before: Sequence[Message], tools: RetainTools
 ) -> Extraction:
     if request.facts is not None:
-        return Extraction((request.facts,))
+        return Extraction((request.facts,), given=True)
     if not fresh:  # only its system messages are new
         return Extraction(())
     if tools.llm is not None:
@@ -233,7 +233,7 @@ async def _extract_passages(
     request: RetainRequest, intake: DocumentIntake, plan: DocumentPlan, tools: RetainTools
 ) -> Extraction:
     if request.facts is not None:
-        return Extraction((request.facts,))
+        return Extraction((request.facts,), given=True)
     pieces = [chunk.text for chunk in plan.unread]
     if tools.llm is not None:
         cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
