@@ -183,3 +183,34 @@ def test_without_an_embedder_answers_go_on(opener: Callable[..., Hindsight], mod
     reflection = bank.reflect("Bea Lund likes green tea?", form_opinions=False)
     assert reflection.mental_models == ()
     assert [item.text for item in reflection.units] == [TEA]
+
+
+@pytest.mark.parametrize("strategy", ["single", "agentic"])
+def test_either_way_of_answering_keeps_to_them(
+    opener: Callable[..., Hindsight], strategy: str, model: Answering
+) -> None:
+    """The rules stand in the system message, and a standing answer among the tiers, whichever way the answer is found."""
+    said: list[Sequence[Any]] = []
+
+    def answers(messages: Sequence[Any]) -> dict[str, Any]:
+        """As the model, in one step where there are several."""
+        said.append(messages)
+        found = model(messages)
+        return {
+            **found,
+            "thought": "It is known.",
+            "tool": "answer",
+            "arguments": {},
+            "answer": found["text"],
+        }
+
+    bank = opener(config=config(), model=ScriptedModel(answers)).bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", QUESTION)
+    bank.mental_models.refresh("Bea")
+    bank.directives.add("Answer in one sentence.")
+    said.clear()
+    bank.reflect("Tell me what Bea Lund does like", strategy=strategy, form_opinions=False)
+    system, *others = (str(message.content) for message in said[0])
+    assert "- Answer in one sentence." in system
+    assert any(f"[M1] (answer of Wednesday, June 12, 2024) {QUESTION} {TEA}" in other for other in others)

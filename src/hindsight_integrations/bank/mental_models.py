@@ -51,7 +51,7 @@ class AsyncMentalModels(BankVerbs):
             tags: visibility tags. It is answered from memories that have the same tags, or none, and is shown to whom they
                 are shown.
             trigger: "manual", or "auto": also answered anew a minute after memories in its scope changed, as a task.
-            max_tokens: what its text may cost, 1 to 8,192.
+            max_tokens: what its text may cost, 1 to 8,192. A reflection is shown texts of half of its own `max_tokens` at most.
 
         Raises:
             InvalidRequest: there is one of that name, the bank has 100, an option is out of range, or the engine was opened

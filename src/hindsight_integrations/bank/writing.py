@@ -214,8 +214,9 @@ class WritingVerbs(BankVerbs):
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
 
-        With a memory go its vector, its links, what amends it, the passage or the turns it came from, waiting work that
-        carries its text, and entities and names that only it used. Messages it came from stay known by their hash, so that a replayed
+        With a memory go its vector, its links, what amends it, the passage or the turns it came from, what was made of it
+        (observations, opinions worded from it, texts of mental models), waiting work that carries its text, and entities and
+        names that only it used. Messages it came from stay known by their hash, so that a replayed
         conversation does not bring it back; `everything` forgets those too. To say that something is no longer true,
         retain that instead: then history is kept.
 
@@ -233,7 +234,7 @@ class WritingVerbs(BankVerbs):
             names: of the entity: only these names go, and the memories that mention it under one of them.
             window: (start, end): what happened or was said in it.
             everything: all memories of the bank; its name, its profile and what that was before stay (see
-                `profile.forget_history`).
+                `profile.forget_history`), and so do its directives and the questions of its mental models.
             thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
             message: id of one message of `thread`: its turn, and every memory made from it.
             dry_run: erase nothing; the receipt says which memories would go, and which names of entities.
