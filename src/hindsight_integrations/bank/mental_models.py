@@ -89,6 +89,7 @@ class AsyncMentalModels(BankVerbs):
 
         Raises:
             ModelError: their questions could not be embedded, to be compared with what changed.
+            EmbedderMismatch: another embedder made the bank's vectors.
         """
         bank = self._context
         known = await bank.tools.workers.read(bank.ledger.mental_models, bank.name)

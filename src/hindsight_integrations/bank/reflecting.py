@@ -93,6 +93,8 @@ class ReflectingVerbs(ReadingVerbs):
     ) -> Reflection:
         """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
 
+        Kept answers near the question (`mental_models`) are shown first; rules (`directives`) are kept.
+
         With a model the answer may put forward opinions of the agent's, which are kept (`Reflection.opinions` says what
         became of each). Without one the answer is the best memories themselves, and `extractive` is True.
 
