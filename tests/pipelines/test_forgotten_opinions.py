@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from opinion_writing import commit, reinforced
 
-from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.model.opinions import (
     Assessment,
     FormationWrite,
@@ -89,3 +89,13 @@ def test_a_withdrawn_ground_ends_the_opinion_and_its_return_brings_it_back(light
     bank.restore(facts[0])
     assert [opinion.id for opinion in bank.opinions.list()] == ["safe", "busy"]
     assert "busy" in {each.unit.id for each in bank.recall("is it busy?", types=["opinion"]).units}
+
+
+def test_an_earlier_wording_is_not_restored_beside_the_newest(light: Hindsight) -> None:
+    """An opinion has one wording at a time: the error names the newest, which can be restored."""
+    bank = light.bank("harbour")
+    believing(bank)
+    with pytest.raises(InvalidRequest, match=r"reworded.*'unsafe'"):
+        bank.restore("safe")
+    assert bank.get("safe").closed_at is not None
+    assert bank.opinions.get("safe").unit_id == "unsafe"

@@ -14,7 +14,7 @@ from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import UnitEdit
+from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -103,7 +103,7 @@ def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool
         record: ordinal of the record meant; None for the memory itself, whose records stay as they are.
 
     Raises:
-        InvalidRequest: the bank has no such memory, or the memory no such record.
+        InvalidRequest: the bank has no such memory, or the memory no such record, or it is an opinion that was reworded.
     """
     with bank.tools.ledger.transaction(bank.name) as transaction:
         log = transaction.validity(bank.name, unit_id)
@@ -122,6 +122,8 @@ def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool
         ]
         if not own or own[-1].kind is not closing:
             return False
+        if record is None:
+            _check_newest(transaction, bank.name, rows[unit_id], unit_id)
         # A clock behind the conversation must not put the restoring before the closing.
         effective_at = max(bank.tools.clock.now(), next_instant(log[-1].effective_at))
         event = ValidityEvent(
@@ -130,6 +132,18 @@ def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
     bank.projection.catch_up()
     return True
+
+
+def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
+    """Refuse to restore an opinion's earlier wording beside the one that took its place."""
+    opinions = ledger.opinions_of(bank, np.array([row], np.int64))
+    for log in ledger.opinions(bank, list(opinions.values())):
+        if (newest := log.versions[-1].unit_id) != unit_id:
+            raise InvalidRequest(
+                "unit_id",
+                f"{shown(unit_id)} is an opinion that was reworded",
+                f"Restore {newest!r}, its newest wording; `opinions.history` shows the others.",
+            )
 
 
 def check_ordinal(unit: MemoryUnit, record: int) -> None:
