@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +28,7 @@ from hindsight_integrations import (
 from hindsight_integrations.cara.mental_models import staleness
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
+from hindsight_integrations.ports.clock import SystemClock
 from hindsight_integrations.testing.builders import make_unit
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -408,3 +412,39 @@ def test_more_changes_than_are_looked_at_make_it_stale(
     assert bank.mental_models.get("Bea").state is ModelState.CURRENT
     told(bank, "Quay 3 was painted.")
     assert bank.mental_models.get("Bea").state is ModelState.STALE
+
+
+KILLED = """
+import os, signal, sys
+sys.path[:0] = sys.argv[2:]
+from standing_questions import Answering, config
+from hindsight_integrations import Hindsight
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+model = Answering(meanwhile=lambda: os.kill(os.getpid(), signal.SIGKILL))
+options = {"embeddings": HashEmbedder(), "reranker": None, "config": config()}
+Hindsight.open(sys.argv[1], model=ScriptedModel(model), **options).bank("b").tasks.settle()
+"""
+
+
+def test_a_kill_while_it_is_answered_leaves_what_was(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """The answer before stays whole, and the task is done by whoever comes next."""
+    engine = engine_of(opener, Answering(), tmp_path)
+    bank = engine.bank("b")
+    told(bank, TEA)
+    bank.mental_models.create("Bea", "What does Bea Lund like?", trigger="auto")
+    bank.tasks.settle()
+    told(bank, FIGS)
+    engine.close()
+    oracles = str(Path(__file__).resolve().parents[1] / "oracles")
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, oracles], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    engine = engine_of(opener, Answering(), tmp_path, clock=SystemClock())
+    bank = engine.bank("b")
+    before = bank.mental_models.get("Bea")
+    assert (before.text, before.state) == (TEA, ModelState.STALE)
+    assert bank.tasks.settle().refreshed == 1
+    assert FIGS in bank.mental_models.get("Bea").text
