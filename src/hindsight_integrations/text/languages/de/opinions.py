@@ -42,6 +42,8 @@ OPINIONS = OpinionWords(
         rf"|\b(?:ich kann|kann ich|ich könnte|könnte ich) (?:(?:[\w-]+),? ){{0,12}}?(?:nicht|keine?\w*|nichts) (?:\w+ ){{0,6}}?{_TELL}\b"
         r"|\b(?:ich weiß|weiß ich) (?:\w+ ){0,4}?(?:nicht|nichts|zu wenig|wenig|kaum)\b|\bich bin (?:mir )?(?:\w+ )?(?:nicht sicher|unsicher),? (?:ob|was|wer|wie)\b"
         rf"|\b(?:die|meine|diese) (?:\w+ )?{_INFORMATION}(?: \w+){{0,4}}? (?:enthalten|sagen|reichen|erwähnen|nennen|geben|enthält|sagt|reicht|erlauben|lassen)\b[^.;]{{0,60}}\b(?:nicht|nichts|kein\w*)\b"
+        rf"|\b(?:die|meine|diese|den|meinen|diesen) (?:\w+ )?{_INFORMATION}\b(?: \w+){{0,4}}? (?:nicht|nichts|kein\w*)\b(?: \w+){{0,3}}? (?:machen|enthalten|enthält|sagen|sagt|hergeben|nennen|erwähnen|reichen|ausreichen|steht|zulassen|erlauben|liefern)\b"
+        rf"|\b(?:man|sich) (?:[\w-]+ ){{0,6}}?(?:nichts|nicht|kaum etwas) (?:\w+ ){{0,3}}?{_TELL} (?:kann|lässt|könnte)\b|\blässt sich (?:[\w-]+ ){{0,6}}?(?:nichts|nicht|kaum etwas) (?:\w+ ){{0,2}}?{_TELL}\b"
         rf"|\b(?:es gibt|gibt es|es liegen|liegen) (?:\w+ ){{0,3}}?{_LITTLE} (?:\w+ ){{0,2}}?{_INFORMATION}\b[^.;]{{0,60}}(?:\b(?:um|zu|über|vor)\b)"
         rf"|\b{_LITTLE} (?:\w+ ){{0,2}}?{_INFORMATION}\b[^.;]{{0,80}}\bum [^.;]{{0,80}}\b(?:{_TELL}|zu {_TELL}|können)\b"
         r"|\bkeine Meinung\b|\b(?:weitere|mehr) (?:Informationen|Angaben|Daten) (?:sind|wären|werden) (?:\w+ )?(?:nötig|notwendig|erforderlich|gebraucht|benötigt)\b"

@@ -57,6 +57,7 @@ OPINIONS = OpinionWords(
         rf"|\b(?:think|believe|feel|say|find|suspect)(?: that)? (?:there (?:is|are|['\u2019]s|isn['\u2019]t|aren['\u2019]t)|that there['\u2019]s|{_ABOUT_MEMORY}) (?:simply |currently |just )?(?:no|not enough|insufficient|too little|enough|any) (?:\w+ )?{_INFORMATION}\b"
         rf"|\b(?:there['\u2019]s|there is|there are) (?:simply |currently )?(?:no|not enough|insufficient|too little) (?:\w+ )?{_INFORMATION} (?:about|on|regarding|available|in (?:my )?memory)\b"
         rf"|\b(?:no|insufficient|not enough) (?:\w+ )?{_INFORMATION} (?:was|were|is|are|has been|have been) (?:\w+ )?(?:given|provided|available|found|known|recorded|stored|mentioned)\b"
+        r"|\b(?:nothing|little|not much) (?:can|could) be (?:said|concluded|told|known|determined)\b|\b(?:it is|it['\u2019]s) (?:\w+ )?(?:impossible|not possible) to (?:tell|judge|know|determine|assess|conclude|answer)\b"
         r"|\b(?:nothing|not much) (?:\w+ ){0,2}(?:is|was) (?:\w+ )?known\b|\bmore (?:information|context|data|details?) (?:is|are|would be) (?:needed|required|necessary)\b",
         re.IGNORECASE,
     ),

@@ -37,6 +37,7 @@ OPINIONS = OpinionWords(
         rf"\bno (?:\w+ )?(?:tengo|dispongo de|cuento con|poseo|hay) (?:\w+ )?(?:suficientes?|bastantes?|ningun[ao]?|la|los|más)? ?(?:\w+ )?{_INFORMATION}\b[^.;]{{0,80}}(?:\b(?:para|sobre|acerca|de|en mi memoria)\b|$)"
         rf"|\b(?:me faltan?|carezco de) (?:\w+ ){{0,2}}{_INFORMATION}\b|\btengo {_LITTLE} {_INFORMATION}\b|\b(?:información|datos) insuficientes?\b"
         rf"|\bno (?:puedo|podría|sabría|soy capaz de|me es posible|logro) (?:\w+ )?{_TELL}\b|\bno (?:lo )?sé (?:\w+ )?(?:si|qué|quién|cómo|cuál|lo suficiente|nada|bastante|mucho)\b"
+        rf"|\b(?:no se puede|es imposible|no es posible) (?:\w+ )?{_TELL}\b|\bnada se puede {_TELL}\b"
         r"|\bno (?:tengo|me he formado) (?:una |ninguna )?opinión\b|\bno estoy segur[oa] de (?:si|qué|quién|cómo)\b"
         rf"|\b(?:los|las|mis|estos|la) (?:\w+ )?{_INFORMATION}(?: \w+){{0,4}}? no (?:\w+ )?(?:contienen?|dicen?|mencionan?|incluyen?|bastan?|permiten?|indican?|son suficientes|es suficiente|aclaran?)\b"
         rf"|\bno hay (?:suficientes?|bastantes?|ningun[ao]?)? ?{_INFORMATION}\b[^.;]{{0,60}}\b(?:para {_TELL}|sobre|acerca)\b"

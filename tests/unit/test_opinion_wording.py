@@ -1,0 +1,122 @@
+"""What makes a text an opinion of the agent's own: the first person, a reason inside, and something that is known."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hindsight_integrations.cara.opinions.wording import LONGEST_OPINION, fault, plain
+from hindsight_integrations.text.languages import languages_of
+
+LANGUAGES = languages_of(["en", "de", "es"])
+
+KEPT = (
+    "I think the ferry beats the bridge because nobody is ever stuck in traffic on it.",
+    "In my view Nadia should lead the choir, since she hears every wrong note.",
+    "I've come to believe that short meetings work better, as people prepare for them.",
+    "I used to doubt the new oven, but now I trust it because three cakes came out well.",
+    "I don't think the north trail is safe, given how often it floods.",
+    "I'm convinced that Omar is the right captain: he stays calm in every storm.",
+    "I prefer the blue tiles. They hide the dust of the workshop far better than white ones.",
+    "To me, the harbour café is overrated, because its coffee is always cold.",
+    "I am not sure that I like the new logo, since it looks like two fish.",
+    "I believe the study proves little because there is not enough evidence behind its numbers.",
+    "Ich denke, dass Nadia den Chor leiten sollte, weil sie jeden falschen Ton hört.",
+    "Meiner Meinung nach ist die Fähre besser als die Brücke, denn auf ihr steht niemand im Stau.",
+    "Ich halte den Nordweg für gefährlich, da er oft unter Wasser steht.",
+    "Aus meiner Sicht lohnt sich der neue Ofen, nachdem drei Kuchen darin gelungen sind.",
+    "Früher habe ich an Omar gezweifelt, heute vertraue ich ihm, weil er in jedem Sturm ruhig bleibt.",
+    "Creo que Nadia debería dirigir el coro porque oye cada nota falsa.",
+    "En mi opinión el transbordador es mejor que el puente, ya que nunca hay atascos.",
+    "Me parece que el sendero del norte es peligroso, pues se inunda a menudo.",
+    "Desde mi punto de vista el café del puerto está sobrevalorado, dado que siempre está frío.",
+)
+REFUSED = {
+    "third person": (
+        "The speaker thinks the ferry beats the bridge because it has no traffic.",
+        "They believe that Nadia should lead the choir, since she hears every wrong note.",
+        "The assistant prefers short meetings because people prepare for them.",
+        "Der Sprecher glaubt, dass die Fähre besser ist, weil dort niemand im Stau steht.",
+        "El asistente cree que la orquesta debería ensayar más, porque suena mal.",
+    ),
+    "without a reason": (
+        "I think the ferry beats the bridge.",
+        "In my view Nadia should lead the choir.",
+        "I believe short meetings have worked better since 2019.",
+        "Ich denke, dass Nadia den Chor leiten sollte.",
+        "Creo que Nadia debería dirigir el coro.",
+    ),
+    "what is not known": (
+        "I don't have enough information about the ferry because nobody mentioned it.",
+        "I think I cannot judge the new oven, since the facts do not mention it.",
+        "I believe there is not enough information to say whether Omar is a good captain, because he is new.",
+        "The memories don't contain anything about Nadia, so I think nothing can be said about her.",
+        "Ich kann das nicht beurteilen, weil mir Informationen über den Ofen fehlen.",
+        "Ich glaube, dass sich über Omar nichts sagen lässt, da die Erinnerungen ihn nicht erwähnen.",
+        "Creo que no puedo opinar sobre el coro porque no tengo suficiente información.",
+    ),
+    "a bare fact": (
+        "The ferry leaves at nine because the tide is high then.",
+        "Nadia leads the choir, since the old conductor retired.",
+        "Die Fähre fährt um neun, weil dann Flut ist.",
+        "El transbordador sale a las nueve porque la marea está alta.",
+    ),
+    "a quotation": (
+        "\u201cI think the ferry beats the bridge because it has no traffic\u201d, said Omar.",
+        "Omar: 'I believe the oven is broken because it stays cold.'",
+    ),
+    "a question": (
+        "Do I think the ferry beats the bridge because it has no traffic?",
+        "¿Creo que el puente es mejor porque es nuevo?",
+    ),
+    "nothing": ("", "   ", "I think so.", '""', "\u2026"),
+    "too long": (f"I think the ferry is better because {'it is good and ' * 40}cheap.",),
+}
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_an_opinion_with_its_reason_is_kept(text: str) -> None:
+    """In English, German and Spanish, in the words that people use for it."""
+    assert fault(text, LANGUAGES) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts]
+)
+def test_what_is_no_opinion_of_ones_own_is_refused(kind: str, text: str) -> None:
+    """Each with a reason that the model can mend it by."""
+    assert fault(text, LANGUAGES), kind
+
+
+def test_quotes_around_the_whole_are_no_quotation() -> None:
+    """A model that writes its opinion as a string in a string means the opinion."""
+    assert plain(f'"{KEPT[0]}"') == KEPT[0]
+    assert plain(f"  \u201e{KEPT[0]}\n\u201c ") == KEPT[0]
+    assert fault(f'"{KEPT[0]}"', LANGUAGES) == ""
+
+
+def test_of_a_language_nobody_taught_us_only_the_form_is_looked_at() -> None:
+    """Too long or a question is seen in any; the words for "I think" are not known, and are not missed."""
+    assert fault("Minusta lautta on parempi kuin silta, koska siellä ei ole ruuhkaa.", LANGUAGES) == ""
+    assert fault("Onko lautta parempi kuin silta, koska siellä ei ole ruuhkaa?", LANGUAGES)
+
+
+@given(text=st.text(max_size=2 * LONGEST_OPINION))
+def test_any_text_gets_an_answer(text: str) -> None:
+    """Whatever a model writes is a sentence to it; nothing fails on it."""
+    assert isinstance(fault(text, LANGUAGES), str)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["I have ", "nicht ", "ich kann nicht , ", "no tengo ", "the facts ", "in my ", "\u201e", "I'm ", "; a "],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    """Pieces of what is looked for, over and over: read in a moment."""
+    text = (piece * LONGEST_OPINION)[: LONGEST_OPINION - 1]
+    began = time.perf_counter()
+    fault(text, LANGUAGES)
+    assert time.perf_counter() - began < 0.5
