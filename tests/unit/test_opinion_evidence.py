@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hindsight_integrations.cara.opinions.evidence import (
     AssessedFact,
@@ -18,6 +20,7 @@ from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.sources import sources_of
 from hindsight_integrations.cara.opinions.steps import step_of
 from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.opinions import (
     Assessment,
@@ -227,6 +230,51 @@ def test_repetitions_wait_for_what_they_repeat() -> None:
     assert rows_of(log_of(), [], [], [again]) == ()
     rows = rows_of(log_of(), [judged(first)], [], [again])
     assert [row.unit_id for row in rows] == ["first", "again"]
+
+
+FACTS = st.lists(
+    st.tuples(
+        st.integers(0, 3),
+        st.sets(st.sampled_from(["ada", "ben", "cleo"]), min_size=1, max_size=2),
+        st.integers(0, 9),
+    ),
+    max_size=8,
+)
+VERDICTS = (Assessment.REINFORCE, Assessment.CONTRADICT, Assessment.WEAKEN, Assessment.NEUTRAL)
+
+
+def delivered(batches: Sequence[Sequence[Fact]], ground: Fact) -> OpinionLog:
+    """The log after these deliveries, one task each, where an assessor judges by meaning alone."""
+    log, known = log_of(based_on=(ground.unit.id,)), {ground.unit.id: ground}
+    for batch in batches:
+        asked = unsaid(log, batch, known, thresholds=THRESHOLDS)
+        left = [each for each in batch if each not in asked]
+        assessed = [judged(each, VERDICTS[int(np.argmax(each.vector))]) for each in asked]
+        rows = rows_of(log, assessed, list(known.values()), left)
+        known.update({each.unit.id: each for each in batch})
+        log = replace(log, evidence=(*log.evidence, *map(recorded, rows)))
+    return log
+
+
+@given(FACTS, st.data())
+def test_the_order_and_number_of_deliveries_move_nothing(
+    given_facts: list[tuple[int, set[str], int]], data: st.DataObject
+) -> None:
+    """Late, early, one by one, all at once or three times over: the confidence is what one delivery gives."""
+    facts = [
+        fact(f"f{place}", *sorted(sources), means=means, hours=hours)
+        for place, (means, sources, hours) in enumerate(given_facts)
+    ]
+    ground = fact("ground", "ada", means=data.draw(st.integers(0, 4)))
+    once = delivered([facts], ground)
+    shuffled = data.draw(st.permutations(facts))
+    cut = data.draw(st.integers(0, len(facts)))
+    apart = delivered([shuffled[:cut], shuffled[cut:]], ground)
+    one_by_one = delivered([[each] for each in shuffled], ground)
+    again = delivered([facts, facts, shuffled], ground)
+    assert len(once.evidence) == len(facts)
+    assert {confidence_of(log) for log in (once, apart, one_by_one, again)} == {confidence_of(once)}
+    assert {len(log.evidence) for log in (apart, one_by_one, again)} == {len(facts)}
 
 
 def test_reasons_are_short_and_on_one_line() -> None:

@@ -160,8 +160,10 @@ def _again(
     neutral = AssessedFact(fact, Assessment.NEUTRAL, EvidenceStrength.MILD, FORMED_WITH)
     row = _row(neutral, log, rule=rule, step=step)
     ids = tuple(each.unit.id for each in same)
-    if all(unit_id in rows for unit_id in ids):
-        first = rows[ids[0]]
+    formed_with = {source for each in same if each.unit.id not in rows for source in each.sources}
+    if not formed_with.issuperset(fact.sources):
+        judged = (each for each in same if each.unit.id in rows and not formed_with.issuperset(each.sources))
+        first = rows[next(judged).unit.id]
         row = replace(
             row,
             assessment=first.assessment,
