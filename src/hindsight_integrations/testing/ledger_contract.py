@@ -34,6 +34,7 @@ from hindsight_integrations.testing.ledger_opinions_contract import LedgerOpinio
 from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
 from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
 from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
+from hindsight_integrations.testing.ledger_reinforcing_contract import LedgerReinforcingContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
 from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
 from hindsight_integrations.testing.ledger_turns_contract import LedgerTurnsContract
@@ -50,6 +51,7 @@ class LedgerContract(
     LedgerObservationsContract,
     LedgerOpinionsContract,
     LedgerForgottenOpinionsContract,
+    LedgerReinforcingContract,
     LedgerProfilesContract,
     LedgerMentalModelsContract,
     LedgerTasksContract,

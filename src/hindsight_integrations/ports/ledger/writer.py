@@ -31,7 +31,10 @@ class Transaction(LedgerReader, Protocol):
         one clears it. What is `observed` of an entity takes the place of what was made of it before; an event of a fact
         ends what was made of that. A unit of the opinion
         network that comes without a formation or a rewording becomes an opinion that was given. The newest wording of an
-        opinion is closed with the last of its grounds, and restored with one of them. An empty write set does not raise the revision, nor does one with nothing but a profile.
+        opinion is closed with the last of its grounds, and restored with one of them. Facts that come or are restored, and
+        opinions that are formed, enqueue the task `REINFORCED`, if an opinion is held that was not looked at with all valid
+        facts (`facts_since` of its `assessed_to`). An empty write set does not raise the revision, nor does one with nothing but
+        a profile.
 
         Raises:
             RevisionConflict: the bank's revision is not `writes.expected_revision`, or its newest change of profile not
