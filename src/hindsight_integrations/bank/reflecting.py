@@ -104,7 +104,8 @@ class ReflectingVerbs(ReadingVerbs):
             budget: effort of recall: low, mid or high; agentic may take more steps with it, too.
             max_tokens: budget of the memories the answer may use.
             max_answer_tokens: of the answer; a longer one is asked for again, then cut at the end of a sentence.
-            response_schema: a pydantic model; the answer comes in its form, too, as `Reflection.structured`.
+            response_schema: a pydantic model; the answer comes in its form, too, as `Reflection.structured`: by the same
+                call with single, else by one more. Where nothing is known there is none.
             tools: functions and LangChain tools that the model may call besides memory's own, agentic only.
             context: your words about the situation, shown to the model as data.
             form_opinions: whether opinions may be formed. None are with `as_of`, on a bank `with_profile`, on a

@@ -25,6 +25,7 @@ from hindsight_integrations.prompts.answered_opinions import (
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.memories import day, shown_tiers
 from hindsight_integrations.prompts.rendering import fenced, template
+from hindsight_integrations.prompts.typed_answer import with_output
 
 THINKING_TOKENS = 4_096  # beside the answer's own: opinions, and models that think aloud first
 UNSURE = (
@@ -86,6 +87,7 @@ def answer_prompt(
     directives: Sequence[str] = (),
     *,
     max_answer_tokens: int = 2048,
+    output: type[BaseModel] | None = None,
 ) -> Prompt[Answer]:
     """Render a question with what is known of it, to be answered in the character of a profile.
 
@@ -95,6 +97,7 @@ def answer_prompt(
         profile: who answers.
         directives: rules of the operator.
         max_answer_tokens: what the answer's text may cost.
+        output: a form in which the answer is wanted as well; see `with_output`.
     """
     return Prompt(
         name="answer",
@@ -102,7 +105,7 @@ def answer_prompt(
             PromptMessage(Role.SYSTEM, system_message("answer", profile, directives)),
             PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))),
         ),
-        schema=Answer,
+        schema=Answer if output is None else with_output(Answer, output),
         most_tokens=max(MOST_ANSWER_TOKENS, max_answer_tokens + THINKING_TOKENS),
     )
 

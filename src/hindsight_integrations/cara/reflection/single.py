@@ -23,6 +23,7 @@ from hindsight_integrations.model.requests import ReflectQuery
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.answer import Answer, Asked, answer_prompt
 from hindsight_integrations.prompts.repairing import complete_with_repair
+from hindsight_integrations.prompts.typed_answer import OUTPUT
 
 
 async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: ReflectTools) -> Reflection:
@@ -46,6 +47,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         tools.profile,
         await tools.directives(query.recall),
         max_answer_tokens=query.max_answer_tokens,
+        output=query.response_schema,
     )
     done = await complete_with_repair(model, prompt, check=check.problems)
     if done.last is None:
@@ -60,6 +62,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         extractive=False,
         recalled=tiers.recalled,
         based_on=await citations(found, tools),
+        structured=getattr(answer, OUTPUT, None),
         sufficient=answer.sufficient and not (found.none and tiers.computed is None),
         mental_models=tuple(each.id for each in tiers.mental_models),
         calls=done.tries,
