@@ -162,7 +162,7 @@ def test_two_wrong_calls_in_a_row_end_in_an_answer(ask: Ask) -> None:
     found = reflected(bank)
     assert [each.tool for each in found.steps] == ["forget", "recall"]
     assert "no such tool" in str(model.prompts[1][-1].text)
-    assert "recall(query" in str(model.prompts[2][-2].text)
+    assert "recall(query" in str(model.prompts[2][-1].text)
     assert found.text == "A bakery."
     assert bank.count() == 3
 

@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool as langchain_tool
 
-from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reflect_reads import LimitedReads
 from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
 from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem, ToolResult
@@ -22,6 +23,7 @@ from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.prompts.reflect_step import LookupStep
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 LATER = datetime(2024, 6, 12, tzinfo=UTC)
 ANN = {"text": "Ann Lee", "type": "PERSON"}
@@ -322,6 +324,38 @@ def test_an_error_of_the_callers_tool_is_told_not_raised() -> None:
         use(own(broken), "broken", number=1)
     with pytest.raises(ToolProblem, match=r"wrong arguments .*broken\(number\)"):
         use(own(broken), "broken", number="many")
+
+
+def test_langchains_tools_are_used() -> None:
+    """Those that its decorator makes, sync and async."""
+
+    @langchain_tool
+    def tide(place: str, days: int = 1) -> str:
+        """When the tide comes in."""
+        return f"{place}: {days}"
+
+    @langchain_tool
+    async def ferry(place: str) -> dict[str, Any]:
+        """When the ferry leaves."""
+        return {"place": place, "at": 7}
+
+    box = own(tide, ferry)
+    assert use(box, "tide", place="Brenna", days="2").lines == ("Brenna: 2",)
+    assert use(box, "ferry", place="Brenna").lines == ('{"place": "Brenna", "at": 7}',)
+    assert box[0].usages[-2] == "tide(place, days?): When the tide comes in."
+    with pytest.raises(ToolProblem, match=r"it failed with|wrong arguments"):
+        use(box, "tide", days="many")
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [5, object(), lambda: 1, type, ScriptedModel([])],
+    ids=["number", "object", "lambda", "type", "model"],
+)
+def test_what_is_no_tool_is_refused(tool: Any) -> None:
+    """What cannot be called, or has no name to be called by, is refused before anything else."""
+    with pytest.raises(InvalidRequest, match="tools"):
+        Toolbox([tool])
 
 
 def test_a_long_result_of_the_callers_tool_is_cut() -> None:

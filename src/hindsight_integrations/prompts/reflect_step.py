@@ -152,7 +152,7 @@ def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessag
 
 def problem_said(tool: str, problem: str) -> PromptMessage:
     """Why a call gave nothing."""
-    return PromptMessage(Role.USER, f"{tool} gave nothing: {problem}")
+    return PromptMessage(Role.USER, f"{tool} gave nothing:\n{fenced('PROBLEM', [problem])}")
 
 
 def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = False) -> Prompt[LookupStep]:
@@ -163,16 +163,24 @@ def reflect_step_prompt(messages: Sequence[PromptMessage], *, streamed: bool = F
 
 def last_step_prompt(messages: Sequence[PromptMessage], why: str) -> Prompt[FinalAnswer]:
     """The answer, from what was shown so far."""
-    asked = PromptMessage(Role.USER, f"{why} {template('reflect_last_step')}".strip())
-    return Prompt("reflect_answer", (*messages, asked), FinalAnswer, most_tokens=MOST_TOKENS)
+    asked = _asked(messages, f"{why} {template('reflect_last_step')}".strip())
+    return Prompt("reflect_answer", asked, FinalAnswer, most_tokens=MOST_TOKENS)
 
 
 def streamed_last_step_prompt(
     messages: Sequence[PromptMessage], why: str, *, max_answer_tokens: int
 ) -> TextPrompt:
     """The answer as plain text, from what was shown so far; its sources come in a last line."""
-    asked = PromptMessage(Role.USER, f"{why} {template('streamed_last_step')}".strip())
-    return TextPrompt("reflect_answer", (*messages, asked), most_tokens=max_answer_tokens + MOST_TOKENS)
+    asked = _asked(messages, f"{why} {template('streamed_last_step')}".strip())
+    return TextPrompt("reflect_answer", asked, most_tokens=max_answer_tokens + MOST_TOKENS)
+
+
+def _asked(messages: Sequence[PromptMessage], text: str) -> tuple[PromptMessage, ...]:
+    """A conversation that ends in this text of the user's: the templates of many models want both sides to take turns."""
+    *before, last = messages
+    if last.role is Role.USER:
+        return (*before, PromptMessage(Role.USER, f"{last.text}\n\n{text}"))
+    return (*messages, PromptMessage(Role.USER, text))
 
 
 def streamed_answer_prompt(

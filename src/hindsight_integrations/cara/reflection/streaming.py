@@ -120,8 +120,9 @@ async def answered_aloud(
         max_answer_tokens=query.max_answer_tokens,
     )
     shown, spoken = Shown.of(tiers), Streamed()
-    async for event in streamed_text(model, prompt, query, tools, into=spoken):
-        yield event
+    async with aclosing(streamed_text(model, prompt, query, tools, into=spoken)) as events:
+        async for event in events:
+            yield event
     reflection = await concluded(
         as_written(spoken, shown), shown, tiers, query=query, tools=tools, revision=revision
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 
 from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
 from hindsight_integrations.cara.reflection.agentic.stepping import (
@@ -72,8 +73,9 @@ async def answered_in_steps(
         problem=check,
         streamed=aloud is not None,
     )
-    async for step in stepping.take(progress):
-        yield ReflectEvent(ReflectEventKind.STEP, step=step)
+    async with aclosing(stepping.take(progress)) as steps:
+        async for step in steps:
+            yield ReflectEvent(ReflectEventKind.STEP, step=step)
     if aloud is None:
         answer = progress.answer or await last_answer(model, progress, check)
         written = Written(answer.text, answer.based_on, answer.sufficient)
@@ -82,8 +84,9 @@ async def answered_in_steps(
         prompt = streamed_last_step_prompt(
             progress.messages, progress.why, max_answer_tokens=query.max_answer_tokens
         )
-        async for event in streamed_text(aloud, prompt, query, tools, into=spoken):
-            yield event
+        async with aclosing(streamed_text(aloud, prompt, query, tools, into=spoken)) as events:
+            async for event in events:
+                yield event
         written = as_written(spoken, bench.numbers.shown)
     written.steps = progress.steps
     written.grounded = any(step.tool in toolbox.callers and not step.problem for step in progress.steps)

@@ -62,7 +62,7 @@ def callers_tools(given: Sequence[GivenTool], taken: Collection[str]) -> tuple[T
     """
     found: dict[str, Tool] = {}
     for each in given:
-        name = each.name if _is_invoked(each) else getattr(each, "__name__", "")
+        name = str(each.name if _is_invoked(each) else getattr(each, "__name__", ""))
         if not _NAME.fullmatch(name):
             reason = f"{shown(name or each)} is no name that a model can call"
             raise InvalidRequest("tools", reason, "Pass functions made by def, or LangChain tools.")
@@ -129,13 +129,18 @@ def _wrapped(tool: GivenTool, name: str) -> Tool:
 
 def _is_invoked(tool: GivenTool) -> TypeIs[InvokedTool]:
     """Whether a tool is of LangChain's form."""
-    return hasattr(tool, "ainvoke") and isinstance(getattr(tool, "name", None), str)
+    return all(hasattr(tool, each) for each in ("ainvoke", "args", "name", "description"))
 
 
 def _function(function: Callable[..., object], name: str) -> Tool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:  # written in C, or not to be called at all
+        reason = f"{shown(function)} does not say which arguments it takes"
+        raise InvalidRequest("tools", reason, "Wrap it in a function made by def.") from error
     parameters = {
         each.name: {} if each.default is inspect.Parameter.empty else {"default": each.default}
-        for each in inspect.signature(function).parameters.values()
+        for each in signature.parameters.values()
         if each.kind not in {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     }
     try:

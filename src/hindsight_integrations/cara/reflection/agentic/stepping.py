@@ -122,7 +122,10 @@ class Stepping:
                 progress.why = NO_STEP
                 return
             if step.tool == ANSWER:
-                progress.answer = step.answer if isinstance(step, ReflectStepAnswer) else None
+                if isinstance(step, ReflectStepAnswer):
+                    progress.answer = step.answer
+                else:
+                    progress.messages.append(step_said(step))
                 return
             progress.messages.append(step_said(step))
             taken = await self._taken(step, progress)

@@ -17,7 +17,7 @@ from hindsight_integrations.cara.reflection.agentic.recalling import RECALL
 from hindsight_integrations.cara.reflection.agentic.recorded import AGGREGATE, RECORDS
 from hindsight_integrations.cara.reflection.agentic.tool import Bench, Tool, ToolProblem, ToolResult
 from hindsight_integrations.cara.reflection.agentic.turn_search import SEARCH_TURNS
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, MemoryDamaged
 from hindsight_integrations.prompts.reflect_step import ANSWER, LookupStep
 
 MEMORY_TOOLS: tuple[Tool, ...] = (
@@ -70,7 +70,7 @@ class Toolbox:
             raise ToolProblem(f"there is no such tool. The tools are {', '.join(self._tools)}; or {ANSWER}.")
         try:
             return await tool.call(step.given, bench)
-        except InvalidRequest as error:
+        except (InvalidRequest, MemoryDamaged) as error:
             raise ToolProblem(str(error)) from error
 
 
