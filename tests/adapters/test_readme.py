@@ -7,14 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.language_model_contract import verdict_prompt
 from hindsight_integrations.testing.openai_server import OpenAIServer
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -64,11 +67,31 @@ def test_the_example_of_standing_questions_runs(light: Hindsight) -> None:
     assert len(bank.directives.list()) == 1
 
 
+def test_the_example_of_steps_runs(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> None:
+    """It streams an answer in steps, with a tool of its own, and gives it in its own form."""
+    code = next(code for code in examples() if "reflect_stream" in code)
+    replies: list[Any] = [
+        {"tool": "tide", "arguments": {"harbour": "Brenna"}},
+        {"tool": "answer"},
+        "To Brenna, for two days.\nSOURCES: 1",
+        {"where": "Brenna", "days": 2},
+        {"opinions": []},
+    ]
+    bank = opener(config=light_config, model=ScriptedModel(replies)).bank("club")
+    bank.retain("Rowed.", facts=[{"what": "The club rowed to Brenna for two days in May."}])
+    found: dict[str, Any] = {"bank": bank}
+    exec(code, found)  # noqa: S102 - the README's own
+    answer = found["answer"]
+    assert (answer.text, answer.structured.days) == ("To Brenna, for two days.", 2)
+    assert [each.tool for each in answer.steps] == ["tide"]
+    assert len(answer.based_on) == 1
+
+
 def test_record_and_replay_runs(tmp_path: Path) -> None:
     """The example records what OpenAI's own client brings, replays it, and asks nothing twice."""
     code = next(code for code in examples() if "import RecordedModel" in code)
     sold = {"facts": [{"what": "The user sold the red kayak to Ines."}]}
-    with OpenAIServer([sold, {"text": "Ines has it."}]) as server:
+    with OpenAIServer([sold, {"text": "Ines has it.", "based_on": ["1"]}]) as server:
         environment = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": server.url}
         for _ in range(2):
             subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)

@@ -140,8 +140,8 @@ def first_messages(
 
 def step_said(step: LookupStep) -> PromptMessage:
     """A step as the conversation keeps it."""
-    written = step.model_dump(exclude={"arguments"}, exclude_none=True)
-    return PromptMessage(Role.ASSISTANT, json.dumps({**written, "arguments": step.given}, ensure_ascii=False))
+    written = step.model_dump(exclude={"answer"})
+    return PromptMessage(Role.ASSISTANT, json.dumps(written, ensure_ascii=False))
 
 
 def result_said(tool: str, lines: Sequence[str], note: str = "") -> PromptMessage:
