@@ -16,11 +16,16 @@ from pathlib import Path
 
 import pytest
 import xllamacpp
+from watched_model import Watched
+
+from hindsight_integrations.backends.language_model.named_models import language_model
+from hindsight_integrations.prompts.json_answer import with_schema_in_words
 
 PARTS = 22
 DIGEST = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 CONTEXT_TOKENS = 8192
 BLOCK = 1 << 24
+CALL_S = 600.0
 
 
 def part(number: int) -> Path:
@@ -65,3 +70,16 @@ def endpoint(weights: Path) -> Iterator[str]:
     server = xllamacpp.Server(settings)
     yield f"{server.listening_address}/v1"
     del server
+
+
+@pytest.fixture(scope="module")
+def model(endpoint: str) -> Iterator[Watched]:
+    """The model, asked as `Hindsight.open(model="openai:local")` asks it; its calls are printed, and counted for each module."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("OPENAI_BASE_URL", endpoint)
+    patch.setenv("OPENAI_API_KEY", "any")
+    print(f"\nload before: {os.getloadavg()}")
+    watched = Watched(language_model("openai:local", in_words=with_schema_in_words, timeout_s=CALL_S))
+    yield watched
+    print(f"\ncalls: {watched.calls}, outside the schema: {watched.malformed}; load after: {os.getloadavg()}")
+    patch.undo()

@@ -6,26 +6,20 @@ printed as it is, for people; it says nothing of what a good model does.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
-from pydantic import BaseModel
+from watched_model import Watched
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
-from hindsight_integrations.backends.language_model.named_models import language_model
 from hindsight_integrations.cara.observations.observing import TRIES_OF_MODEL
 from hindsight_integrations.config import ObservationConfig, RetainConfig
-from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
-from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.testing.doubles import FrozenClock
 
 CALL_S, RETAIN_S = 600.0, 900.0
@@ -47,10 +41,6 @@ BACKGROUND = [
     "You help people who have just moved to a new city.",
     "You were made in Lisbon and like short answers.",
 ]
-BACKGROUND = [
-    "You help people who have just moved to a new city.",
-    "You were made in Lisbon and like short answers.",
-]
 KNOWN = [
     "Inês is a carpenter in Porto.",
     "Inês repairs old boats at weekends.",
@@ -58,41 +48,6 @@ KNOWN = [
     "Inês wants to sail to the Azores next summer.",
 ]
 KNOWN_FACTS = [{"what": text, "sources": [text], "entities": [{"text": "Inês"}]} for text in KNOWN]
-
-T = TypeVar("T", bound=BaseModel)
-
-
-@dataclass
-class Watched:
-    """A model whose calls are told as they happen: what for, how long, how many tokens, and what was wrong.
-
-    Attributes:
-        model: who answers.
-        calls: of each kind of prompt.
-        malformed: answers that were outside the schema.
-    """
-
-    model: LanguageModel
-    calls: dict[str, int] = field(default_factory=dict)
-    malformed: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
-        self.calls[prompt.name] = self.calls.get(prompt.name, 0) + 1
-        began = time.monotonic()
-        try:
-            done = await self.model.complete(prompt)
-        except MalformedOutput as error:
-            self.malformed += 1
-            print(f"  {prompt.name}: MALFORMED in {time.monotonic() - began:.1f} s: {error.problem}")
-            print(f"    {error.output[:2000]}")
-            raise
-        seconds, tokens = time.monotonic() - began, f"{done.tokens_in} tokens in, {done.tokens_out} out"
-        print(f"  {prompt.name}: {seconds:.1f} s, {tokens}\n    {done.text}")
-        return done
 
 
 @dataclass(frozen=True)
@@ -107,19 +62,14 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def told(model: Watched, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     """A bank on disk that was told the chat by way of `extraction="concise"`."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("OPENAI_BASE_URL", endpoint)
-    patch.setenv("OPENAI_API_KEY", "any")
-    model = Watched(language_model("openai:local", in_words=with_schema_in_words, timeout_s=CALL_S))
     config = HindsightConfig(
         model_timeout_s=CALL_S,
         retain=RetainConfig(extraction="concise", extraction_timeout_s=RETAIN_S, concurrent_extractions=1),
         observations=ObservationConfig(delay_s=0),
     )
     folder: Path = tmp_path_factory.mktemp("memory")
-    print(f"\nload before: {os.getloadavg()}")
     clock = FrozenClock(datetime(2025, 3, 7, tzinfo=UTC))
     with Hindsight.open(folder, model=model, config=config, clock=clock) as hindsight:
         bank = hindsight.bank("newcomer")
@@ -130,8 +80,6 @@ def told(endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[To
         began = time.monotonic()
         result = bank.retain(messages)
         yield Told(bank, model, result, time.monotonic() - began, clock)
-        print(f"\ncalls: {model.calls}, outside the schema: {model.malformed}; load after: {os.getloadavg()}")
-    patch.undo()
 
 
 @pytest.mark.timeout(MOST_SECONDS)
