@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-OPINION = "I believe the Sorrel ferry is a reliable way to the island, because it sails in rough weather when others stay in port."
+OPINION = "I believe the Sorrel ferry is reliable, because it sails on time even in a storm."
 
 FIFTY = (
     "The Sorrel ferry sailed on time in the storm of 2 March.",
@@ -59,9 +59,9 @@ FIFTY = (
 """Each says no more and no less than the first."""
 
 OTHERWISE = (
-    "The Sorrel ferry was repainted in green in April.",
-    "The Sorrel ferry takes bicycles free of charge.",
-    "The captain of the Sorrel ferry has sailed for thirty years.",
-    "A return ticket for the Sorrel ferry costs 18 euros.",
+    "The Sorrel ferry was reliable in April, without a single crossing cancelled.",
+    "The Sorrel ferry has a second engine in case the first one fails.",
+    "The captain of the Sorrel ferry has sailed through bad weather for thirty years.",
+    "The Sorrel ferry reliably arrived on time in thick fog on 9 May.",
 )
 """What the same user says besides, of the same ferry: none of it is said by the fifty."""
