@@ -5,5 +5,6 @@ from __future__ import annotations
 import chromadb.api.rust  # noqa: F401
 import rustworkx  # noqa: F401
 
+import kills.believing
 import kills.child  # noqa: F401
 from hindsight_integrations.engine import assembly  # noqa: F401
