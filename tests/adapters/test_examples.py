@@ -53,3 +53,22 @@ def test_the_adapter_packages_import_without_their_framework(package: str, vendo
         f"try:\n    getattr(adapter, name)\nexcept MissingDependency as error:\n    print(error)\n"
     )
     assert f'pip install "hindsight-integrations[{package}]"' in output_of("-c", script)
+
+
+def test_the_example_of_opinions_shows_two_characters_a_trajectory_and_what_forgetting_leaves() -> None:
+    """Two characters believe opposite things of the same facts; an opinion goes the paper's way, says why, and goes back."""
+    printed = output_of(str(EXAMPLES / "opinions.py"))
+    characters, evidence, forgotten = printed.split("\n== ")
+    assert "(0.80, strong): I think remote work is a gain" in characters
+    assert "(0.75, strong): I think remote work puts steady results at risk" in characters
+    assert characters.count("from 4 memories of Ada Ben Eve Joe") == 2
+    trajectory = [
+        line.split(": ")[1] for line in evidence.splitlines() if line.startswith("  ") and "->" not in line
+    ]
+    assert trajectory == ["0.70", "0.85", "0.55"]  # paper section 5.7.1
+    assert "0.70 -> 0.85: reinforce, strong, says ada" in evidence
+    assert "0.85 -> 0.55: contradict, strong, says ben" in evidence
+    assert "Julia" in evidence
+    assert forgotten.splitlines()[1:] == [
+        "0.85: I believe Python is the best language for data science, because its libraries cover everything we do."
+    ]
