@@ -244,3 +244,25 @@ def test_the_asynchronous_face_answers_alike(tmp_path: Path) -> None:
     answer = asyncio.run(answered()).exact
     assert answer is not None
     assert answer.value == Decimal("3.1")
+
+
+def test_what_was_taken_back_of_a_memory_that_entered_is_not_served(bank: MemoryBank) -> None:
+    council = [{"text": "Harbour Council", "type": "ORGANIZATION"}]
+    records: list[dict[str, Any]] = [
+        {"kind": "document_item", "category": "agenda", "value": item}
+        for item in ("crane repair", "new mooring fees", "pier lights")
+    ]
+    records.append({"kind": "expense", "category": "coffee", "value": 2.5, "unit": "EUR"})
+    agenda = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
+    struck = ["'new mooring fees' is an item of the agenda of the harbour meeting"]
+    facts: list[dict[str, Any]] = [
+        {"what": agenda, "records": records, "occurred_start": "2025-06-14", "entities": council},
+        {"what": "User struck something off the harbour agenda", "invalidates": struck, "entities": council},
+    ]
+    for day, each in enumerate(facts, 14):
+        said = {"role": "user", "content": each["what"], "id": f"d{day}"}
+        done = bank.retain([said], timestamp=f"2025-06-{day}T08:00", facts=[each | {"sources": [f"d{day}"]}])
+    (amended,) = done.amended
+    answer = asked(bank, "How much did I spend on coffee this week?")
+    (served,) = [item for item in answer.units if item.unit.id == amended.unit_id]
+    assert served.text == "Agenda of the harbour meeting: crane repair and pier lights."

@@ -85,7 +85,7 @@ class LimitedReads:
         page = await ListingVerbs(self._context).units(
             entity=entity, types=types, limit=limit, **self._limits(period)
         )
-        units = await self._standing(page.units)
+        units = await self.standing(page.units)
         return Listed(units, page.total - (len(page.units) - len(units)))
 
     async def turns_saying(self, words: str, *, period: Period, limit: int) -> tuple[SaidTurn, ...]:
@@ -93,7 +93,7 @@ class LimitedReads:
         window = self._window(period)
         async with self._context.viewing() as view:
             found = await self._context.tools.workers.read(self._said, view, words, window, limit)
-        units = await self._standing([unit for _, made in found for unit in made])
+        units = await self.standing([unit for _, made in found for unit in made])
         standing = {item.unit.id: item for item in units}
         return tuple(
             SaidTurn(turn, tuple(standing[unit.id] for unit in made if unit.id in standing))
@@ -116,7 +116,7 @@ class LimitedReads:
         entries = await AsyncRecords(self._context).list(
             kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
         )
-        units = await self._standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
+        units = await self.standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
         standing = {item.unit.id: item for item in units}
         return [
             (replace(entry, memory=replace(entry.memory, text=item.text)), item)
@@ -131,7 +131,7 @@ class LimitedReads:
         found = await AsyncRecords(self._context).aggregate(
             how, kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
         )
-        return found, await self._standing(found.units)
+        return found, await self.standing(found.units)
 
     def _limits(self, period: Period) -> _Limits:
         query, window = self._query, self._window(period)
@@ -169,7 +169,7 @@ class LimitedReads:
             return otherwise
         return as_utc(datetime.combine(day, time(), self._context.tools.zone))
 
-    async def _standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+    async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
         """Memories as recall serves them: without what was taken back of them.
 
         Observations that fell are left out, and so are opinions, which are no evidence.

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
 from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.record_answers import PeriodValue, RecordQuestion, Standing, Target
+from hindsight_integrations.model.record_answers import Bound, PeriodValue, RecordQuestion, Standing, Target
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.language import Language
@@ -15,6 +15,7 @@ from hindsight_integrations.text.record_words import AnswerWords
 from hindsight_integrations.text.vocabulary.cldr import written_day, written_number
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 
+_SO_FAR = {"kept": "kept so far", "missed": "missed so far"}
 _CENT = Decimal("0.01")
 
 
@@ -74,9 +75,21 @@ class Wording:
         value = self.value(target.value, target.unit)
         return f"{self._words.bounds[target.bound.value].format(value=value)} {self.per(target.period)}"
 
-    def standing(self, standing: Standing) -> str:
-        """What became of a goal."""
-        return self._words.standing[standing.value]
+    def standing(self, standing: Standing, target: Target, *, going_on: bool = False) -> str:
+        """What became of a goal: a limit is kept or exceeded, what is to be reached is met or missed, perhaps so far.
+
+        Args:
+            standing: how values stand to it.
+            target: the goal.
+            going_on: the time asked about is not over.
+        """
+        limit = target.bound in {Bound.AT_MOST, Bound.LESS}
+        key = (
+            {"met": "kept", "missed": "broken"}.get(standing.value, standing.value)
+            if limit
+            else standing.value
+        )
+        return self._words.standing[_SO_FAR.get(key, key) if going_on else key]
 
     def named_periods(self, periods: Sequence[PeriodValue]) -> str:
         """The days, weeks or months, all of them."""

@@ -22,7 +22,7 @@ from hindsight_integrations.text.record_operations import (
     makes_sense,
     operation_of,
 )
-from hindsight_integrations.text.record_subjects import DONE_BY, KnownThings, Subject
+from hindsight_integrations.text.record_subjects import ALWAYS_PAID, DONE_BY, KnownThings, Subject
 from hindsight_integrations.text.record_words import Cue
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 
@@ -69,7 +69,7 @@ class Asked:
         cues = [piece.cue for piece in pieces if piece.cue]
         asking = [cue for cue in cues if cue in ASKING]
         said = frozenset(cues)
-        if len(asking) > 1 or (self.terse and not (said <= _TERSE and said & _SAYING)):
+        if len(asking) > 1 or (self.terse and said and not (said <= _TERSE and said & _SAYING)):
             return None
         if said & {Cue.GOAL, Cue.HOW_MANY_PERIODS}:
             return asked.of_goals(said)
@@ -92,7 +92,7 @@ class Asked:
 
     def of_goals(self, cues: frozenset[Cue]) -> RecordQuestion | None:
         """Whether a goal is met, or how many periods met it."""
-        counting = Cue.HOW_MANY_PERIODS in cues
+        counting = bool(cues & {Cue.HOW_MANY_PERIODS, Cue.HOW_OFTEN})
         asked = counting or cues & {Cue.WHETHER, Cue.HOW_DOING} or self.pieces[0].cue in STANDINGS
         standings = {STANDINGS[cue] for cue in cues if cue in STANDINGS}
         if not asked or cues & _NOT_OF_GOALS:
@@ -143,20 +143,18 @@ class Asked:
         if place == 0 or self.pieces[place - 1].cue not in BOUNDS:
             return None
         behind = self.pieces[place + 1] if place + 1 < len(self.pieces) else Piece("")
-        unit = currency_of(number.sign) if number.sign else None
-        named = self.known.unit(behind.words) if behind.cue is None and behind.words else None
+        named, rest = self._unit_and_rest(behind.words) if behind.cue is None and behind.words else (None, "")
+        unit = named or (currency_of(number.sign) if number.sign else None)
         left = [p for p in self.pieces if p.number is None and p.cue not in BOUNDS]
-        if named and currency_of(named):
-            left.remove(behind)
-        unit = named or unit
-        asked = replace(self, pieces=tuple(left))
-        subject = (
-            None if unit and currency_of(unit) and not cues & (SUMS | {Cue.EARN}) else asked.subject(cues)
-        )
-        if (
-            subject is None
-            or subject.kind not in VALUED
-            or (named and not currency_of(named) and subject.kind in MONEY)
+        pieces = [Piece(rest) if p is behind and named else p for p in left]
+        asked = replace(self, pieces=tuple(p for p in pieces if p.words))
+        subject = asked.subject(cues)
+        if subject is None and named and not currency_of(named):  # "walk more than 10,000 steps"
+            asked = replace(self, pieces=tuple(left))
+            subject = asked.subject(cues)
+        money = unit is not None and currency_of(unit) is not None
+        if subject is None or subject.kind not in (
+            MONEY if money else {RecordKind.QUANTITY} if unit else VALUED
         ):
             return None
         return RecordQuestion(
@@ -177,9 +175,10 @@ class Asked:
         subject = self.subject(cues)
         if subject is None:
             return None
-        if operation is None and cues == {Cue.WHAT} and self.known.counts_itself(subject):
+        if operation is None and cues <= {Cue.WHAT} and self.known.counts_itself(subject):
             operation = RecordOperation.TOTAL  # "what was my step count yesterday"
-        if operation is None:
+        titles = operation == RecordOperation.LIST and subject.categories and Cue.BUY in cues
+        if operation is None or titles:  # "which books did I buy" asks for more than prices
             return None
         adds_up, unit = self.known.adds_up(subject), subject.unit is not None
         if not makes_sense(operation, subject.kind, cues, unit=unit, adds_up=adds_up):
@@ -209,25 +208,34 @@ class Asked:
         if len(kinds) > 1 or len(things) > 2:
             return None
         if not things:
-            return Subject(kinds.pop()) if kinds else None
+            return (
+                Subject(kinds.pop()) if kinds and Cue.COST not in cues else None
+            )  # what "it" cost is not known
         counted = self._counted()
-        unit = self.known.unit(counted) if counted else None
+        unit, rest = self._unit_and_rest(counted) if counted else (None, "")
         if unit and (currency_of(unit) or not kinds):
-            return self._in_unit(unit, [thing for thing in things if thing is not counted], kinds)
+            others = [rest, *(thing for thing in things if thing is not counted)]
+            return self._in_unit(unit, list(filter(None, others)), kinds)
         if len(things) > 1:
             doing = self._counted_by_doing(things)
             return self.known.measured_in(doing) if doing and not kinds else None
         return self._of_thing(things[0], kinds, cues)
 
     def _counted(self) -> str | None:
-        """The words right behind "how many" and "number of"."""
+        """The words right behind "how many", "number of" and "how much"."""
         seen = False
         for piece in self.pieces:
-            if piece.cue in {Cue.HOW_MANY, Cue.NUMBER}:
+            if piece.cue in {Cue.HOW_MANY, Cue.HOW_MUCH, Cue.NUMBER}:
                 seen = True
             elif seen and piece.cue not in {Cue.TOTAL, Cue.AVERAGE, Cue.PER_PERIOD}:
                 return piece.words if piece.cue is None else None
         return None
+
+    def _unit_and_rest(self, counted: str) -> tuple[str | None, str]:
+        """The unit that counted words begin with, and the words behind it."""
+        first, _, rest = counted.partition(" ")
+        whole = self.known.unit(counted)
+        return (whole, "") if whole else (self.known.unit(first), rest)
 
     def _counted_by_doing(self, things: Sequence[str]) -> str | None:
         """The unit, where what is done goes with it of itself: "walk" beside "steps"."""
@@ -247,17 +255,16 @@ class Asked:
             return None if found is None else replace(found, unit=unit)
         alone = self.known.measured_in(unit)
         named = self.known.subject(rest[0], [RecordKind.QUANTITY]) if rest else None
-        if named is not None:
+        if named is not None and self.known.given_in(named, unit):
             return replace(named, unit=unit)
         return alone if not rest or (self.known.thing(rest[0]), unit) in DONE_BY else None
 
     def _of_thing(self, words: str, kinds: set[RecordKind], cues: frozenset[Cue]) -> Subject | None:
         if not kinds:
             kinds = {RecordKind.QUANTITY, RecordKind.EVENT}
-            if {
-                Cue.LAST,
-                Cue.HOW_MUCH,
-            } <= cues or self.terse:  # "how much was my last coffee", "coffee total May"
+            paid = self.known.thing(words) in ALWAYS_PAID
+            priced = Cue.HOW_MUCH in cues and (paid or cues & {Cue.LAST, Cue.AVERAGE})
+            if priced or self.terse:  # "how much was my last coffee", "coffee total May"
                 kinds |= MONEY
         found = self.known.subject(words, sorted(kinds))
         if found is None and RecordKind.QUANTITY in kinds and (unit := self.known.unit(words)):

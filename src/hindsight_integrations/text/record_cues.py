@@ -11,7 +11,7 @@ from functools import cache
 
 from hindsight_integrations.model.time import Granule, LocalDates
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.record_words import Cue, RecordWords
+from hindsight_integrations.text.record_words import NEVER, Cue, RecordWords
 from hindsight_integrations.text.time_expressions import TimeWindow, find_window
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 from hindsight_integrations.text.vocabulary.amounts import read_number
@@ -132,13 +132,14 @@ def _pieces(text: str, language: Language) -> tuple[Piece, ...]:
             pieces.append(number[0])
             at = number[1]
         else:
-            at = token.end()
-            if token[0] in words.filler:
+            named = _named_things(words).match(text, start)
+            at = named.end() if named else token.end()
+            if not named and token[0] in words.filler:
                 continue
             if rest_end >= 0 and text[rest_end:start] == " ":
-                pieces[-1] = Piece(f"{pieces[-1].words} {token[0]}")
+                pieces[-1] = Piece(f"{pieces[-1].words} {text[start:at]}")
             else:
-                pieces.append(Piece(token[0]))
+                pieces.append(Piece(text[start:at]))
             rest_end = at
     return tuple(pieces)
 
@@ -172,6 +173,13 @@ def _longest(text: str, at: int, words: RecordWords) -> tuple[re.Match[str] | No
         if match and (best[0] is None or match.end() > best[0].end()):
             best = (match, cue)
     return best
+
+
+@cache
+def _named_things(words: RecordWords) -> re.Pattern[str]:
+    """Things called by several words, fillers among them: "cups of coffee"."""
+    names = sorted((name for name in words.things if " " in name), key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(map(re.escape, names))})(?![\w'])") if names else NEVER
 
 
 @cache

@@ -12,8 +12,10 @@ ASKING = frozenset(
 )
 KINDS = {
     Cue.SPEND: RecordKind.EXPENSE,
+    Cue.COST: RecordKind.EXPENSE,
     Cue.BUY: RecordKind.EXPENSE,
     Cue.SPENDING: RecordKind.EXPENSE,
+    Cue.DEAREST: RecordKind.EXPENSE,
     Cue.PURCHASES: RecordKind.EXPENSE,
     Cue.EARN: RecordKind.INCOME,
     Cue.INCOME: RecordKind.INCOME,
@@ -35,13 +37,14 @@ BOUNDS = {
     Cue.AT_MOST: Bound.AT_MOST,
     Cue.LESS: Bound.LESS,
 }
-SUMS = frozenset({Cue.SPEND, Cue.SPENDING})
+SUMS = frozenset({Cue.SPEND, Cue.COST, Cue.SPENDING, Cue.DEAREST})
 """What asks for money, where buying asks for things as well."""
 MONEY = frozenset({RecordKind.EXPENSE, RecordKind.INCOME})
 VALUED = MONEY | {RecordKind.QUANTITY}
 EXTREMES = {
     Cue.MOST: RecordOperation.MOST,
     Cue.FARTHEST: RecordOperation.MOST,
+    Cue.DEAREST: RecordOperation.MOST,
     Cue.LEAST: RecordOperation.LEAST,
 }
 _MAIN = (Cue.AVERAGE, Cue.LAST, *EXTREMES, Cue.NUMBER)
@@ -81,7 +84,7 @@ def _plain(cues: frozenset[Cue]) -> RecordOperation | None:
         return None if Cue.WHEN in cues else RecordOperation.TOTAL
     if Cue.LIST in cues or (Cue.WHAT in cues and cues & _LISTED):
         return None if Cue.TOTAL in cues else RecordOperation.LIST
-    if Cue.WHAT in cues and Cue.SPEND in cues:
+    if Cue.WHAT in cues and cues & {Cue.SPEND, Cue.COST}:
         return RecordOperation.TOTAL
     terse = not cues & ASKING and cues & SUMS == {Cue.SPENDING}
     return RecordOperation.TOTAL if terse else None
@@ -100,6 +103,7 @@ def makes_sense(
         adds_up: values of theirs may be added.
     """
     bought = bool(cues & {Cue.BUY, Cue.PURCHASES}) and not cues & SUMS
+    loose = cues & SUMS == {Cue.SPENDING} and not cues & {Cue.PER_RECORD, Cue.PER_PERIOD, Cue.PURCHASES}
     match operation:
         case RecordOperation.TOTAL if Cue.HOW_MANY in cues:
             return not unit or adds_up
@@ -108,7 +112,10 @@ def makes_sense(
         case RecordOperation.AVERAGE if cues & {Cue.HOW_MANY, Cue.NUMBER}:
             return unit
         case RecordOperation.AVERAGE:
-            return kind in VALUED and (not bought or bool(cues & {Cue.PURCHASES, Cue.PER_RECORD}))
+            # "my average spending" does not say for what: a purchase, a day, a week
+            return (
+                kind in VALUED and not loose and (not bought or bool(cues & {Cue.PURCHASES, Cue.PER_RECORD}))
+            )
         case RecordOperation.MOST | RecordOperation.LEAST:
             return kind in VALUED and adds_up
         case _:

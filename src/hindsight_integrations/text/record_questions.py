@@ -21,7 +21,7 @@ from hindsight_integrations.text.record_operations import VALUED
 from hindsight_integrations.text.record_subjects import KnownThings
 from hindsight_integrations.text.time_expressions import TimeWindow
 
-_OF_A_TIME = frozenset({RecordOperation.TOTAL, RecordOperation.COUNT})
+_OF_A_TIME = frozenset({RecordOperation.TOTAL, RecordOperation.COUNT, RecordOperation.PERIODS})
 
 
 def record_question(
@@ -52,11 +52,23 @@ def record_question(
         if read is None or question is None:
             continue
         if read.window is None:
+            if read.terse:
+                return None
             usual = read.habitual and question.operation in _OF_A_TIME and question.kind in VALUED
             return None if usual else question
+        if (
+            question.operation == RecordOperation.AVERAGE
+            and read.window.granule == Granule.DAY
+            and _is_a_day(read.window)
+        ):
+            return None  # "on an average Monday" is no Monday
         window = _in_days(read.window, moment, dates.zone, first_weekday)
         return None if window is None else replace(question, window=window)
     return None
+
+
+def _is_a_day(window: TimeWindow) -> bool:
+    return window.interval.end - window.interval.start <= timedelta(days=1, hours=1)
 
 
 def _in_days(window: TimeWindow, moment: datetime, zone: tzinfo, first: Weekday) -> Interval | None:

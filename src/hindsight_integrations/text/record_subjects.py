@@ -25,6 +25,8 @@ PARTS_OF = {
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
 """What belongs to a more general thing. A category in no language's table of things may belong to it or not."""
+ALWAYS_PAID = frozenset({"bills", "insurance", "rent", "salary", "subscriptions", "tax", "utilities"})
+"""What is money whatever else is said: "how high was the rent"."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -141,6 +143,11 @@ class KnownThings:
         """The quantity that alone is measured in a unit, or in one that converts to it."""
         names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
         return Subject(RecordKind.QUANTITY, (names[0],), unit) if len(names) == 1 else None
+
+    def given_in(self, subject: Subject, unit: str) -> bool:
+        """Whether values of a subject are in a unit, or in one that converts to it."""
+        of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
+        return any(converts(unit, other) for category in of_kind for other in category.units)
 
     def measures(self, subject: Subject, dimension: str) -> bool:
         """Whether all values of a subject are lengths, or times."""

@@ -34,6 +34,7 @@ class Cue(StrEnum):
     MOST = "most"
     LEAST = "least"
     FARTHEST = "farthest"
+    DEAREST = "dearest"
     WHICH_PERIOD = "which day"
     HOW_MANY_PERIODS = "how many days"
     PER_PERIOD = "per day"
@@ -48,6 +49,7 @@ class Cue(StrEnum):
     AT_MOST = "at most"
     LESS = "less than"
     SPEND = "spend"
+    COST = "cost"
     BUY = "buy"
     EARN = "earn"
     SPENDING = "spending"
@@ -105,7 +107,7 @@ class AnswerWords:
         counted: how many periods of those with records.
         units: of periods: singular and plural of day, week and month.
         per: what a mean is per, by period.
-        standing: what became of a goal.
+        standing: what became of a goal: "met", "missed", "over", "under"; of a limit "kept", "broken"; "... so far".
         bounds: a target in words.
         none: where nothing is recorded.
         and_: between the last two of several.

@@ -273,7 +273,7 @@ class _Answering:
         text = words.sentence(
             "counted",
             target=words.target(target),
-            standing=words.standing(standing),
+            standing=words.standing(standing, target),
             count=str(len(chosen)),
             periods=words.periods(len(found), target.period),
         )
@@ -300,12 +300,13 @@ class _Answering:
         if met and not all(reached):
             raise Uncertain
         inside = [entry for part in found for entry in part.entries]
+        going_on = days[1] >= self.tools.calendar.day(self.moment)
         single = days == self.tools.calendar.around(days[0], target.period)
         text = words.sentence(
             "goal" if single else "goal_average",
             value=words.value(mean, target.unit),
             target=words.target(target),
-            standing=words.standing(Standing.MET if met else Standing.MISSED),
+            standing=words.standing(Standing.MET if met else Standing.MISSED, target, going_on=going_on),
             records=words.records(len(inside)),
             per=words.per(target.period),
             met=str(sum(reached)),

@@ -11,7 +11,7 @@ from hindsight_integrations.model.aggregates import Aggregate, Aggregation, Reco
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import SourceTurn
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import FactType, MemoryUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +119,8 @@ class MemoryReads(Protocol):
         self, how: Aggregation, wanted: RecordWords, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
         """One exact value over such records, and the memories that entered it as they stand."""
+        ...
+
+    async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them: without what was taken back of them; what fell is left out."""
         ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
@@ -18,14 +17,14 @@ async def without_model(query: RecallQuery, tools: ReflectTools) -> Reflection:
     recalled = await tools.recall(query)
     if exact is None:
         return extractive(recalled)
-    known = {item.unit.id: item for item in recalled.units}
-    entered = {e.memory.id: known.get(e.memory.id, RecalledUnit(e.memory, 0.0)) for e in exact.entries}
+    entered = list({entry.memory.id: entry.memory for entry in exact.entries}.values())
+    units = await tools.reads(query).standing(entered) if tools.reads else ()
     return Reflection(
         text=exact.text,
-        units=tuple(entered.values()),
+        units=units,
         extractive=True,
         recalled=recalled,
-        based_on=tuple(map(Citation, entered.values())),
+        based_on=tuple(map(Citation, units)),
         exact=exact,
     )
 

@@ -19,7 +19,7 @@ _HEADS = (
     "|zahl|anzahl|termine?n?|aufgaben|käufe|einnahmen|einkommen"
 )
 _COMPOUND = re.compile(
-    rf"\b(?!(?:ein|ver|an|un|auf|bei)(?:{_HEADS})\b)(\w{{3,}}?)-?({_HEADS})\b", re.IGNORECASE
+    rf"\b(?!(?:ein|ver|an|un|auf|bei|durch)(?:{_HEADS})\b)(\w{{3,}}?)-?({_HEADS})\b", re.IGNORECASE
 )
 _SIMPLE = (
     (re.compile(r"\bwieviele?\b", re.IGNORECASE), lambda m: "wie " + m[0][3:]),
@@ -45,14 +45,13 @@ def _rewritten(text: str) -> str:
 _PERIOD = "(?:tage?n?s?|wochen?|monate?n?s?)"
 _NUMBER_NEXT = r"(?= [$\u20ac\u00a3]?\s?\d)"
 _CUES = {
-    Cue.HOW_MUCH: r"wie viel(?: geld)?|wie hoch",
+    Cue.HOW_MUCH: r"wie viel(?: geld)?|wie hoch|wie teuer",
     Cue.HOW_MANY: rf"wie viele(?! (?:male?|{_PERIOD}|jahre)\b)",
     Cue.HOW_OFTEN: r"wie oft|wie häufig|wie viele? ?male?",
     Cue.HOW_FAR: r"wie weit|welche (?:strecke|distanz)",
     Cue.HOW_LONG: r"wie lange?|wie viel zeit",
     Cue.WHEN: r"wann",
-    Cue.WHAT: r"was|welche[rsnm]?",
-    Cue.WHETHER: r"(?:habe|bin|liege|war|lag) ich|(?:ist|sind|war|waren|liegt|liegen|lagen) meine?",
+    Cue.WHETHER: r"(?:habe|bin|liege|war|lag|bleibe) ich|(?:ist|sind|war|waren|liegt|liegen|lagen|wurde|wurden) meine?",
     Cue.HOW_DOING: r"wie (?:stehe|liege|stand|lag) ich (?:bei|mit)|wie (?:steht|läuft|sieht) es (?:bei|mit)(?: meine[mnr])?",
     Cue.FARTHEST: r"am weitesten",
     Cue.PER_RECORD: rf"(?:pro|je|für jede[nrs]?)(?! {_PERIOD}\b)",
@@ -61,7 +60,8 @@ _CUES = {
     Cue.AVERAGE: r"(?:im )?(?:durch)?schnitt|(?:der |mein )?mittelwert|im mittel|durchschnittlich(?:e[rsnm]?)?",
     Cue.LAST: r"zuletzt|(?:das letzte |letztes |zum letzten )mal|letzte[rsnm]?|neueste[rsnm]?|jüngste[rsnm]?",
     Cue.LIST: r"(?:liste|zeige?|nenne?|zähle?|gib)(?: mir)?(?: bitte)?(?: eine)?(?: vollständige| komplette)?(?: liste)?(?: mit)?(?: alle[rsn]?)?"
-    r"|auflistung|auflisten",
+    r"|welche(?= (?:ausgaben|läufe|wanderungen|spaziergänge|radtouren)\b)|wofür|auflistung|auflisten",
+    Cue.DEAREST: r"(?:am |der |die |das )?teuerste[rsnm]?",
     Cue.MOST: r"(?:am |die |das )?meisten?|(?:am |die |der |das )?(?:höchste|größte)[rsnm]?",
     Cue.LEAST: r"(?:am |die |das )?wenigsten?|(?:am |die |der |das )?(?:niedrigste|geringste|kleinste)[rsnm]?",
     Cue.WHICH_PERIOD: rf"(?:(?:an|in) )?welche[rsnm]? {_PERIOD}(?: war es| habe ich| bin ich| war)?",
@@ -74,29 +74,31 @@ _CUES = {
     Cue.AT_MOST: rf"(?:höchstens|maximal|nicht mehr als|bis zu){_NUMBER_NEXT}",
     Cue.LESS: rf"(?:weniger als|unter|unterhalb von){_NUMBER_NEXT}",
     Cue.MISSED: r"verfehlt|verfehlen|verpasst|gerissen|nicht (?:erreicht|geschafft|eingehalten|erfüllt|gehalten)|unterschritten",
-    Cue.MET: r"erreicht|erreiche|erreichen|geschafft|schaffe|eingehalten|einhalten|halte|erfüllt|erfülle|geblieben|gehalten"
-    r"|im(?= (?:\w+ )?(?:budget|limit|ziel)\b)|innerhalb|im rahmen",
+    Cue.MET: r"erreicht|erreiche|erreichen|geschafft|schaffe|eingehalten|einhalten|halte|erfüllt|erfülle|gehalten"
+    r"|(?:noch )?im(?= (?:\w+ ){0,2}(?:budget|limit|ziel)\b)|innerhalb|im rahmen",
     Cue.OVER: r"überschritten|überschreite|überzogen|überziehe|über(?= (?:meine[mn]|dem|das|mein)?\b)|übertroffen|gesprengt",
     Cue.UNDER: r"unter(?= (?:meine[mn]|dem|das|mein)?\b)",
     Cue.GOAL: r"ziels?|budgets?|limits?|grenze|vorgabe|obergrenze",
     Cue.GOALS: r"ziele|zielen|vorgaben",
-    Cue.SPEND: r"ausgegeben|bezahlt|gezahlt|gekostet|kostete[tn]?|(?:gebe|gab|zahle|bezahle|zahlte|bezahlte) ich",
+    Cue.SPEND: r"ausgegeben|bezahlt|gezahlt|(?<=wie viel )für|(?:ging|gingen)(?=.*\b(?:drauf|weg)\b)|(?:gebe|gab|zahle|bezahle|zahlte|bezahlte) ich",
+    Cue.COST: r"gekostet|kosteten?|koste[nt] mich",
     Cue.BUY: r"gekauft|eingekauft|kaufte|kaufe ich",
     Cue.EARN: r"verdient|eingenommen|verdiene ich",
     Cue.SPENDING: r"ausgaben?|kosten",
     Cue.PURCHASES: r"einkäufen?|käufen?|kauf|einkauf",
     Cue.INCOME: r"einkommen|einnahmen|verdienst",
     Cue.TASKS: r"(?:noch )?(?:auf )?(?:meiner |meine )?(?:noch )?(?:offene[nr]? )?(?:aufgaben(?:liste)?|to-?dos?(?:-?liste)?|todo ?liste|to do liste)"
-    r"(?: sind (?:noch )?offen| stehen (?:noch )?an)?|(?:muss ich )?(?:noch )?(?:zu )?(?:tun|erledigen)",
+    r"(?: sind (?:noch )?offen| stehen (?:noch )?an| (?:ist |sind )?noch offen| habe ich(?: noch)?)?|(?:muss ich )?(?:noch )?(?:zu )?(?:tun|erledigen)",
     Cue.EVENTS: r"termine?n?|veranstaltungen|veranstaltung|ereignisse?n?",
     Cue.PREFERENCES: r"vorlieben",
+    Cue.WHAT: r"was|welche[rsnm]?|wie(?= (?:ist|war) mein)",
 }
 _FILLER = words_of(
     """ich mein meine meinen meinem meiner meines mir der die das den dem des ein eine einen einem einer eines für an
     in im am bei beim zu zum zur von vom auf habe hatte bin war waren wurde ist sind es da denn eigentlich bisher
     bislang schon alle aller allen genau bitte mal aufgezeichnet notiert erfasst eingetragen protokolliert gemacht
-    gegangen zurückgelegt aus gegeben stehe steht stehen gibt mache laufe gehe lege liegt lag liege derzeit aktuell
-    momentan betrag fürs ins ans aufs"""
+    gegangen zurückgelegt aus gegeben stehe steht stehen gibt mache gehe lege liegt lag liege derzeit aktuell
+    momentan betrag fürs ins ans aufs hat haben mich mit geblieben bleibe alles drauf weg geld blieb"""
 )
 _THINGS = by_form(
     {
@@ -154,10 +156,10 @@ _THINGS = by_form(
         "pets": "haustier, haustiere, tierfutter, katzenfutter",
         "phone": "telefon, handy, mobilfunk",
         "pizza": "pizzas, pizzen",
-        "reading": "gelesen, lesen, lektüre",
+        "reading": "gelesen, lesen, lese, lektüre",
         "rent": "miete, mieten",
         "restaurant": "restaurants",
-        "running": "laufen, gelaufen, joggen, gejoggt, lauf, läufe, laufrunde, laufrunden, gerannt",
+        "running": "laufen, gelaufen, joggen, gejoggt, lauf, laufe, läufe, laufrunde, laufrunden, gerannt",
         "salary": "gehalt, lohn, löhne",
         "school": "schule",
         "shoes": "schuh, schuhe, schuhen",
@@ -202,7 +204,7 @@ _THINGS = by_form(
 
 RECORDS = RecordWords(
     opening=re.compile(
-        r"(?:wie|was|welche[rsnm]?|wann|habe|bin|liege|war|lag|halte|erreiche|schaffe|erfülle|überschreite|überziehe|ist|sind|waren"
+        r"(?:wie|was|wofür|wurden?|bleibe|welche[rsnm]?|wann|habe|bin|liege|war|lag|halte|erreiche|schaffe|erfülle|überschreite|überziehe|ist|sind|waren"
         r"|liegt|liegen|liste|zeige?|nenne?|gib|zähle?|gesamt|insgesamt|(?:die )?summe|(?:die )?(?:an)?zahl|(?:an|in) (?:welche[rsnm]?|wie)"
         r"|im (?:schnitt|durchschnitt|mittel)|(?:der |mein )?durchschnitt|meine? gesamt|durchschnittlich"
         r"|(?:alle )?meine[nr]?(?=.*(?:zusammen|addieren|summieren)))\b"
@@ -247,7 +249,7 @@ RECORDS = RecordWords(
         latest="{subject}, zuletzt am {date}: {value}.",
         goal="{subject}, {when}: {value} bei {target}: {standing} ({records}).",
         goal_average="{subject}, {when}: im Schnitt {value} {per} bei {target}: {standing}"
-        " (erreicht: {met} von {periods} mit Einträgen, insgesamt {total}).",
+        " (so an {met} von {periods} mit Einträgen, insgesamt {total}).",
         most="{subject}, {when}: am meisten waren {value}: {periods}.",
         least="{subject}, {when}: am wenigsten waren {value}: {periods}. Es zählen nur Zeiten mit Einträgen.",
         counted="{subject}, {when}: {target}: {standing} in {count} von {periods} mit Einträgen.",
@@ -255,7 +257,11 @@ RECORDS = RecordWords(
             "day": ("1 Tag", "{count} Tagen"), "week": ("1 Woche", "{count} Wochen"), "month": ("1 Monat", "{count} Monaten"),
         },
         per={"day": "am Tag", "week": "in der Woche", "month": "im Monat"},
-        standing={"met": "erreicht", "missed": "verfehlt", "over": "überschritten", "under": "unterschritten"},
+        standing={
+            "met": "erreicht", "missed": "verfehlt", "over": "überschritten", "under": "unterschritten",
+            "kept": "eingehalten", "broken": "überschritten", "kept so far": "bisher eingehalten",
+            "missed so far": "bisher nicht erreicht",
+        },
         bounds={">=": "mindestens {value}", ">": "mehr als {value}", "<=": "höchstens {value}", "<": "weniger als {value}"},
         none="{subject}, {when}: nichts eingetragen.",
         and_="und",

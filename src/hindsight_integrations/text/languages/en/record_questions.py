@@ -11,7 +11,7 @@ _POLITE = re.compile(
     r"^(?:(?:hey|hi|ok|okay|so|and|well|please|quick question)\b[,:]? ?)*"
     r"(?:(?:can|could|would) you (?:please |quickly )?(?:tell me|remind me|let me know|say|work out|figure out|calculate)"
     r"|(?:please )?(?:tell me|remind me|let me know)|do you know|i(?:'d| would) like to know|i want to know|i wonder)\b[,:]? ?"
-    r"|^(?:(?:hey|hi|ok|okay|so|and|well|please|quick question)\b[,:]? ?)+",
+    r"|^(?:can|could|would) you (?:please )?(?=(?:list|show|add|sum|total|count|give)\b)|^(?:please )?give me (?=(?:the|a|my) (?:total|sum|average|number|overall))|^(?:(?:hey|hi|ok|okay|so|and|well|please|quick question)\b[,:]? ?)+",
     re.IGNORECASE,
 )
 _CONTRACTED = (
@@ -20,6 +20,7 @@ _CONTRACTED = (
     (re.compile(r"\b(i)'m\b", re.IGNORECASE), r"\1 am"),
     (re.compile(r"\b(did|have|do|was|am|are|is|has)n't\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\b(today|yesterday|week|month|year)'s\b(?= [a-z])", re.IGNORECASE), r"\1"),
+    (re.compile(r"\bdoes (.+?) cost me\b", re.IGNORECASE), r"do I pay for \1"),
     (re.compile(r"\b(day|week|month)(s?) of (?=this|last|the last|the past|[A-Z])"), r"\1\2 in "),
     (
         re.compile(r"\b(in|during|for) ([A-Z][a-z]+)(?= (?:did|have|had|was|do|i)\b)", re.IGNORECASE),
@@ -36,31 +37,35 @@ def _rewritten(text: str) -> str:
     return plain
 
 
-_PERIOD = "(?:days?|weeks?|months?)"
+_PERIOD = "(?:days?|weeks?|months?|dates?)"
 _NUMBER_NEXT = r"(?= [$\u20ac\u00a3]?\s?\d)"
 _REACH = r"(?:meet|met|meeting|reach|reached|reaching|hit|hitting|achieve|achieved|achieving)"
 _WITHIN = r"(?:within|inside|in line with)"
 _STAY = r"(?:stay|stayed|staying|keep|kept|keeping|remain|remained)"
 _CUES = {
-    Cue.HOW_MUCH: r"how much(?: (?:money|cash))?",
+    Cue.HOW_MUCH: r"how much(?: (?:money|cash))?|how high(?= (?:is|was|are|were)\b)"
+    r"|what (?:is|was)(?= (?:my|the) (?:[\w-]+ ){0,2}(?:spending|spend|expenditure)\b)",
     Cue.HOW_MANY: r"how many(?! (?:times|days|weeks|months|years)\b)",
     Cue.HOW_OFTEN: r"how often|how many times|how frequently",
     Cue.HOW_FAR: r"how far|what distance",
     Cue.HOW_LONG: r"how long|how much time(?: (?:did|have) i (?:spend|spent))?",
     Cue.WHEN: r"when",
-    Cue.WHAT: r"what|which",
-    Cue.WHETHER: r"(?:did|have|am|do|was|had) i|(?:is|are|was|were) my",
+    Cue.WHETHER: r"(?:did|have|am|do|was|had) i|(?:is|are|was|were|has|did|does) my",
     Cue.HOW_DOING: r"how am i doing(?: (?:on|with|against|for))?|how did i do (?:on|with|against)",
     Cue.TOTAL: r"(?:the )?(?:grand |overall )?total(?: amount| sum)?(?: of)?|(?:the )?(?:sum|sum total)(?: of)?|in total"
     r"|totall?ed|altogether|all together|overall|all in all|combined|add up|sum up|in sum",
     Cue.NUMBER: r"(?:the )?(?:total |overall )?(?:number|count) of|count(?= (?:my|the|all|how))",
     Cue.AVERAGE: r"(?:the |an |my )?(?:average|mean)|on average|averaged?|avg",
     Cue.LAST: r"last|latest|most recent|most recently|the last time|newest",
-    Cue.LIST: r"(?:give me |show me |make |get me )?(?:a |the )?(?:full |complete |whole )?list(?: of| all)?(?: all)?"
-    r"|show(?: me)?|give me(?= (?:all|every|my)\b)|enumerate|name(?= (?:all|every|my)\b)|itemi[sz]e",
-    Cue.MOST: r"(?:the )?(?:most|highest|biggest|largest|greatest|maximum)|(?:my |the )best",
-    Cue.LEAST: r"(?:the )?(?:least|fewest|lowest|smallest|minimum)|(?:my |the )worst",
-    Cue.WHICH_PERIOD: rf"(?:(?:on|in|during) )?(?:which|what) {_PERIOD}(?: (?:was it|is it|was|is|did i|have i|had))?",
+    Cue.LIST: r"(?:give me |show me |make |get me )?(?:a |the )?(?:full |complete |whole )?list(?: out)?(?: of)?(?: all| every)?"
+    r"|which(?= (?:runs|rides|walks|hikes|swims|workouts)\b)|what (?:did|have) i spen[dt] (?:my |any )?money on"
+    r"|which(?= (?:expenses|spending)\b)"
+    r"|show(?: me)?|give me(?: (?:all|every)|(?= my\b))|enumerate|name(?= (?:all|every|my)\b)|itemi[sz]e",
+    Cue.DEAREST: r"(?:the |my )?(?:most expensive|priciest|costliest)",
+    Cue.MOST: r"(?:the )?(?:most money|most|highest|biggest|largest|greatest|maximum)|(?:my |the )best",
+    Cue.LEAST: r"(?:the )?(?:least money|least|fewest|lowest|smallest|minimum)|(?:my |the )worst",
+    Cue.WHICH_PERIOD: rf"(?:(?:on|in|during) )?(?:which|what) {_PERIOD}(?: (?:was it|is it|was|is|did i|have i|had))?"
+    rf"|what (?:was|is) (?:the|my) {_PERIOD} (?:with|on which|when|that had)(?: i)?",
     Cue.HOW_MANY_PERIODS: rf"(?:(?:on|in|for|during) )?how many (?:of the |different )?{_PERIOD}"
     rf"|(?:the )?number of {_PERIOD}(?: on which| in which| that| when)?",
     Cue.PER_PERIOD: rf"(?:per|each|every|an?|by the) {_PERIOD}|in (?:a|one|any|a single|any one) {_PERIOD}"
@@ -72,7 +77,7 @@ _CUES = {
     Cue.MISSED: rf"miss|missed|missing|(?:fail|failed|failing) to (?:{_REACH}|{_STAY} {_WITHIN}|keep to|stick to|make)"
     rf"|fall short of|fell short of|fallen short of|not (?:{_REACH}|make|{_STAY} {_WITHIN}|keep to|stick to)",
     Cue.MET: rf"{_REACH}|(?:make|made|making)(?= (?:my|the) (?:[\w-]+ ){{0,3}}(?:goal|target))"
-    rf"|(?:{_STAY} )?{_WITHIN}|(?:keep|kept|keeping|stick|stuck|sticking) to|{_STAY} (?:under|below|in)",
+    rf"|(?:{_STAY} )?(?:still )?{_WITHIN}|(?:keep|kept|keeping|stick|stuck|sticking) to|{_STAY} (?:under|below|in)|on(?= budget\b)",
     Cue.OVER: r"(?:go|went|gone|going|come|came|run|ran) (?:over|above|beyond)|over|above|exceed|exceeded|exceeding|surpass"
     r"|surpassed|overspen[dt]|blow|blew|blown|overshoot|overshot|break|broke|broken",
     Cue.UNDER: r"under|below|beneath",
@@ -80,22 +85,24 @@ _CUES = {
     Cue.PER_RECORD: r"(?:per|for each|each|for one)(?! (?:days?|weeks?|months?|years?)\b)",
     Cue.GOAL: r"(?:goal|target|budget|limit|quota|allowance|cap|objective)(?: goal| target| limit)?",
     Cue.GOALS: r"goals|targets|budgets|limits|objectives",
-    Cue.SPEND: r"(?<!to )(?:spend|spent|pay|paid|cost)",
+    Cue.SPEND: r"(?<!to )(?:spend|spent|pay|paid)|(?:shelled|shell) out|dropped(?= on\b)|(?<=how much )(?:on|for)|(?:has |have )?(?:went|gone) (?:on|to|into)",
+    Cue.COST: r"cost",
     Cue.BUY: r"(?<!to )(?:buy|bought|purchase|purchased)",
     Cue.EARN: r"earn|earned|get paid",
     Cue.SPENDING: r"spending|spendings|expenses?|expenditures?|costs|outlays?",
-    Cue.PURCHASES: r"purchases?|shop",
+    Cue.PURCHASES: r"purchases?|(?:(?<=grocery )|(?<=food ))(?:shops?|shopping)",
     Cue.INCOME: r"income|earnings",
     Cue.TASKS: r"(?:still )?(?:open |pending |outstanding |left )?(?:on )?(?:my )?(?:open |pending |outstanding )?(?:to-dos?|todos?|to do|tasks?)(?: (?:list|items?))?"
-    r"(?: are (?:still )?open)?|(?:do i )?(?:still )?(?:need|have) to do",
+    r"(?: are (?:still )?(?:open|on my list))?|(?:on )?(?:my |the )?list of (?:my )?(?:tasks|to-dos|todos)|(?:do i )?(?:still )?(?:need|have) to do",
     Cue.EVENTS: r"events?|appointments?",
     Cue.PREFERENCES: r"preferences",
+    Cue.WHAT: r"what|which",
 }  # fmt: skip
 _FILLER = words_of(
-    """i my me mine myself a an the of on for in at to is are was were been did do have had it there all so far yet now
+    """i my me mine myself a an the of on for in at to is are was were been did do have had there all so far yet now
     currently up until exactly precisely actually amount recorded log logged track tracked enter entered entries
-    note noted take took taken taking get got go went gone make made making that which during throughout current
-    present please pls plz"""
+    note noted take took taken taking get got go went gone make made making which during throughout current present
+    please pls plz from keep kept stay stayed buying covered manage managed sessions session thing things right"""
 )
 _THINGS = by_form(
     {
@@ -130,7 +137,7 @@ _THINGS = by_form(
         "games": "game, video games",
         "garden": "gardening",
         "gifts": "gift, present, presents",
-        "groceries": "grocery, supermarket, grocery shopping, grocery shop",
+        "groceries": "grocery, supermarket",
         "gym": "gyms, fitness, gym membership",
         "haircut": "haircuts, hairdresser, barber",
         "health": "healthcare",
@@ -200,7 +207,7 @@ _THINGS = by_form(
 
 RECORDS = RecordWords(
     opening=re.compile(
-        r"(?:how|what|which|when|did|have|am|do|was|had|is|are|were|list|show|give|name|enumerate|itemi[sz]e|count|add up|sum up"
+        r"(?:how|what|which|when|did|does|has|have|am|do|was|had|is|are|were|list|show|give|name|enumerate|itemi[sz]e|count|add up|sum up"
         r"|total|the total|the number|number of|my (?:total|average|overall)|average|the average|sum of|the sum"
         r"|(?:on|in|during|for) (?:which|what|how many)|on average|in total|overall)\b"
     ),
@@ -209,7 +216,7 @@ RECORDS = RecordWords(
     ),
     cues=_CUES,
     periods={
-        "day": Granule.DAY, "days": Granule.DAY, "daily": Granule.DAY,
+        "day": Granule.DAY, "days": Granule.DAY, "date": Granule.DAY, "dates": Granule.DAY, "daily": Granule.DAY,
         "week": Granule.WEEK, "weeks": Granule.WEEK, "weekly": Granule.WEEK,
         "month": Granule.MONTH, "months": Granule.MONTH, "monthly": Granule.MONTH,
     },
@@ -246,13 +253,16 @@ RECORDS = RecordWords(
         latest="{subject}, last on {date}: {value}.",
         goal="{subject}, {when}: {value} against {target}: {standing} ({records}).",
         goal_average="{subject}, {when}: {value} {per} on average against {target}: {standing}"
-        " (met in {met} of {periods} with records, {total} in total).",
+        " (so in {met} of {periods} with records, {total} in total).",
         most="{subject}, {when}: the most was {value}: {periods}.",
         least="{subject}, {when}: the least was {value}: {periods}. Only times with records count.",
         counted="{subject}, {when}: {target} was {standing} in {count} of {periods} with records.",
         units={"day": ("1 day", "{count} days"), "week": ("1 week", "{count} weeks"), "month": ("1 month", "{count} months")},
         per={"day": "a day", "week": "a week", "month": "a month"},
-        standing={"met": "met", "missed": "missed", "over": "exceeded", "under": "stayed under"},
+        standing={
+            "met": "met", "missed": "missed", "over": "exceeded", "under": "not reached",
+            "kept": "kept", "broken": "exceeded", "kept so far": "kept so far", "missed so far": "not met so far",
+        },
         bounds={">=": "at least {value}", ">": "more than {value}", "<=": "at most {value}", "<": "less than {value}"},
         none="{subject}, {when}: nothing is recorded.",
         and_="and",

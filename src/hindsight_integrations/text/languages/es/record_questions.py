@@ -30,7 +30,6 @@ _CUES = {
     Cue.HOW_FAR: r"qu[ée] distancia",
     Cue.HOW_LONG: r"cu[áa]nto tiempo",
     Cue.WHEN: r"cu[áa]ndo",
-    Cue.WHAT: r"qu[ée]|cu[áa]l(?:es)?",
     Cue.WHETHER: r"he(?= (?:cumplido|alcanzado|logrado|superado|excedido|sobrepasado|pasado|incumplido|mantenido|conseguido))|estoy",
     Cue.HOW_DOING: r"c[óo]mo voy con",
     Cue.FARTHEST: r"m[áa]s lejos",
@@ -39,7 +38,8 @@ _CUES = {
     Cue.NUMBER: r"(?:el )?n[úu]mero (?:total )?de|la cantidad de",
     Cue.AVERAGE: r"(?:la |el |mi )?(?:media|promedio)|de media|en promedio|por t[ée]rmino medio",
     Cue.LAST: r"(?:la )?[úu]ltima vez(?: que)?|[úu]ltim[oa]s?|m[áa]s recientes?",
-    Cue.LIST: r"(?:haz(?:me)? |dame |mu[ée]strame )?(?:una )?lista(?: de)?(?: tod[oa]s)?|mu[ée]strame|enumera|listar?",
+    Cue.LIST: r"(?:haz(?:me)? |dame |mu[ée]strame )?(?:una )?lista(?: de)?(?: tod[oa]s)?|qu[ée](?= gastos\b)|mu[ée]strame|enumera|listar?",
+    Cue.DEAREST: r"m[áa]s car[oa]s?",
     Cue.MOST: r"m[áa]s|(?:el |la )?(?:mayor|m[áa]xim[oa])",
     Cue.LEAST: r"menos|(?:el |la )?(?:menor|m[íi]nim[oa])",
     Cue.WHICH_PERIOD: rf"(?:en )?qu[ée] {_PERIOD}|cu[áa]l fue (?:el|la) {_PERIOD}(?: en(?: el| la)? que)?",
@@ -57,7 +57,8 @@ _CUES = {
     Cue.UNDER: r"por debajo(?= de)",
     Cue.GOAL: r"objetivo|meta|presupuesto|l[íi]mite",
     Cue.GOALS: r"objetivos|metas|presupuestos|l[íi]mites",
-    Cue.SPEND: r"gast[ée]|gastad[oa]s?|gasto(?= en)|pagu[ée]|pagad[oa]|pago(?= por)|cost[óo]",
+    Cue.SPEND: r"gast[éeo]|gastad[oa]s?|pagu[ée]|pagad[oa]|pago(?= por)",
+    Cue.COST: r"cost[óo]|costaron|cuesta",
     Cue.BUY: r"compr[ée]|comprad[oa]s?|compro",
     Cue.EARN: r"gan[ée]|ganad[oa]|ingres[ée]|gano",
     Cue.SPENDING: r"(?:mi |el )gasto|gastos|costes?",
@@ -66,11 +67,12 @@ _CUES = {
     Cue.TASKS: r"tareas(?: pendientes)?|(?:mi )?lista de tareas|tengo que hacer|tengo pendientes?|pendientes?",
     Cue.EVENTS: r"eventos?|citas?",
     Cue.PREFERENCES: r"preferencias",
+    Cue.WHAT: r"qu[ée]|cu[áa]l(?:es)?",
 }
 _FILLER = words_of(
     """yo me mi mis un una unos unas el la los las lo de del en a al para por he hay es son fue fueron era está están
     hasta ahora dado hecho tengo exactamente actualmente registrado registrada registrados registradas apuntado
-    apuntados di dinero cantidad importe que se"""
+    apuntados di dinero cantidad importe que se doy han"""
 )
 _THINGS = by_form(
     {
@@ -196,13 +198,17 @@ RECORDS = RecordWords(
         latest="{subject}, por última vez el {date}: {value}.",
         goal="{subject}, {when}: {value} frente a {target}: {standing} ({records}).",
         goal_average="{subject}, {when}: {value} {per} de media frente a {target}: {standing}"
-        " (cumplido en {met} de {periods} con registros, {total} en total).",
+        " (así en {met} de {periods} con registros, {total} en total).",
         most="{subject}, {when}: el máximo fue {value}: {periods}.",
         least="{subject}, {when}: el mínimo fue {value}: {periods}. Solo cuentan las fechas con registros.",
         counted="{subject}, {when}: {target}: {standing} en {count} de {periods} con registros.",
         units={"day": ("1 día", "{count} días"), "week": ("1 semana", "{count} semanas"), "month": ("1 mes", "{count} meses")},
         per={"day": "al día", "week": "a la semana", "month": "al mes"},
-        standing={"met": "cumplido", "missed": "no cumplido", "over": "superado", "under": "por debajo"},
+        standing={
+            "met": "cumplido", "missed": "no cumplido", "over": "superado", "under": "por debajo",
+            "kept": "respetado", "broken": "superado", "kept so far": "respetado hasta ahora",
+            "missed so far": "no cumplido hasta ahora",
+        },
         bounds={">=": "al menos {value}", ">": "más de {value}", "<=": "como mucho {value}", "<": "menos de {value}"},
         none="{subject}, {when}: no hay nada registrado.",
         and_="y",
