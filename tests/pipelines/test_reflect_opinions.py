@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -23,9 +23,10 @@ from hindsight_integrations import (
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.opinions import Assessment, OpinionOrigin
 from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
-from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]
@@ -404,3 +405,26 @@ def test_a_memory_forgotten_while_the_answer_is_made_leaves_no_opinion(
     (change,) = bank.reflect(QUESTION).opinions
     assert (change.outcome, bank.opinions.list()) == (OpinionOutcome.REFUSED, [])
     assert "forgotten" in change.reason
+
+
+def test_an_embedder_that_fails_at_an_opinion_costs_no_answer(
+    opener: Opener, light_config: HindsightConfig, model: ScriptedModel
+) -> None:
+    """The answer was there before: it comes, and of the opinion the reason is told."""
+
+    class Failing(HashEmbedder):
+        """Fails at opinions."""
+
+        def embed_documents(self, texts: Sequence[str]) -> Matrix:
+            if any("I think" in text for text in texts):
+                raise ModelUnavailable("embedder", "down")
+            return super().embed_documents(texts)
+
+    bank = opener(model=model, config=light_config, embeddings=Failing()).bank("mira")
+    retain(bank, FACTS[0])
+    model.script.append(answer(opinion()))
+    reflection = bank.reflect(QUESTION)
+    assert reflection.text == "Remote work has two sides."
+    assert [(change.outcome, change.reason) for change in reflection.opinions] == [
+        (OpinionOutcome.REFUSED, "it could not be embedded")
+    ]

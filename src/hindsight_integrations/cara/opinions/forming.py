@@ -6,7 +6,7 @@ Read, compare, decide, commit once; what changes meanwhile is read again, and on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hindsight_integrations.cara.opinions.deciding import Decision, decide
 from hindsight_integrations.cara.opinions.drafts import Occasion
@@ -17,11 +17,11 @@ from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import ModelError, RevisionConflict
 from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
-from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.ports.ledger import LedgerReader
+from hindsight_integrations.search.bank_view import BankView
 
 ATTEMPTS = 8  # decisions taken anew because opinions or memories changed meanwhile
+NOT_EMBEDDED = "it could not be embedded"
 BUSY = "the bank changed at every try to keep it"
 
 
@@ -56,17 +56,17 @@ async def form_opinions(given: Sequence[PutForward], occasion: Occasion, tools: 
     """
     relations = Relations()
     for _ in range(ATTEMPTS):
-        found = await tools.workers.read(read_situation, given, occasion, tools)
+        try:
+            found = await tools.workers.read(read_situation, given, occasion, tools)
+        except ModelError:  # of the embedder; the answer is there all the same
+            return _formed(_refused(given, NOT_EMBEDDED), relations)
         if found.before is not None:
             return Formed(found.before, repeated=True)
         await _compare(found, relations, tools)
         decision = await tools.workers.read(decide, found, relations.found, occasion, tools)
         if await tools.workers.write(_commit, decision, found, occasion, tools):
             return _formed(decision.changes, relations)
-    changes = (
-        OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=BUSY) for each in given
-    )
-    return _formed(tuple(changes), relations)
+    return _formed(_refused(given, BUSY), relations)
 
 
 async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
@@ -84,6 +84,12 @@ def _formed(changes: tuple[OpinionChange, ...], relations: Relations) -> Formed:
     )
 
 
+def _refused(given: Sequence[PutForward], reason: str) -> tuple[OpinionChange, ...]:
+    return tuple(
+        OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
+    )
+
+
 def _commit(decision: Decision, found: Situation, occasion: Occasion, tools: OpinionTools) -> bool:
     """Commit if opinions and grounds are what they were when they were read; False, and nothing is written, if not."""
     if not decision.writes_anything and not occasion.operation:
@@ -93,24 +99,18 @@ def _commit(decision: Decision, found: Situation, occasion: Occasion, tools: Opi
         with projector.transaction() as (view, transaction):
             if view.revision != found.revision and not unchanged(found, occasion, transaction, tools):
                 return False
-            transaction.commit(
-                replace(
-                    write_set(decision, occasion, projector.name),
-                    expected_revision=view.revision,
-                    tasks=_tasks(decision, occasion, transaction, tools),
-                )
-            )
+            transaction.commit(write_set(decision, occasion, view))
     except RevisionConflict:
         return False
     projector.catch_up()
     return True
 
 
-def write_set(decision: Decision, occasion: Occasion, bank: str) -> WriteSet:
-    """What a decision changes, but for the revision it is decided on."""
+def write_set(decision: Decision, occasion: Occasion, view: BankView) -> WriteSet:
+    """What a decision changes. The assessment of facts that came while the answer was made the ledger enqueues itself."""
     return WriteSet(
-        bank=bank,
-        expected_revision=0,
+        bank=view.bank,
+        expected_revision=view.revision,
         units=decision.units,
         mentions=decision.mentions,
         events=decision.events,
@@ -121,12 +121,3 @@ def write_set(decision: Decision, occasion: Occasion, bank: str) -> WriteSet:
             operation=occasion.operation,
         ),
     )
-
-
-def _tasks(
-    decision: Decision, occasion: Occasion, ledger: LedgerReader, tools: OpinionTools
-) -> tuple[TaskWrite, ...]:
-    """The assessment of facts that came while the answer was made, which retain enqueues only for opinions that are there."""
-    if not decision.formed or not len(ledger.facts_since(tools.projector.name, occasion.revision)):
-        return ()
-    return (TaskWrite(TaskKind.REINFORCE, "{}", delay=tools.config.delay, key=REINFORCED),)
