@@ -50,6 +50,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "retain_many": (([RetainItem("My tent leaks."), RetainItem("It rains.")],), {}),
     "recall": (("kayak",), {}),
     "reflect": (("kayak",), {}),
+    "reflect_stream": (("kayak",), {}),
     "get": ((UNIT,), {}),
     "edit": ((UNIT,), {"text": "Alice bought a blue kayak."}),
     "restore": ((UNIT,), {}),
