@@ -13,7 +13,10 @@ class OpinionReader(Protocol):
     """Reads of one bank's opinions. What they say is as of the read; confidence is computed, see `model/confidence.py`."""
 
     def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
-        """These opinions, or all, in the order they were formed; those without a valid wording too, unknown ids left out."""
+        """These opinions, or all, in the order they were formed; those without a valid wording too.
+
+        Unknown ids and opinions that cannot be read are left out.
+        """
         ...
 
     def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:

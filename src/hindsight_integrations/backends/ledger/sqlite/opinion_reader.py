@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from sqlite3 import Connection
 
 import numpy as np
 
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads, sound_units
-from hindsight_integrations.backends.ledger.sqlite.rows import Row
+from hindsight_integrations.backends.ledger.sqlite.rows import Row, fetched
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,
@@ -25,6 +27,8 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.time import from_micros
 from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray
+
+logger = logging.getLogger("hindsight_integrations")
 
 _OPINIONS = (
     "SELECT opinions.unit, unit_id, opinions.confidence, formed_at, recorded_at, revision, origin, operation, profile, "
@@ -70,10 +74,11 @@ class OpinionReads(BankReads):
                     "AND unit_id IN (SELECT value FROM json_each(?))",
                     json.dumps(list(opinion_ids)),
                 )
-            found = connection.execute(
+            found = fetched(
+                connection,
                 f"{_OPINIONS} WHERE opinions.bank = ? {where} ORDER BY formed_at, unit",
                 (row,) if given is None else (row, given),
-            ).fetchall()
+            )
             return _logs(connection, bank, row, found)
 
     def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
@@ -112,36 +117,63 @@ class OpinionReads(BankReads):
 
 
 def _logs(connection: Connection, bank: str, row: int, found: Sequence[Row]) -> list[OpinionLog]:
-    """The opinions of these rows with all that hangs on them. One whose wordings are all damaged is left out."""
+    """The opinions of these rows with all that hangs on them; those that damage made unreadable are left out, and named."""
     opinions = json.dumps([opinion for opinion, *_ in found])
-    worded = connection.execute(_WORDINGS, (opinions,)).fetchall()
+    worded = fetched(connection, _WORDINGS, (opinions,))
     units = sound_units(connection, bank, row, np.array([unit for _, unit, *_ in worded], np.int64))
     versions = _versions(connection, worded, units)
-    evidence = _evidence(connection, opinions)
+    evidence: dict[int, list[Row]] = defaultdict(list)
+    for opinion, *rest in fetched(connection, _EVIDENCE, (opinions,)):
+        evidence[opinion].append(tuple(rest))
+    validity = _validity(connection, {fact for rows in evidence.values() for fact, *_ in rows})
     names: dict[int, list[str]] = defaultdict(list)
     for opinion, name in connection.execute(_ENTITIES, (opinions,)):
         names[opinion].append(name)
     newest = {opinion: units[unit] for opinion, unit, *_ in worded if unit in units}
-    return [
-        OpinionLog(
-            id=unit_id,
-            confidence=confidence,
-            formed_at=from_micros(formed_at),
-            recorded_at=from_micros(recorded_at),
-            revision=revision,
-            origin=OpinionOrigin(origin),
-            operation=operation,
-            profile=profile,
-            reasoning=reasoning,
-            tags=newest[opinion].tags,
-            entities=tuple(names[opinion]),
-            versions=tuple(versions[opinion]),
-            evidence=tuple(evidence[opinion]),
-            assessed_to=assessed_to,
-        )
-        for opinion, unit_id, confidence, formed_at, recorded_at, revision, origin, operation, profile, reasoning, assessed_to in found
-        if opinion in newest
-    ]
+    logs = []
+    for opinion, *fields in found:
+        try:
+            logs.append(
+                replace(
+                    _formed(tuple(fields), tuple(versions[opinion]), newest[opinion].tags),
+                    entities=tuple(names[opinion]),
+                    evidence=tuple(_evidence_from(each, validity) for each in evidence[opinion]),
+                )
+            )
+        except (ValueError, TypeError, KeyError, OverflowError):
+            logger.warning("an opinion that cannot be read is left out: %s", fields[0])
+    return logs
+
+
+def _formed(fields: Row, versions: tuple[OpinionVersion, ...], tags: tuple[str, ...]) -> OpinionLog:
+    """An opinion without its evidence, of what `_OPINIONS` selects."""
+    (
+        unit_id,
+        confidence,
+        formed_at,
+        recorded_at,
+        revision,
+        origin,
+        operation,
+        profile,
+        reasoning,
+        assessed_to,
+    ) = fields
+    return OpinionLog(
+        id=unit_id,
+        confidence=confidence,
+        formed_at=from_micros(formed_at),
+        recorded_at=from_micros(recorded_at),
+        revision=revision,
+        origin=OpinionOrigin(origin),
+        operation=operation,
+        profile=profile,
+        reasoning=reasoning,
+        tags=tags,
+        entities=(),
+        versions=versions,
+        assessed_to=assessed_to,
+    )
 
 
 def _versions(
@@ -170,31 +202,25 @@ def _versions(
     return versions
 
 
-def _evidence(connection: Connection, opinions: str) -> dict[int, list[Evidence]]:
-    """Rows of evidence by opinion, in the order in which they count, each with what became of its fact."""
-    rows = connection.execute(_EVIDENCE, (opinions,)).fetchall()
-    validity = _validity(connection, {fact for _, fact, *_ in rows})
-    evidence: dict[int, list[Evidence]] = defaultdict(list)
-    for opinion, fact, unit_id, sources, assessment, strength, rule, step, reason, version, *rest in rows:
-        effective_at, recorded_at, revision, restates = rest
-        evidence[opinion].append(
-            Evidence(
-                unit_id=unit_id,
-                sources=tuple(json.loads(sources)),
-                assessment=Assessment(assessment),
-                strength=EvidenceStrength(strength),
-                rule=UpdateRule(rule),
-                step=step,
-                reason=reason,
-                version=version,
-                effective_at=from_micros(effective_at),
-                recorded_at=from_micros(recorded_at),
-                revision=revision,
-                restates=tuple(json.loads(restates)),
-                validity=validity[fact],
-            )
-        )
-    return evidence
+def _evidence_from(row: Row, validity: Mapping[int, tuple[ValidityChange, ...]]) -> Evidence:
+    """A row of evidence, of what `_EVIDENCE` selects after the opinion, with what became of its fact."""
+    fact, unit_id, sources, assessment, strength, rule, step, reason, version, *rest = row
+    effective_at, recorded_at, revision, restates = rest
+    return Evidence(
+        unit_id=unit_id,
+        sources=tuple(json.loads(sources)),
+        assessment=Assessment(assessment),
+        strength=EvidenceStrength(strength),
+        rule=UpdateRule(rule),
+        step=step,
+        reason=reason,
+        version=version,
+        effective_at=from_micros(effective_at),
+        recorded_at=from_micros(recorded_at),
+        revision=revision,
+        restates=tuple(json.loads(restates)),
+        validity=validity[fact],
+    )
 
 
 def _validity(connection: Connection, units: Collection[int]) -> defaultdict[int, tuple[ValidityChange, ...]]:
