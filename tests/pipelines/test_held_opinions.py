@@ -46,7 +46,7 @@ def engine_at(tmp_path: Path, light_config: HindsightConfig, clock: FrozenClock)
 def told(
     tmp_path: Path, engine_at: Callable[[], Hindsight], clock: FrozenClock
 ) -> tuple[list[str], FrozenClock]:
-    """Ids of an opinion of 0.50, a fact that reinforced it an hour later, and one that contradicted it an hour after that."""
+    """Ids of an opinion of 0.70, a fact that reinforced it an hour later, and one that contradicted it an hour after that."""
     with engine_at() as engine:
         bank = engine.bank(BANK)
         ids = [*bank.retain(str(OPINION["what"]), facts=[OPINION], timestamp=clock.now()).unit_ids]
@@ -76,24 +76,24 @@ def served(engine_at: Callable[[], Hindsight]) -> Iterator[MemoryBank]:
 def test_every_verb_gives_the_confidence_of_now(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock]
 ) -> None:
-    """0.50, reinforced and contradicted, is 0.35, wherever the opinion is read."""
+    """0.70, reinforced and contradicted, is 0.55, wherever the opinion is read."""
     (opinion, *_), _ = told
     with served(engine_at) as bank:
-        assert bank.get(opinion).confidence == pytest.approx(0.35)
+        assert bank.get(opinion).confidence == pytest.approx(0.55)
         units = {unit.id: unit for unit in bank.iterate_units()}
-        assert units[opinion].confidence == pytest.approx(0.35)
+        assert units[opinion].confidence == pytest.approx(0.55)
         recalled = {
             each.unit.id: each.unit
             for each in bank.recall("trams in a hilly town", types=list(FactType)).units
         }
-        assert recalled[opinion].confidence == pytest.approx(0.35)
+        assert recalled[opinion].confidence == pytest.approx(0.55)
         assert {unit.confidence for unit in recalled.values() if unit.fact_type is not FactType.OPINION} == {
             None
         }
-        assert bank.edit(opinion, tags=["town"]).confidence == pytest.approx(0.35)
+        assert bank.edit(opinion, tags=["town"]).confidence == pytest.approx(0.55)
 
 
-@pytest.mark.parametrize(("hours", "confidence"), [(0.5, 0.5), (1.5, 0.65), (2.5, 0.35)])
+@pytest.mark.parametrize(("hours", "confidence"), [(0.5, 0.7), (1.5, 0.85), (2.5, 0.55)])
 def test_the_past_shows_the_confidence_of_then(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock], hours: float, confidence: float
 ) -> None:
@@ -110,13 +110,13 @@ def test_the_past_shows_the_confidence_of_then(
 def test_a_withdrawn_or_corrected_fact_no_longer_counts(
     engine_at: Callable[[], Hindsight], told: tuple[list[str], FrozenClock]
 ) -> None:
-    """Forgetting the contradiction gives 0.65 back; correcting what reinforced it, 0.50 until it is judged anew."""
+    """Forgetting the contradiction gives 0.85 back; correcting what reinforced it, 0.70 until it is judged anew."""
     (opinion, climbed, slid), _ = told
     with served(engine_at) as bank:
         bank.forget(unit=slid)
-        assert bank.get(opinion).confidence == pytest.approx(0.65)
+        assert bank.get(opinion).confidence == pytest.approx(0.85)
         bank.edit(climbed, text="The bus climbed the icy hill in January")
-        assert bank.get(opinion).confidence == pytest.approx(0.5)
+        assert bank.get(opinion).confidence == pytest.approx(0.7)
 
 
 def test_memories_without_opinions_cost_no_read_of_evidence(
