@@ -180,6 +180,11 @@ DECLINED = [
     "How often do I meet my step goal?",
     "What is the average price of coffee?",
     "coffee this week?",
+    "How much is my rent?",
+    "How much was the rent?",
+    "how much for coffee",
+    "What is my coffee spending?",
+    "How much did each coffee cost this week?",
     "coffee total",
     # what the bank has nothing of, what adds up to nothing, what is not of whole days
     "How much did I spend on a coffee machine?",
@@ -201,6 +206,8 @@ DECLINED = [
     "Schaffe ich mein Schrittziel noch?",
     "Wie viele Schritte habe ich noch?",
     "Wie viel hat das gekostet?",
+    "Was kostet mich Kaffee?",
+    "Wie hoch ist die Miete?",
     # Spanish
     "¿Cuánto debería gastar en café?",
     "¿Cuánto gastó Ana en café?",

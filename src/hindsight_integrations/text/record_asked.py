@@ -54,12 +54,14 @@ class Asked:
         known: what the bank has records of.
         code: ISO 639-1, of its language.
         terse: it is no sentence.
+        timed: it names a time.
     """
 
     pieces: tuple[Piece, ...]
     known: KnownThings
     code: str
     terse: bool = False
+    timed: bool = False
 
     def question(self) -> RecordQuestion | None:
         """What it wants, without its time; None where that is not sure."""
@@ -262,7 +264,7 @@ class Asked:
     def _of_thing(self, words: str, kinds: set[RecordKind], cues: frozenset[Cue]) -> Subject | None:
         if not kinds:
             kinds = {RecordKind.QUANTITY, RecordKind.EVENT}
-            paid = self.known.thing(words) in ALWAYS_PAID
+            paid = self.timed and self.known.thing(words) in ALWAYS_PAID
             priced = Cue.HOW_MUCH in cues and (paid or cues & {Cue.LAST, Cue.AVERAGE})
             if priced or self.terse:  # "how much was my last coffee", "coffee total May"
                 kinds |= MONEY

@@ -46,9 +46,12 @@ def record_question(
     known = KnownThings(categories, languages)
     for language in languages:
         read = read_question(text, moment, dates, language)
-        question = (
-            None if read is None else Asked(read.pieces, known, language.code, terse=read.terse).question()
+        asked = (
+            None
+            if read is None
+            else Asked(read.pieces, known, language.code, read.terse, read.window is not None)
         )
+        question = None if asked is None else asked.question()
         if read is None or question is None:
             continue
         if read.window is None:

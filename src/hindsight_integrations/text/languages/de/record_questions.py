@@ -54,7 +54,7 @@ _CUES = {
     Cue.WHETHER: r"(?:habe|bin|liege|war|lag|bleibe) ich|(?:ist|sind|war|waren|liegt|liegen|lagen|wurde|wurden) meine?",
     Cue.HOW_DOING: r"wie (?:stehe|liege|stand|lag) ich (?:bei|mit)|wie (?:steht|läuft|sieht) es (?:bei|mit)(?: meine[mnr])?",
     Cue.FARTHEST: r"am weitesten",
-    Cue.PER_RECORD: rf"(?:pro|je|für jede[nrs]?)(?! {_PERIOD}\b)",
+    Cue.PER_RECORD: rf"(?:pro|je)(?! {_PERIOD}\b)",
     Cue.TOTAL: r"zusammen(?:zu)?(?:zählen|rechnen)|(?:auf)?(?:addieren|summieren)|insgesamt|gesamte[rsnm]?|gesamt|(?:die )?summe(?: aller| meiner| der)?|in summe|alles in allem|zusammen(?:gerechnet|gezählt)?",
     Cue.NUMBER: r"(?:die )?(?:gesamt )?(?:an)?zahl(?: der| meiner| aller| an)?",
     Cue.AVERAGE: r"(?:im )?(?:durch)?schnitt|(?:der |mein )?mittelwert|im mittel|durchschnittlich(?:e[rsnm]?)?",
@@ -224,7 +224,7 @@ RECORDS = RecordWords(
     filler=_FILLER,
     things=_THINGS,
     rewritten=_rewritten,
-    habit=re.compile(r"\b(?:gebe|zahle|bezahle|kaufe|laufe|gehe|verdiene|mache|lese|schlafe|trinke|esse) ich\b"),
+    habit=re.compile(r"^wie viel für\b|^wie hoch (?:ist|sind)\b|\bkoste[nt] mich\b|\b(?:gebe|zahle|bezahle|kaufe|laufe|gehe|verdiene|mache|lese|schlafe|trinke|esse) ich\b"),
     at_most=re.compile(
         r"\b(?:höchstens|maximal|nicht mehr als|weniger als|unter|innerhalb|obergrenze|limit\w*|\w*budget\w*|nicht überschreiten"
         r"|reduzier\w+|einschränk\w+)\b",

@@ -82,7 +82,7 @@ _CUES = {
     r"|surpassed|overspen[dt]|blow|blew|blown|overshoot|overshot|break|broke|broken",
     Cue.UNDER: r"under|below|beneath",
     Cue.FARTHEST: r"(?:the )?(?:farthest|furthest)",
-    Cue.PER_RECORD: r"(?:per|for each|each|for one)(?! (?:days?|weeks?|months?|years?)\b)",
+    Cue.PER_RECORD: r"per(?! (?:days?|weeks?|months?|years?)\b)",
     Cue.GOAL: r"(?:goal|target|budget|limit|quota|allowance|cap|objective)(?: goal| target| limit)?",
     Cue.GOALS: r"goals|targets|budgets|limits|objectives",
     Cue.SPEND: r"(?<!to )(?:spend|spent|pay|paid)|(?:shelled|shell) out|dropped(?= on\b)|(?<=how much )(?:on|for)|(?:has |have )?(?:went|gone) (?:on|to|into)",
@@ -223,7 +223,7 @@ RECORDS = RecordWords(
     filler=_FILLER,
     things=_THINGS,
     rewritten=_rewritten,
-    habit=re.compile(r"\bdo i\b"),
+    habit=re.compile(r"\bdo i\b|^how much (?:on|for)\b|^(?:what|how (?:much|high)) (?:is|are) my (?!total|overall)"),
     at_most=re.compile(
         r"\b(?:at most|no more than|not (?:to )?(?:spend )?more than|less than|fewer than|under|below|within|limit\w*|cap|max(?:imum)?"
         r"|up to|budget\w*|not exceed\w*|cut(?:ting)? (?:down|back)|reduc\w+)\b",

@@ -175,7 +175,7 @@ RECORDS = RecordWords(
     filler=_FILLER,
     things=_THINGS,
     rewritten=_rewritten,
-    habit=re.compile(r"\b(?:gasto|pago|compro|gano) "),
+    habit=re.compile(r"\b(?:gasto|pago|compro|gano|cuesta)\b"),
     at_most=re.compile(
         r"\b(?:como mucho|como máximo|no más de|menos de|límite|presupuesto|máximo|no superar|no pasar de|reducir)\b", re.IGNORECASE
     ),
