@@ -333,3 +333,25 @@ def test_memory_outlives_the_process_on_real_backends(
     second = opener(tmp_path / "memory")
     assert second.doctor().backends.items() >= {"vectors": "chroma", "keywords": "Lucene"}.items()
     assert texts(asyncio.run(chat(second).ainvoke(says(QUESTION), LATER))) == [f"user: {STATEMENT}"]
+
+
+def test_a_streamed_reflection_is_no_message_of_the_graph() -> None:
+    """A graph that streams its messages shows what its nodes say, not the pieces of an answer with its line of sources."""
+    with Hindsight.open(
+        ":memory:", config=LIGHT, model=ScriptedModel(["In Lisbon.\nSOURCES: 1"])
+    ) as hindsight:
+        bank = hindsight.bank("alice")
+        bank.retain(STATEMENT, facts=[{"what": STATEMENT}])
+
+        def reflecting(state: MessagesState) -> dict[str, Any]:
+            *_, last = bank.reflect_stream(QUESTION, form_opinions=False)
+            assert last.reflection is not None
+            return {"messages": [AIMessage(last.reflection.text)]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_node("reflect", reflecting)
+        graph.add_edge(START, "reflect")
+        compiled: Graph = graph.compile()
+        events: Any = compiled.stream(says(QUESTION), stream_mode="messages")
+        shown = [str(message.text) for message, _ in events]
+    assert shown == ["In Lisbon."]

@@ -31,11 +31,15 @@ from hindsight_integrations.ports.written_answers import written_answer
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel, LanguageModelInput
     from langchain_core.messages import BaseMessage
-    from langchain_core.runnables import Runnable
+    from langchain_core.runnables import Runnable, RunnableConfig
 
 T = TypeVar("T", bound=BaseModel)
 
 logger = logging.getLogger("hindsight_integrations")
+
+
+_NOT_SHOWN: RunnableConfig = {"tags": ["nostream"]}
+"""How LangGraph is told that our pieces are no messages of its graph: reasoning and the line of sources are not left out yet."""
 
 
 class Way(Enum):
@@ -139,7 +143,7 @@ class LangChainModel:
 
     def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
         extras = {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
-        return self._chat_model.bind(**extras).stream(_messages(prompt.messages))
+        return self._chat_model.bind(**extras).stream(_messages(prompt.messages), config=_NOT_SHOWN)
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
