@@ -428,3 +428,34 @@ def test_an_embedder_that_fails_at_an_opinion_costs_no_answer(
     assert [(change.outcome, change.reason) for change in reflection.opinions] == [
         (OpinionOutcome.REFUSED, "it could not be embedded")
     ]
+
+
+@pytest.mark.parametrize("operation", [None, "run-1"])
+def test_reflections_at_once_form_one_opinion(
+    bank: MemoryBank, model: ScriptedModel, operation: str | None
+) -> None:
+    """Eight of the same at the same time: one forms it, the others find it formed."""
+    model.script = [answer(opinion())] * 8
+
+    async def all_at_once() -> list[Any]:
+        asking = (bank.asynchronous.reflect(QUESTION, operation=operation) for _ in range(8))
+        return await asyncio.gather(*asking)
+
+    reflections = asyncio.run(all_at_once())
+    (held,) = bank.opinions.list()
+    assert {change.opinion_id for each in reflections for change in each.opinions} == {held.id}
+    assert (held.confidence, held.evidence) == (0.8, 0)
+    if operation is None:
+        assert sorted(outcomes(each.opinions)[0] for each in reflections).count(OpinionOutcome.FORMED) == 1
+
+
+def test_the_same_words_for_other_readers_are_another_opinion(bank: MemoryBank, model: ScriptedModel) -> None:
+    """Reached again from memories of one circle alone: kept beside the first, and with that circle's tags."""
+    retain(bank, "The red team says remote work removes the commute.", tags=["team:red"])
+    model.script.append(answer())
+    bank.reflect(QUESTION)
+    red, open_to_all = number_of(model, "red team"), number_of(model, FACTS[0])
+    model.script += [answer(opinion(based_on=[open_to_all])), answer(opinion(based_on=[red]))]
+    for _ in range(2):
+        assert outcomes(bank.reflect(QUESTION).opinions) == [OpinionOutcome.FORMED]
+    assert [(held.text, held.tags) for held in bank.opinions.list()] == [(GAIN, ()), (GAIN, ("team:red",))]

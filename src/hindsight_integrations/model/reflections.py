@@ -110,7 +110,7 @@ class Reflection:
 
     Attributes:
         text: the answer.
-        units: the recalled units it stands on, best first.
+        units: the memories it stands on, in the order cited; without a model, best first.
         extractive: True when no model was configured and the text is recalled memory, not prose.
         recalled: everything recalled for it.
         based_on: all it stands on, in the order of the answer's citations, with what was said of which it was made.

@@ -140,22 +140,17 @@ def _units(
     reader: LedgerReader,
     tools: OpinionTools,
 ) -> list[MemoryUnit]:
-    """The units that opinions would be. One whose id stands for a wording that ended begins anew under another."""
+    """The units that opinions would be. One whose id is taken, by a wording that ended or has other tags, gets another."""
     bank = tools.projector.name
     tokens = tools.tokens.count([each.text for each in given])
     units = []
     for place, (each, stands_on, count) in enumerate(zip(given, grounds, tokens, strict=True)):
         unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
-        while _ended(unit.id, reader, bank):
+        while reader.row_ids(bank, [unit.id]):
             place += len(given)  # noqa: PLW2901 - the next place that is free
             unit = opinion_unit(each, occasion, bank, position=place, tags=stands_on.tags)
         units.append(replace(unit, tokens=count))
     return units
-
-
-def _ended(unit_id: str, reader: LedgerReader, bank: str) -> bool:
-    rows = np.array(list(reader.row_ids(bank, [unit_id]).values()), np.int64)
-    return any(unit.closed_at is not None for unit in reader.units(bank, rows).values())
 
 
 def _weighed(drafts: Sequence[Draft]) -> list[str]:
