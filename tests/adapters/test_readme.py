@@ -57,6 +57,31 @@ def test_the_example_of_a_profile_runs(light: Hindsight) -> None:
     assert (bank.profile.get().name, len(bank.profile.history())) == ("Iris", 1)
 
 
+def test_the_example_of_opinions_runs(
+    opener: Callable[..., Hindsight], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An answer forms an opinion, a fact retained later moves it, and both are printed."""
+    code = next(code for code in examples() if "bank.opinions" in code)
+    text = "I think the new boat is worth its price because it is fast."
+    belief = {
+        "opinion": text,
+        "confidence": 0.6,
+        "reasoning": "It is fast.",
+        "based_on": ["1"],
+        "entities": ["boat"],
+    }
+    answer = {"text": "Yes.", "based_on": ["1"], "sufficient": True, "opinions": [belief]}
+    weighed = {"opinion": 1, "fact": 1, "assessment": "weaken", "strength": "strong", "reason": "It leaks."}
+    with opener(":memory:", model=ScriptedModel([answer, {"assessments": [weighed]}, answer])) as hindsight:
+        bank = hindsight.bank("club")
+        bank.retain("The new boat is fast.", facts=[{"what": "The new boat is fast."}])
+        exec(code, {"bank": bank})  # noqa: S102 - the README's own
+        bank.retain("The new boat leaks.", facts=[{"what": "The new boat leaks."}])
+        bank.tasks.settle()
+        exec(code, {"bank": bank})  # noqa: S102 - the README's own
+    assert "0.6 0.45" in capsys.readouterr().out
+
+
 def test_the_example_of_standing_questions_runs(light: Hindsight) -> None:
     """It keeps a question with its answer, and a rule."""
     code = next(code for code in examples() if "bank.mental_models" in code)
