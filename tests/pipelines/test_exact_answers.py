@@ -14,6 +14,7 @@ import pytest
 from hindsight_integrations import AsyncHindsight, Hindsight, MemoryBank
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.reflections import Reflection
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 NOW = "2025-06-15T20:00:00+00:00"  # a Sunday
 CONFIG = HindsightConfig(
@@ -266,3 +267,13 @@ def test_what_was_taken_back_of_a_memory_that_entered_is_not_served(bank: Memory
     answer = asked(bank, "How much did I spend on coffee this week?")
     (served,) = [item for item in answer.units if item.unit.id == amended.unit_id]
     assert served.text == "Agenda of the harbour meeting: crane repair and pier lights."
+
+
+def test_a_model_is_shown_the_computed_answer_and_the_reflection_keeps_it(tmp_path: Path) -> None:
+    model = ScriptedModel([{"text": "12.95 euros.", "based_on": ["1"], "sufficient": True, "opinions": []}])
+    with Hindsight.open(tmp_path / "engine", reranker=None, config=CONFIG, model=model) as hindsight:
+        answer = asked(filled(hindsight.bank("records"), WEEKS), "How much did I spend on coffee this week?")
+    shown = "\n".join(str(message.content) for message in model.prompts[0])
+    assert "Coffee (expenses), June 9, 2025 to June 15, 2025: 12.95 EUR in total (3 records)." in shown
+    assert answer.exact is not None
+    assert (answer.text, answer.exact.value, answer.extractive) == ("12.95 euros.", Decimal("12.95"), False)
