@@ -59,6 +59,9 @@ def conviction(confidence: float) -> Conviction:
     return next((word for least, word in CONVICTIONS if confidence >= least), Conviction.VERY_WEAK)
 
 
+UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one [decision 132]
+
+
 class OpinionOrigin(StrEnum):
     """Where an opinion comes from."""
 

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindsight_integrations.model.opinions import FormationWrite, OpinionOrigin, OpinionsWrite
+from hindsight_integrations.model.opinions import (
+    UNKNOWN_CONFIDENCE,
+    FormationWrite,
+    OpinionOrigin,
+    OpinionsWrite,
+)
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.retain.drafts import UNKNOWN_CONFIDENCE, Draft
+from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.stems import numbers

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
@@ -22,8 +23,6 @@ from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
-
-UNKNOWN_CONFIDENCE = 0.5  # of an opinion that comes without one [decision 132]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from sqlite3 import Connection
 
-from hindsight_integrations.model.opinions import OpinionOrigin
+from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE, OpinionOrigin
 from hindsight_integrations.model.units import FactType
 
 IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
 """Of a unit; written out, so that it can stand in a statement of the schema."""
-
-UNKNOWN_CONFIDENCE = 0.5
-"""Of an opinion that came with none."""
 
 _GIVEN = f"""
 INSERT INTO opinions SELECT id, bank, min(1.0, max(0.0, coalesce(confidence, {UNKNOWN_CONFIDENCE}))), mentioned_at,
