@@ -335,3 +335,68 @@ def test_a_retried_reflection_forms_nothing_twice(ask: Ask) -> None:
     assert [each.text for each in bank.opinions.list()] == [
         "I think Ann Lee has courage because she opened a bakery in Brenna."
     ]
+
+
+@pytest.mark.parametrize("lookup", [{"words": "clay jar"}, None])
+def test_what_is_taken_from_quoted_words_is_forgotten_with_them(ask: Ask, lookup: Any) -> None:
+    """An opinion that has something from the source of a memory stands on that memory, whether it cites it or not."""
+    view = "I think Ann Lee is careful because her cousin Ottilie keeps a key in a clay jar."
+
+    def script(messages: list[BaseMessage]) -> Reply:
+        number = number_of(messages, "opened a bakery in Brenna.")
+        if "Find the opinions" in str(messages[0].text):
+            opinion = {"opinion": view, "confidence": 0.7, "reasoning": "The key.", "based_on": [number]}
+            return {"opinions": [{**opinion, "entities": ["Ann Lee"]}]}
+        if len(messages) == 2:
+            kept = number_of(messages, "has a spare key.")
+            return step("search_turns", **lookup) if lookup else step("expand", memory=kept)
+        return answer("She is careful.", number)
+
+    bank, _ = ask(script)
+    said = "My cousin Ottilie keeps the spare key in a clay jar."
+    (unit,) = bank.retain(
+        [{"role": "user", "content": said, "id": "k", "name": "Ann"}],
+        facts=[{"what": "Ann Lee has a spare key.", "sources": ["k"], "entities": ["Ann Lee"]}],
+        timestamp="2024-05-21",
+        thread="t",
+    ).unit_ids
+    found = bank.reflect(QUESTION, strategy="agentic")
+    assert [each.outcome.value for each in found.opinions] == ["formed"]
+    bank.forget(unit=unit)
+    assert bank.opinions.list() == []
+
+
+def test_what_only_a_withdrawn_turn_says_makes_no_opinion(ask: Ask) -> None:
+    """Words of which no memory holds can be told as history, and carry no opinion: nothing would end it with them."""
+    view = "I think Ann Lee is daring because she dreams of a second bakery in Ravenshall."
+
+    def script(messages: list[BaseMessage]) -> Reply:
+        number = number_of(messages, "opened a bakery in Brenna.")
+        if "Find the opinions" in str(messages[0].text):
+            opinion = {"opinion": view, "confidence": 0.7, "reasoning": "Her dream.", "based_on": [number]}
+            return {"opinions": [{**opinion, "entities": ["Ann Lee"]}]}
+        if len(messages) == 2:
+            return step("search_turns", words="Ravenshall")
+        return answer("She is daring.", number)
+
+    bank, _ = ask(script)
+    said = {"role": "user", "content": "I dream of Ravenshall.", "id": "k", "name": "Ann"}
+    bank.retain(
+        [said],
+        facts=[{"what": "Ann Lee likes to dream.", "sources": ["k"]}],
+        timestamp="2024-05-21",
+        thread="t",
+    )
+    back = {"role": "user", "content": "Forget my dreams.", "id": "k2", "name": "Ann"}
+    withdrawn = {
+        "what": "Ann Lee gave up her dreams.",
+        "sources": ["k2"],
+        "invalidates": ["Ann Lee likes to dream."],
+    }
+    closed = bank.retain([back], facts=[withdrawn], timestamp="2024-05-22", thread="t").closed
+    assert len(closed) == 1
+    found = bank.reflect(QUESTION, strategy="agentic")
+    assert [(each.outcome.value, each.reason) for each in found.opinions] == [
+        ("refused", "it has something from words of which no memory holds")
+    ]
+    assert bank.opinions.list() == []

@@ -29,12 +29,14 @@ class Shown:
         models: "M1", "M2", ...
         beliefs: the agent's opinions: "B1", "B2", ...
         turns: what was said of which no memory was made, or none that holds: numbered as memories are.
+        quoted: words of turns and passages that were shown, with the ids of the memories made from them.
     """
 
     memories: Mapping[str, RecalledUnit]
     models: Mapping[str, MentalModel]
     beliefs: Mapping[str, RecalledUnit]
     turns: Mapping[str, SourceTurn] = field(default_factory=dict)
+    quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tiers: MemoryTiers) -> Shown:

@@ -20,6 +20,8 @@ from hindsight_integrations.text.language import Language
 
 NO_GROUNDS = "it names no memory it stands on"
 TOO_MANY = f"an answer puts forward {MOST_OPINIONS} opinions at most"
+ONLY_SAID = "it has something from words of which no memory holds"
+UNREMEMBERED = ""  # stands for the memory of a turn that has none
 NOT_EXTRACTED = "it stands on a message whose facts are not there yet"
 
 
@@ -50,6 +52,8 @@ def put_forward(
     waiting = {item.unit.id for item in shown.memories.values() if item.unit.kind is not UnitKind.MEMORY}
     if not waiting.isdisjoint(grounds):
         return refused(opinion, NOT_EXTRACTED)
+    if UNREMEMBERED in grounds:
+        return refused(opinion, ONLY_SAID)
     return PutForward(
         text=text,
         confidence=opinion.confidence or 0.0,
@@ -78,6 +82,7 @@ def _all_grounds(shown: Shown) -> list[Ground]:
         *(Ground(item.text, (item.unit.id,)) for item in shown.memories.values()),
         *(Ground(model.text, model.based_on) for model in shown.models.values()),
         *(Ground(item.text, (item.unit.id,)) for item in shown.beliefs.values()),
+        *(Ground(text, ids or (UNREMEMBERED,)) for text, ids in shown.quoted.items()),
     ]
 
 

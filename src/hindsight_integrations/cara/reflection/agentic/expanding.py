@@ -36,6 +36,8 @@ async def expand(given: ExpandArguments, bench: Bench) -> ToolResult:
         raise ToolProblem(f"there is no memory [{given.memory}]. Give a number that was shown.")
     sources = await bench.reads.sources(item)
     lines = [turn_line(bench.numbers.turn(turn, (item,)), turn) for turn in sources.turns]
+    if sources.passage:
+        bench.numbers.quote(sources.passage, (item,))
     # Marked, since a line of a document may look like a memory of another number.
     lines += [f"| {line}" for line in sources.passage[:LONGEST_PASSAGE].splitlines()]
     return ToolResult(tuple(lines), (item.unit.id,) if lines else (), "" if lines else NOTHING)

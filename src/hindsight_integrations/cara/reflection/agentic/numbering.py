@@ -22,6 +22,7 @@ class Numbering:
         self._models = dict(first.models)
         self._beliefs = dict(first.beliefs)
         self._turns = dict(first.turns)
+        self._quoted = dict(first.quoted)
         self._numbers: dict[object, str] = {
             **{item.unit.id: number for number, item in (*self._memories.items(), *self._beliefs.items())},
             **{model.id: number for number, model in self._models.items()},
@@ -30,7 +31,13 @@ class Numbering:
     @property
     def shown(self) -> Shown:
         """All that was shown so far."""
-        return Shown(dict(self._memories), dict(self._models), dict(self._beliefs), dict(self._turns))
+        return Shown(
+            dict(self._memories),
+            dict(self._models),
+            dict(self._beliefs),
+            dict(self._turns),
+            dict(self._quoted),
+        )
 
     def memory(self, item: RecalledUnit) -> str:
         """The number of a memory."""
@@ -40,7 +47,8 @@ class Numbering:
         return number
 
     def turn(self, turn: SourceTurn, units: Sequence[RecalledUnit]) -> tuple[str, ...]:
-        """The numbers of the memories made from a turn; of a turn without any its own."""
+        """The numbers of the memories made from a turn, whose words are shown; of a turn without any its own."""
+        self.quote(turn.text, units)
         if units:
             return tuple(self.memory(item) for item in units)
         place = (turn.thread, turn.message_id)
@@ -48,6 +56,11 @@ class Numbering:
             number = self._number(place)
             self._turns[number] = turn
         return (number,)
+
+    def quote(self, text: str, units: Sequence[RecalledUnit]) -> None:
+        """Note that words were shown that these memories were made from: what is taken from them stands on those."""
+        ids = (*self._quoted.get(text, ()), *(item.unit.id for item in units))
+        self._quoted[text] = tuple(dict.fromkeys(ids))
 
     def model(self, model: MentalModel) -> str:
         """The number of a mental model."""
