@@ -459,3 +459,22 @@ def test_the_same_words_for_other_readers_are_another_opinion(bank: MemoryBank, 
     for _ in range(2):
         assert outcomes(bank.reflect(QUESTION).opinions) == [OpinionOutcome.FORMED]
     assert [(held.text, held.tags) for held in bank.opinions.list()] == [(GAIN, ()), (GAIN, ("team:red",))]
+
+
+def test_two_opinions_of_an_answer_that_are_much_alike_are_two_where_they_say_other_things(
+    opener: Opener, light_config: HindsightConfig, model: ScriptedModel
+) -> None:
+    """Even to an embedder that tells no two texts apart: what is denied is another opinion."""
+
+    class Alike(HashEmbedder):
+        """All texts are one to it."""
+
+        def embed_documents(self, texts: Sequence[str]) -> Matrix:
+            return super().embed_documents(["the same"] * len(texts))
+
+    bank = opener(model=model, config=light_config, embeddings=Alike()).bank("mira")
+    retain(bank, FACTS[0])
+    again, denied = GAIN.replace("leaves", "gives"), GAIN.replace("is a gain", "is not a gain")
+    model.script.append(answer(opinion(), opinion(again), opinion(denied)))
+    found = outcomes(bank.reflect(QUESTION).opinions)
+    assert found == [OpinionOutcome.FORMED, OpinionOutcome.KNOWN, OpinionOutcome.FORMED]

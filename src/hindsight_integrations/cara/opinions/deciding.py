@@ -22,10 +22,13 @@ from hindsight_integrations.model.opinions import (
     UpdateRule,
 )
 from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
+from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite
 from hindsight_integrations.prompts.relate_opinions import Relation
+from hindsight_integrations.text.specifics import specifics, told_apart
+from hindsight_integrations.text.which_language import language_of
 
 REWORDED = "reworded"
 NOT_COMPARED = "it could not be compared with an opinion that is held"
@@ -110,15 +113,19 @@ class _Deciding:
 
     def _said_before(self, draft: Draft) -> Draft | None:
         """Another one of the same answer that says the same thing."""
-        duplicate = self.tools.embedder.identity.thresholds.duplicate
-        return next(
-            (
-                each
-                for each in self.kept
-                if each.unit.tags == draft.unit.tags and float(each.vector @ draft.vector) >= duplicate
-            ),
-            None,
-        )
+        return next((each for each in self.kept if self._says_the_same(draft, each)), None)
+
+    def _says_the_same(self, one: Draft, other: Draft) -> bool:
+        if one.unit.tags != other.unit.tags:
+            return False
+        texts = (one.unit.text, other.unit.text)
+        if normalised_text(texts[0]) == normalised_text(texts[1]):
+            return True
+        language = language_of(texts[0], self.tools.languages)
+        denied, denied_too = (language.frames.negation.search(text) is not None for text in texts)
+        said, said_too = (specifics(text, language) for text in texts)
+        alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
+        return alike and denied == denied_too and not told_apart(said, said_too)
 
     def _form(self, draft: Draft) -> OpinionChange:
         self.kept.append(draft)
