@@ -340,12 +340,12 @@ def test_a_retried_reflection_forms_nothing_twice(ask: Ask) -> None:
 @pytest.mark.parametrize("lookup", [{"words": "clay jar"}, None])
 def test_what_is_taken_from_quoted_words_is_forgotten_with_them(ask: Ask, lookup: Any) -> None:
     """An opinion that has something from the source of a memory stands on that memory, whether it cites it or not."""
-    view = "I think Ann Lee is careful because her cousin Ottilie keeps a key in a clay jar."
+    view = "I think Ann Lee is careful because her cousin Ottilie owns a clay jar."
 
     def script(messages: list[BaseMessage]) -> Reply:
         number = number_of(messages, "opened a bakery in Brenna.")
         if "Find the opinions" in str(messages[0].text):
-            opinion = {"opinion": view, "confidence": 0.7, "reasoning": "The key.", "based_on": [number]}
+            opinion = {"opinion": view, "confidence": 0.7, "reasoning": "The jar.", "based_on": [number]}
             return {"opinions": [{**opinion, "entities": ["Ann Lee"]}]}
         if len(messages) == 2:
             kept = number_of(messages, "has a spare key.")

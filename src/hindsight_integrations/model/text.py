@@ -32,5 +32,8 @@ def normalised_text(text: str) -> str:
 
 def folded_text(text: str) -> str:
     """Text as exact words are looked for: as `normalised_text`, and without diacritics."""
-    apart = unicodedata.normalize("NFKD", normalised_text(text))
-    return "".join(letter for letter in apart if not unicodedata.combining(letter)).casefold()
+    if text.isascii():  # most are, and every turn of a bank may be looked at
+        return " ".join(text.lower().split())
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return " ".join(bare.casefold().split())
