@@ -3,8 +3,9 @@
     python benchmarks/model_calls.py [--facts 3,30,300,5000] [--out FILE]
 
 Retain of the garden-club conversation (`examples/data`, six sessions), a message at a time and a session at a time, verbatim,
-concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; and an
-answer. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
+concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; an
+answer at once and in steps, without and with an opinion near the one it puts forward; evidence of opinions; and the refresh of
+a mental model. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
 repairs; a real model's add calls, not kinds of call. Tokens are cl100k, of all messages and of the answer's schema. "Fixed"
 is the system message and the schema, the same to the byte at every call of a row, which services cache; of an answer it is
 the same for one profile.
@@ -16,16 +17,17 @@ import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
+from economy.costs import Cost
+from economy.reflections import reflections
 from economy.scripted_answers import ScriptedAnswers
-from extraction.model import CountedModel, Request
+from economy.told_facts import told
+from extraction.model import CountedModel
 from locomo.table import render
 
-from hindsight_integrations import AsyncHindsight, ExtractedFact, HindsightConfig, Message
+from hindsight_integrations import AsyncHindsight, HindsightConfig
 from hindsight_integrations.cli.conversations import Conversation, sample_conversation
 from hindsight_integrations.config import ExtractionMode, ObservationConfig
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -34,49 +36,12 @@ HEADER = ("", "times", "calls", "a call", "fixed", "rest", "in all")
 MODES = (ExtractionMode.VERBATIM, ExtractionMode.CONCISE, ExtractionMode.NARRATIVE)
 UNOBSERVED = ObservationConfig(mode="off")
 BATCH = 250  # facts a retain
-START = datetime(2023, 1, 2, 9, tzinfo=UTC)
 SNIPPETS = (
     "I am a guide at the harbour museum.",
     "I have worked with ship models for nine years. I grew up in a village by the sea. I speak three languages.",
     "I am fond of old maps. I know the tides of this coast. I never sail at night. I keep a log of every visit.",
     "I take care of the museum's lighthouse.",
 )
-PLACES = ("the harbour", "the library", "the old mill", "the market hall", "the north quay", "the print room")
-DEEDS = (
-    "repaired a clock",
-    "sold a map",
-    "met a pilot",
-    "painted a sign",
-    "taught a class",
-    "found a letter",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one thing cost.
-
-    Attributes:
-        name: what it was.
-        times: how often it was done.
-        requests: what the model was asked.
-    """
-
-    name: str
-    times: int
-    requests: Sequence[Request]
-
-    def row(self) -> tuple[str, ...]:
-        """As the table shows it: calls, and tokens a call (mean), of that fixed and varying; and of all calls together."""
-        asked = self.requests
-        if not asked:
-            return (self.name, str(self.times), "0", "-", "-", "-", "0")
-        fixed, rest = (
-            sum(each.system + each.schema for each in asked),
-            sum(each.user for each in asked),
-        )
-        means = (f"{part / len(asked):,.0f}" for part in (fixed + rest, fixed, rest))
-        return (self.name, str(self.times), f"{len(asked):,}", *means, f"{fixed + rest:,}")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -100,7 +65,7 @@ async def measured(facts: Sequence[int]) -> list[Cost]:
     costs = [await retained(sample, mode, whole=whole) for whole in (False, True) for mode in MODES]
     for number in facts:
         costs += await observed(number)
-    return [*costs, await kept_up(sample), *await merged(), await answered(sample)]
+    return [*costs, await kept_up(sample), *await merged(), *await reflections(sample, _engine)]
 
 
 async def retained(sample: Conversation, mode: ExtractionMode, *, whole: bool) -> Cost:
@@ -125,10 +90,10 @@ async def observed(number: int) -> list[Cost]:
     async with _engine(model, observations=ObservationConfig(delay_s=0)) as engine:
         bank = await engine.bank("pilots")
         for start in range(0, number, BATCH):
-            await bank.retain(**_told(start, min(start + BATCH, number)))
+            await bank.retain(**told(start, min(start + BATCH, number)))
         await bank.tasks.settle()
         first = list(model.requests)
-        await bank.retain(**_told(number, number + 1))
+        await bank.retain(**told(number, number + 1))
         await bank.tasks.settle()
     return [
         Cost(f"observations of {number:,} facts", 1, first),
@@ -162,18 +127,6 @@ async def merged() -> list[Cost]:
     return costs
 
 
-async def answered(sample: Conversation) -> Cost:
-    """The questions of the sample answered from its facts."""
-    model = CountedModel(ScriptedAnswers())
-    async with _engine(model) as engine:
-        bank = await engine.bank("sample")
-        for session in sample.sessions:
-            await bank.retain(session.messages, thread="sample", facts=session.facts)
-        for question in sample.questions:
-            await bank.reflect(question)
-    return Cost("answer (reflect)", len(sample.questions), model.requests)
-
-
 def _counted(sample: Conversation) -> CountedModel:
     messages = [message for session in sample.sessions for message in session.messages]
     facts = [fact for session in sample.sessions for fact in session.facts or ()]
@@ -192,25 +145,6 @@ def _engine(
     return AsyncHindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, model=model, config=config
     )
-
-
-def _told(first: int, end: int) -> dict[str, Any]:
-    """What to retain: messages about one person, and a fact of each."""
-    said = [
-        Message(_sentence(number), "Sam", START + timedelta(hours=number), f"m{number}")
-        for number in range(first, end)
-    ]
-    facts = [
-        ExtractedFact(what=message.text, sources=[message.id], entities=["Mara Lindqvist"])
-        for message in said
-    ]
-    return {"content": said, "thread": "talk", "facts": facts}
-
-
-def _sentence(number: int) -> str:
-    """One like no other: deed, place and a number of its own."""
-    deed, place = DEEDS[number % len(DEEDS)], PLACES[number // len(DEEDS) % len(PLACES)]
-    return f"Mara Lindqvist {deed} in {place} on day {number + 1} of the project, with lamp {number * 7 + 3} lit."
 
 
 def _numbers(text: str) -> list[int]:

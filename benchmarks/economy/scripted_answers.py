@@ -29,9 +29,16 @@ class ScriptedAnswers:
     Args:
         messages: of the conversation, with ids.
         facts: of the conversation, extracted by hand; a passage is answered with those that its messages complete.
+
+    Attributes:
+        opinion: put forward with each answer that has a memory to stand on; empty for none.
+        about: a name in it, and in the memories it can stand on.
+        lookups: tools an answer in steps calls before it is given.
     """
 
     name = "scripted"
+    opinion, about = "", ""
+    lookups = 0
 
     def __init__(self, messages: Iterable[Message] = (), facts: Sequence[ExtractedFact] = ()) -> None:
         self._id_of = {f"{message.speaker}: {message.text}": message.id for message in messages}
@@ -41,15 +48,22 @@ class ScriptedAnswers:
             "concise_facts": self._concise,
             "observe": _observed,
             "merge_background": _merged,
-            "answer": _answered,
+            "answer": self._answered,
+            "form_opinions": self._formed,
+            "relate_opinions": _related,
+            "assess_evidence": _assessed,
         }
 
     async def complete(self, prompt: Prompt[T]) -> Completion[T]:
         """A sound answer; a prompt of a name that is not known here is an error."""
-        _, shown, *_ = (
-            prompt.messages
-        )  # after them come an answer and what is wrong with it, if this is a repair
-        answer = self._answers[prompt.name](shown.text)
+        # After them come an answer and what is wrong with it, if this is a repair; or the steps taken so far.
+        _, shown, *more = prompt.messages
+        if prompt.name == "reflect_step":
+            answer = self._step(shown.text, len(more) // 2)
+        elif prompt.name == "reflect_answer":
+            answer = _concluded(shown.text)
+        else:
+            answer = self._answers[prompt.name](shown.text)
         return Completion(prompt.schema.model_validate(answer))
 
     def _extracted(self, shown: str) -> object:
@@ -79,6 +93,30 @@ class ScriptedAnswers:
             if fact.sources and fact.sources[-1] in ids
         ]
 
+    def _answered(self, shown: str) -> object:
+        return {**_concluded(shown), **self._formed(shown)}
+
+    def _formed(self, shown: str) -> dict[str, object]:
+        grounds = [number for number, text in _lines(shown, "MEMORIES") if self.about in text]
+        held = {
+            "opinion": self.opinion,
+            "confidence": 0.7,
+            "reasoning": "It is in the memories.",
+            "based_on": grounds[:1],
+            "entities": [],
+        }
+        return {"opinions": [held] if self.opinion and grounds else []}
+
+    def _step(self, shown: str, taken: int) -> dict[str, object]:
+        if taken < self.lookups:
+            return {"tool": "recall", "arguments": {"query": f"{shown.splitlines()[-1]} {taken}"}}
+        return {"tool": "answer", "answer": _concluded(shown)}
+
+
+def _concluded(shown: str) -> dict[str, object]:
+    numbers = [number for number, _ in _lines(shown, "MEMORIES")][:3]
+    return {"text": "It is in the memories.", "based_on": numbers, "sufficient": True}
+
 
 def _observed(shown: str) -> object:
     facts = _lines(shown, "FACTS")[:OBSERVATIONS]
@@ -90,8 +128,38 @@ def _merged(shown: str) -> object:
     return {"background": " ".join(sentences)}
 
 
-def _answered(shown: str) -> object:
-    return {"text": "It is in the memories.", "based_on": [name for name, _ in _lines(shown, "MEMORIES")][:3]}
+def _related(shown: str) -> object:
+    compared = re.findall(r"new (\d+) with held ([\d, ]+)", shown.rpartition("Compare:")[2])
+    return {
+        "relations": [
+            {
+                "new": int(new),
+                "held": int(held),
+                "relation": "different",
+                "strength": "mild",
+                "reason": "It is another matter.",
+            }
+            for new, numbers in compared
+            for held in numbers.split(",")
+        ]
+    }
+
+
+def _assessed(shown: str) -> object:
+    asked = shown.rpartition("Assess these pairs:\n")[2].splitlines()
+    return {
+        "assessments": [
+            {
+                "opinion": number,
+                "fact": int(fact),
+                "assessment": "reinforce",
+                "strength": "mild",
+                "reason": "It says so.",
+            }
+            for number, line in enumerate(asked, 1)
+            for fact in re.findall(r"fact (\d+)", line)
+        ]
+    }
 
 
 def _lines(shown: str, label: str) -> list[tuple[str, str]]:

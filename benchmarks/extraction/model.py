@@ -22,6 +22,11 @@ from hindsight_integrations.testing import MissingAnswer, RecordedModel, Recordi
 
 T = TypeVar("T", bound=BaseModel)
 
+STEPWISE = (
+    "reflect_step",
+    "reflect_answer",
+)  # prompts that hold the model's own steps, of which none is a repair
+
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """What says who extracts, and how."""
@@ -66,9 +71,10 @@ def with_model_options(config: HindsightConfig, options: argparse.Namespace) -> 
 @dataclass(frozen=True, slots=True)
 class Request:
     """Tokens of one request, cl100k: of the instructions, of all the rest, and of the answer's schema that goes along with it;
-    and which instructions they were.
+    and which prompt and instructions they were.
     """
 
+    prompt: str
     system: int
     user: int
     schema: int
@@ -93,9 +99,10 @@ class CountedModel:
         rest = "\n".join(message.text for message in prompt.messages if message.role is not Role.SYSTEM)
         schema = json.dumps(prompt.schema.model_json_schema(), separators=(",", ":"))
         tokens = default_token_counter().count([system, rest, schema])
-        repair = any(message.role is Role.ASSISTANT for message in prompt.messages)
+        said = any(message.role is Role.ASSISTANT for message in prompt.messages)
+        repair = said and prompt.name not in STEPWISE
         digest = sha256(system.encode()).hexdigest()[:12]
-        request = Request(*tokens, digest, repair)
+        request = Request(prompt.name, *tokens, digest, repair)
         try:
             done = await self.model.complete(prompt)
         except MalformedOutput:

@@ -63,8 +63,34 @@ def test_an_entity_costs_one_call_however_many_facts_it_has(costs: dict[str, dic
     assert 0 < len(kept_up["requests"]) < kept_up["times"], "one of few facts is summed up without a call"
 
 
-def test_a_first_background_needs_no_call_and_an_answer_is_one(costs: dict[str, dict[str, Any]]) -> None:
-    """There is nothing to merge a first snippet into; every later one is one call, and so is an answer."""
+def test_a_first_background_needs_no_call(costs: dict[str, dict[str, Any]]) -> None:
+    """There is nothing to merge a first snippet into; every later one is one call."""
     merges = [cost["requests"] for name, cost in costs.items() if name.startswith("merge into")]
     assert [len(requests) for requests in merges] == [0, *[1] * (len(merges) - 1)]
-    assert len(costs["answer (reflect)"]["requests"]) == costs["answer (reflect)"]["times"]
+
+
+def test_an_answer_is_one_call_and_a_near_opinion_one_more(costs: dict[str, dict[str, Any]]) -> None:
+    """Whatever the budget; however many opinions are near, they are compared in one call, and in none if none is."""
+    for budget in ("low", "mid", "high"):
+        plain = costs[f"reflect, single, {budget}"]
+        assert len(plain["requests"]) == plain["times"]
+    near = costs["reflect, single, mid, with an opinion near"]
+    assert len(near["requests"]) == near["times"]
+    assert 0 < len(costs["- relate_opinions"]["requests"]) <= near["times"]
+
+
+def test_steps_are_bounded_by_the_budget(costs: dict[str, dict[str, Any]]) -> None:
+    """An answer at once is one step; a model that goes on looking is ended after 5 or 10 tools, and each begins as the last."""
+    at_once = costs["reflect, agentic, low, at once"]
+    assert len(at_once["requests"]) == at_once["times"]
+    for budget, most in (("low", 5), ("mid", 10), ("high", 10)):
+        longest = costs[f"reflect, agentic, {budget}, after all tools it may use"]
+        assert longest["times"] < len(longest["requests"]) <= most * longest["times"]
+
+
+def test_evidence_is_assessed_in_batches(costs: dict[str, dict[str, Any]]) -> None:
+    """As many pairs as one prompt holds are one call: 20 of them, or fewer where their texts are long."""
+    for facts, opinions, most in ((1, 1, 1), (10, 1, 1), (10, 5, 3), (100, 5, 27)):
+        cost = costs[f"evidence: {facts} facts for {opinions} opinions"]
+        assert 0 < cost["times"] <= facts * opinions
+        assert 0 < len(cost["requests"]) <= most
