@@ -1,6 +1,6 @@
 """Kill a process between a model's answer and the commit of what comes of it, and check that no opinion moves twice or not at all.
 
-    python benchmarks/opinion_kills.py [--kills 50] [--banks 0] [--light] [--seed 7] [--out FILE]
+    python benchmarks/opinion_kills.py [--kills 100] [--banks 0] [--light] [--seed 7] [--out FILE]
 
 In each of many banks facts are retained, a reflection forms an opinion of them, and two rounds of evidence are retained and
 assessed. This is done once without a kill, and then again in another directory, where the process is killed (SIGKILL) in each
@@ -62,8 +62,8 @@ class Kills:
         position, number = 0, 1
         for target in targets:
             verb = self.steps[target].verb
-            # Squared, for what comes before the commit is the smaller part of a span.
-            moment = Moment(target, BEYOND * self.spans[verb] * self.rng.random() ** 2)
+            # To the fourth, for what comes before the commit is the smaller part of a span.
+            moment = Moment(target, BEYOND * self.spans[verb] * self.rng.random() ** 4)
             left = killed(Task(self.folder, self.steps, position, self.light, number), moment)
             self.struck[verb] += 1
             self.lost[verb] += left.next == target
@@ -154,7 +154,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--kills", type=int, default=50, help="in settles; a third of the other steps is killed besides")
+    add("--kills", type=int, default=100, help="in settles; a third of the other steps is killed besides")
     add("--banks", type=int, default=0, help="0 takes as many as the kills need")
     add("--light", action="store_true", help="exact numpy and FTS5 instead of Chroma and Lucene")
     add("--seed", type=int, default=7)

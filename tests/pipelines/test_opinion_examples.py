@@ -149,7 +149,8 @@ def test_a_spoiled_assessment_is_repaired(opener: Callable[..., Hindsight], spoi
     answers = iter([{**SOUND, **spoiled}, SOUND])
     bank = contradicted(opener, lambda: next(answers))
     assert next(answers, None) is None
-    assert (held(bank).text, held(bank).confidence) == (QUALIFIED, pytest.approx(0.4))
+    assert held(bank).text == QUALIFIED
+    assert held(bank).confidence == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED)
