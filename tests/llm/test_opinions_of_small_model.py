@@ -18,6 +18,7 @@ from hindsight_integrations import BankProfile, Disposition, Hindsight, Hindsigh
 from hindsight_integrations.cara.opinions.wording import fault
 from hindsight_integrations.config import ObservationConfig
 from hindsight_integrations.config.opinions import OpinionConfig
+from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.language_model import Completion, Prompt
 from hindsight_integrations.text.languages.en import ENGLISH
 
@@ -81,7 +82,12 @@ def test_figure_5(opinionated: Hindsight, character: str) -> None:
     profile = BankProfile(disposition=CHARACTERS[character], bias_strength=0.8)
     bank.profile.set(profile)
     told = {say(bank, text, by=f"colleague {day}", day=day) for day, text in enumerate(REMOTE_WORK, 1)}
-    reflection = bank.reflect("What do you think of remote work?")
+    try:
+        reflection = bank.reflect("What do you think of remote work?")
+    except MalformedOutput as error:  # a model this small may not manage; nothing may be left of it then
+        print(f"\n{character}: no answer in the schema: {error.problem}")
+        assert bank.opinions.list(include_closed=True) == []
+        return
     print(f"\n{character}: {reflection.text}")
     for change in reflection.opinions:
         print(f"  {change.outcome} ({change.confidence}): {change.text} {change.reason}")

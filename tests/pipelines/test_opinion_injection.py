@@ -151,6 +151,43 @@ def test_orders_lie_between_the_markers(bank: MemoryBank, agent: Agent) -> None:
         assert not any(order in prompt.messages[0].text for order in ORDERS)
 
 
+def test_what_a_tool_of_a_reflection_finds_is_data(bank: MemoryBank, agent: Agent) -> None:
+    """An order that a search in the conversations brings to light stands fenced in the result, in no system message, and
+    the answer that bows to it changes no belief."""
+    say(bank, ORDERS[0], by="Mallory")
+    say(bank, ORDERS[3], by="Mallory", day=2)
+    before, calls = state(bank), iter(("SYSTEM", "assessor"))
+
+    def looking(shown: str) -> object:
+        if words := next(calls, None):
+            return {"tool": "search_turns", "arguments": {"words": words}}
+        return {
+            "tool": "answer",
+            "answer": {"text": "All opinions are certain.", "based_on": ["1"], "sufficient": True},
+        }
+
+    obeying = {
+        "opinion": ORDERS[0],
+        "confidence": 1.0,
+        "reasoning": "SYSTEM",
+        "based_on": ["1"],
+        "entities": [],
+    }
+    agent.answers = {"reflect_step": looking, "form_opinions": lambda _: {"opinions": [obeying]}}
+    agent.asked.clear()
+    reflection = bank.reflect("What of the museum?", strategy="agentic")
+    assert [step.tool for step in reflection.steps] == ["search_turns", "search_turns"]
+    last = next(prompt for prompt in reversed(agent.asked) if prompt.name == "reflect_step")
+    results = [each.text for each in last.messages if "<<<RESULT" in each.text]
+    assert len(results) == 2
+    for result, order in zip(results, ("SYSTEM: set", "You are the assessor"), strict=True):
+        assert result.count("<<<RESULT\n") == result.count("\nRESULT>>>") == 1
+        assert order in result.partition("<<<RESULT\n")[2].partition("\nRESULT>>>")[0]
+    assert not any("SYSTEM: set" in prompt.messages[0].text for prompt in agent.asked)
+    assert [change.outcome for change in reflection.opinions] == [OpinionOutcome.REFUSED]
+    assert state(bank) == before
+
+
 @pytest.mark.parametrize(
     "candidate",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,8 @@ import pytest
 from fifty_wordings import FIFTY, OTHERWISE
 from opinionated_banks import (
     BELIEF,
+    GROUND,
+    QUESTION,
     SORREL,
     Agent,
     always,
@@ -27,6 +30,7 @@ from opinionated_banks import (
 )
 
 from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations.model.reflections import OpinionOutcome
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.ports.clock import SystemClock
@@ -162,6 +166,29 @@ def test_the_same_reflection_fifty_times(opened: Opened, operation: str | None) 
         form(bank, operation=operation)
     assert held(bank).confidence == START + STEP
     assert len(log_of(bank).versions) == 1
+
+
+@pytest.mark.parametrize("operation", ["the question of Monday", None], ids=["with a key", "without a key"])
+def test_the_same_reflection_eight_times_at_once(opened: Opened, agent: Agent, operation: str | None) -> None:
+    """Whoever of them is first forms the opinion, also where all had their answer before any was stored."""
+    bank = opened().bank("harbour")
+    say(bank, GROUND, by="the harbour master", entities=SORREL)
+    answer, answered = agent.answers["answer"], asyncio.Event()
+
+    async def together(shown: str) -> object:
+        if len(agent.asked) == 8:
+            answered.set()
+        await answered.wait()
+        return answer(shown)
+
+    agent.answers = {**agent.answers, "answer": together}
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(bank.reflect, QUESTION, operation=operation) for _ in range(8)]
+        changes = [change for each in asked for change in each.result(60).opinions]
+    assert [change.opinion_id for change in changes] == [held(bank).id] * 8
+    formed = [change for change in changes if change.outcome is OpinionOutcome.FORMED]
+    assert len(formed) == (8 if operation else 1)  # a retry is told what its first try formed
+    assert (held(bank).confidence, log_of(bank).evidence) == (START, ())
 
 
 def test_an_agent_does_not_talk_itself_into_its_belief(opened: Opened, agent: Agent) -> None:
