@@ -141,7 +141,7 @@ class Gossip:
         self.agent = Agent(
             {
                 "answer": self.answer,
-                "assess_evidence": assessing(self.verdict),
+                "assess_evidence": self.assess,
                 "observe": self.observe,
                 "relate_opinions": self.relate,
             }
@@ -171,17 +171,20 @@ class Gossip:
             ],
         }
 
-    def verdict(self, opinion: str, fact: str) -> dict[str, str]:
-        said = {
-            "assessment": "reinforce",
-            "strength": "mild",
-            "reason": f"It sails on time{self.told(fact)}.",
-        }
-        if TOKEN in fact and TOKEN not in opinion:
-            said["rewording"] = (
-                f"I think the Sorrel ferry under captain {TOKEN} is reliable, because it sails on time."
-            )
-        return said
+    def assess(self, shown: str) -> object:
+        def verdict(opinion: str, fact: str) -> dict[str, str]:
+            said = {
+                "assessment": "reinforce",
+                "strength": "mild",
+                "reason": f"It sails on time{self.told(shown)}.",  # also of the other facts in the prompt
+            }
+            if TOKEN in fact and TOKEN not in opinion:
+                said["rewording"] = (
+                    f"I think the Sorrel ferry under captain {TOKEN} is reliable, because it sails on time."
+                )
+            return said
+
+        return assessing(verdict)(shown)
 
     def observe(self, shown: str) -> object:
         facts = lines(shown, "FACTS")
