@@ -435,7 +435,7 @@ def test_many_pairs_are_asked_in_batches(opened: Opened, monkeypatch: pytest.Mon
 
 def test_the_model_may_say_what_is_said_again(opened: Opened) -> None:
     """Of facts of one source in one batch: the later one takes over the earlier one's row; of another source it does not."""
-    numbered = re.compile(r"fact (\d+) \(before it, of the same source: (\d+)")
+    numbered = re.compile(r"fact (\d+) \(may say again: (\d+)")
     asked: list[str] = []
 
     def answer(fact: str) -> Verdict:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
+from hindsight_integrations.model.answer_schemas import bare
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.records import RecordKind
@@ -63,17 +64,10 @@ def _number_if_numeric(value: object) -> object:
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
-def _bare(schema: dict[str, Any]) -> None:
-    """Leave out what a model need not read in every request: titles that repeat a field's name, and docstrings for us."""
-    for part in (schema, *schema["properties"].values()):
-        part.pop("title", None)
-    schema.pop("description", None)
-
-
 class FactPart(BaseModel):
     """What facts and their parts have in common: read leniently, and shown to models without what is meant for us."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=_bare)
+    model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True, json_schema_extra=bare)
 
 
 class ExtractedEntity(FactPart):

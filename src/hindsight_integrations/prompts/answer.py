@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hindsight_integrations.model.answer_schemas import bare
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.ports.language_model import MOST_ANSWER_TOKENS, Prompt, PromptMessage, Role
@@ -28,15 +29,13 @@ from hindsight_integrations.prompts.rendering import fenced, template
 from hindsight_integrations.prompts.typed_answer import with_output
 
 THINKING_TOKENS = 4_096  # beside the answer's own: opinions, and models that think aloud first
-UNSURE = (
-    0.5  # of `RecallResult.confidence`: below it an agent had better say that it does not know [decision 052]
-)
+UNSURE = 0.1  # of `RecallResult.confidence`: below it hardly anything of the question is in the memories [decision 132]
 
 
 class Answer(BaseModel):
     """An answer, what it stands on, and the opinions put forward with it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     text: str = Field(
         min_length=1,
@@ -48,7 +47,7 @@ class Answer(BaseModel):
     )
     sufficient: bool = Field(description="whether the memories have what the answer needs")
     opinions: list[AnsweredOpinion] = Field(
-        description="opinions of your own that the answer holds and that are not among your beliefs; mostly none",
+        description="opinions of your own that the answer holds, without those among your beliefs",
         json_schema_extra={"maxItems": MOST_OPINIONS},
     )
 
@@ -124,5 +123,5 @@ def question_parts(asked: Asked, tiers: MemoryTiers) -> list[str]:
     parts = [f"About the situation:\n{fenced('CONTEXT', [asked.context])}"] if asked.context else []
     parts += shown_tiers(tiers) or ["No memories were found."]
     if tiers.recalled.units and tiers.recalled.confidence < UNSURE:
-        parts.append("It is uncertain whether these memories have the answer.")
+        parts.append("It is doubtful whether these memories have the answer; judge by what they say.")
     return [*parts, f"Today is {day(asked.at)}.\nQuestion: {asked.text}"]

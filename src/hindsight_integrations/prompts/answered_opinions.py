@@ -6,13 +6,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hindsight_integrations.model.answer_schemas import bare
+
 MOST_OPINIONS = 5  # of one answer; more are seldom about it
 
 
 class AnsweredOpinion(BaseModel):
     """One opinion as a model writes it. A part that is missing or no value of its kind is empty, so that the rest can be read."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     # Grammars of local servers keep to these bounds, so that a small model that repeats itself comes to an end.
     opinion: str = Field(

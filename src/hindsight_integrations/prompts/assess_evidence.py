@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hindsight_integrations.model.answer_schemas import bare, one_of
 from hindsight_integrations.model.opinions import Assessment, Conviction, EvidenceStrength
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.units import MemoryUnit
@@ -28,12 +30,14 @@ MOST_TOKENS = (
 class AnsweredAssessment(BaseModel):
     """One assessment as a model writes it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     opinion: int = Field(description="number of the opinion")
     fact: int = Field(description="number of the fact")
-    assessment: Assessment = Field(description="what the fact means for the opinion")
-    strength: EvidenceStrength = Field(description="how much it says")
+    assessment: Annotated[Assessment, one_of(Assessment)] = Field(
+        description="what the fact means for the opinion"
+    )
+    strength: Annotated[EvidenceStrength, one_of(EvidenceStrength)] = Field(description="how much it says")
     reason: str = Field(description="why, in one sentence", json_schema_extra={"maxLength": 200})
     restates: list[int] = Field(
         default_factory=list,
@@ -50,7 +54,7 @@ class AnsweredAssessment(BaseModel):
 class AnsweredAssessments(BaseModel):
     """The answer to the prompt."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     assessments: list[AnsweredAssessment] = Field(
         description="one for each pair that was asked for", json_schema_extra={"maxItems": MOST_PAIRS}
@@ -109,10 +113,9 @@ def _opinion_line(number: int, opinion: AskedOpinion) -> str:
 
 
 def _asked(number: int, opinion: AskedOpinion) -> str:
-    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (before it, of the same source: 1, 2)"."""
+    """The pairs of one opinion: "opinion 1: fact 3; fact 4 (may say again: 1, 2)"."""
     named = (
-        f"fact {fact}"
-        + (f" (before it, of the same source: {', '.join(map(str, earlier))})" if earlier else "")
+        f"fact {fact}" + (f" (may say again: {', '.join(map(str, earlier))})" if earlier else "")
         for fact, earlier in opinion.pairs
     )
     return f"opinion {number}: {'; '.join(named)}"

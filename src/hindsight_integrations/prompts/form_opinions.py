@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hindsight_integrations.model.answer_schemas import bare
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answered_opinions import MOST_OPINIONS, AnsweredOpinion, opinions_of
@@ -21,7 +22,7 @@ MOST_TOKENS = (
 class AnsweredOpinions(BaseModel):
     """The opinions a model finds in an answer."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     opinions: list[AnsweredOpinion] = Field(
         description="opinions of your own that the answer holds; mostly none",

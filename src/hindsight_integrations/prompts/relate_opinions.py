@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hindsight_integrations.model.answer_schemas import bare, one_of
 from hindsight_integrations.model.opinions import EvidenceStrength
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.rendering import fenced, template
@@ -30,19 +32,23 @@ class Relation(StrEnum):
 class AnsweredRelation(BaseModel):
     """One relation as a model writes it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     new: int = Field(description="number of the new opinion")
     held: int = Field(description="number of the opinion held")
-    relation: Relation = Field(description="how the new one relates to the one held")
-    strength: EvidenceStrength = Field(description="how much the new one says for or against the one held")
+    relation: Annotated[Relation, one_of(Relation)] = Field(
+        description="how the new one relates to the one held"
+    )
+    strength: Annotated[EvidenceStrength, one_of(EvidenceStrength)] = Field(
+        description="how much the new one says for or against the one held"
+    )
     reason: str = Field(description="why, in one short sentence", json_schema_extra={"maxLength": 200})
 
 
 class AnsweredRelations(BaseModel):
     """The answer to the prompt."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
     relations: list[AnsweredRelation] = Field(
         description="one for each pair that was asked for", json_schema_extra={"maxItems": MOST_PAIRS}
