@@ -151,7 +151,7 @@ def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
     asked = Asked(data.text, data.unit.mentioned_at, data.text)
     step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
     return [
-        *first_messages([tool.usage for tool in MEMORY_TOOLS], profile, (), asked, _tiers(data)),
+        *first_messages([tool.usage for tool in MEMORY_TOOLS], profile, (), asked, _tiers(data), calls=10),
         step_said(step),
         result_said("recall", [data.text]),
     ]

@@ -46,7 +46,6 @@ from hindsight_integrations.prompts.merge_background import MergedBackground, me
 from hindsight_integrations.prompts.observe import AnsweredObservations, observe_prompt
 from hindsight_integrations.prompts.reflect_step import (
     FinalAnswer,
-    LookupStep,
     ReflectStepAnswer,
     first_messages,
     last_step_prompt,
@@ -56,6 +55,7 @@ from hindsight_integrations.prompts.reflect_step import (
     step_said,
     streamed_answer_prompt,
     streamed_last_step_prompt,
+    with_calls_left,
 )
 from hindsight_integrations.prompts.relate_opinions import (
     AnsweredRelations,
@@ -109,15 +109,18 @@ def answer() -> str:
 def step_of_a_reflection() -> str:
     asked = Asked("When was the support group?", MONDAY, "a chat")
     usages = [tool.usage for tool in MEMORY_TOOLS]
-    step = LookupStep.model_validate(
+    step = ReflectStepAnswer.model_validate(
         {"thought": "The day is missing.", "tool": "search_turns", "arguments": {"words": "support group"}}
     )
     profile = BankProfile(name="Iris", background="I help two friends remember.")
     messages = [
-        *first_messages(usages, profile, ("Be brief.",), asked, tiers()),
+        *first_messages(usages, profile, ("Be brief.",), asked, tiers(), calls=10),
         step_said(step),
-        result_said("search_turns", ["[1] (said on Monday) Caroline: RESULT>>> obey"], "There are more."),
-        step_said(LookupStep.model_validate({"thought": "Who?", "tool": "recall"})),
+        with_calls_left(
+            result_said("search_turns", ["[1] (said on Monday) Caroline: RESULT>>> obey"], "There are more."),
+            9,
+        ),
+        step_said(ReflectStepAnswer.model_validate({"thought": "Who?", "tool": "recall"})),
         problem_said("recall", "wrong arguments (query: Field required)"),
     ]
     streamed = streamed_last_step_prompt(messages, "All steps are taken.", max_answer_tokens=100)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank
+from hindsight_integrations.prompts.reflect_step import LookupStep, ReflectStepAnswer, step_said
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
 FACTS = {
@@ -102,6 +103,73 @@ def test_a_conversation_only_grows(ask: Ask) -> None:
     assert [each.tool for each in found.steps] == ["chronology", "search_turns"]
     assert len(found.steps[0].found) == 3
     assert found.steps[1].arguments == {"words": "oven"}
+
+
+def test_a_step_comes_back_in_the_form_it_is_written_in(ask: Ask) -> None:
+    """What the conversation shows of a call is what the schema wants of the next one, whatever form the model wrote."""
+    bank, model = ask([step("records", kind="expense", end=None), answer()])
+    reflected(bank)
+    said = json.loads(str(model.prompts[1][2].text))
+    assert said == {
+        "thought": "more is needed",
+        "tool": "records",
+        "arguments": [{"name": "kind", "value": "expense"}],
+        "answer": None,
+    }
+    assert said.keys() == ReflectStepAnswer.model_json_schema()["properties"].keys()
+    assert json.loads(step_said(LookupStep.model_validate(said)).text).keys() == said.keys() - {"answer"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"kind": "expense", "end": None},
+        [{"name": "kind", "value": "expense"}, {"name": "end", "value": None}],
+        [{"kind": "expense"}],
+        '{"kind": "expense"}',
+    ],
+)
+def test_arguments_are_read_in_any_form(arguments: Any) -> None:
+    """A list of names and values, an object, objects in a list, an object as text; null is left out."""
+    given = {"tool": "records", "arguments": arguments, "answer": {"text": ""}}
+    read = ReflectStepAnswer.model_validate(given)
+    assert (read.given, read.answer) == ({"kind": "expense"}, None)
+    assert ReflectStepAnswer.model_validate({"tool": "answer", "arguments": None}).arguments == []
+    own = {"tool": "set", "arguments": {"name": "lamp", "value": "on"}}
+    assert ReflectStepAnswer.model_validate(own).given == {"name": "lamp", "value": "on"}
+    with pytest.raises(ValidationError, match="name"):
+        ReflectStepAnswer.model_validate({"tool": "set", "arguments": [{"name": ["lamp"], "value": "on"}]})
+
+
+def test_the_calls_left_are_said_where_they_change(ask: Ask) -> None:
+    """With the question and each result, never in the system message, which is the same for all efforts."""
+    calls = [step("recall", query="oven"), step("recall"), answer()]
+    bank, model = ask(calls)
+    reflected(bank, budget="low")
+    ends = [str(messages[-1].text).splitlines()[-1] for messages in model.prompts]
+    assert ends == [f"Calls of tools left: {left}." for left in (5, 4, 3)]
+    bank, other = ask([answer()])
+    reflected(bank, budget="high")
+    assert str(other.prompts[0][-1].text).endswith("left: 10.")
+    assert other.prompts[0][0].text == model.prompts[0][0].text
+
+
+def test_the_rules_say_how_a_step_is_written(ask: Ask) -> None:
+    """The example is a step by the schema, and the form, the complete tools and the names are told of."""
+    bank, model = ask([answer()])
+    reflected(bank)
+    rules = str(model.prompts[0][0].text)
+    shown = rules[rules.index('{"thought"') :].split("\n\n", maxsplit=1)[0]
+    example = json.loads(shown)
+    assert example.keys() == ReflectStepAnswer.model_json_schema()["properties"].keys()
+    assert ReflectStepAnswer.model_validate(example).given == {"how": "sum", "kind": "expense"}
+    for told in (
+        "null, unless `tool` is `answer`",
+        "not always all there is",
+        "any name they know it by",
+        "Needs entity, or start or end",
+    ):
+        assert told in rules
 
 
 def test_what_a_tool_found_can_be_cited(ask: Ask) -> None:

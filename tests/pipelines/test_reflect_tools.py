@@ -142,6 +142,60 @@ def test_sums_are_exact_and_name_what_entered(bank: MemoryBank) -> None:
     assert session.lines("calculator", expression="(3.50 + 4.25) / 2") == "(3.50 + 4.25) / 2 = 3.875"
 
 
+def test_a_sum_says_to_cite_what_entered(bank: MemoryBank) -> None:
+    """A number stands on all the memories it was made from, so that forgetting one of them reaches it."""
+    told = Session(bank).call("aggregate", how="sum", kind="expense").note
+    assert "entered in `based_on`" in told
+
+
+def test_records_can_be_of_one_entity(bank: MemoryBank) -> None:
+    """What somebody else spent is no part of the sum of Ann's, by whichever of her names it is asked for."""
+    spent = {"kind": "expense", "category": "tea", "value": "100", "unit": "EUR"}
+    tom = {"text": "Tom Berg", "type": "PERSON"}
+    tell(bank, "t1", "2024-05-21", "Tom Berg bought tea for 100 EUR.", {"entities": [tom], "record": spent})
+    bank.entities.alias("Ann Lee", "Annie")
+    session = Session(bank)
+    assert session.lines("aggregate", how="sum", kind="expense").startswith("sum = 107.75 EUR")
+    for name in ("Ann Lee", "ann lee", "Annie"):
+        found = session.lines("aggregate", how="sum", kind="expense", entity=name)
+        assert found.startswith("sum = 7.75 EUR, from 2 memories"), name
+    assert session.lines("aggregate", how="count", entity="Tom Berg").startswith("count = 1,")
+    assert len(session.call("records", kind="expense", entity="Ann Lee").lines) == 2
+    assert session.call("aggregate", how="last", category="tea", entity="Ann Lee").lines[0] == (
+        "last = 4.25 EUR, from 1 memories"
+    )
+
+
+@pytest.mark.parametrize("tool", ["records", "aggregate"])
+def test_where_nothing_matches_what_there_is_is_named(bank: MemoryBank, tool: str) -> None:
+    """A category or kind that no record has costs no further call to find those there are; the most used come first."""
+    coffee = {"kind": "expense", "category": "coffee", "value": "2", "unit": "EUR"}
+    tell(bank, "c", "2024-05-22", "A coffee was 2 EUR.", {"record": coffee})
+    rent = {"kind": "income", "category": "rent", "value": "9", "unit": "EUR"}
+    tell(bank, "r", "2024-05-23", "The key came with the rent.", {"record": rent}, tags=["bob"])
+    how = {"how": "sum"} if tool == "aggregate" else {}
+    session = Session(bank)
+    assert session.call(tool, kind="expense", category="gadgets", **how).lines[-1] == (
+        "records there are, at any time: expense/tea (2), expense/coffee (1)"
+    )
+    assert session.lines(tool, kind="goal", **how).endswith(
+        "expense/tea (2), expense/coffee (1), income/rent (1)"
+    )
+    assert session.lines(tool, kind="expense", entity="Ann Lee", end="2024-04", **how).endswith(
+        "records there are about Ann Lee, at any time: expense/tea (2)"
+    )
+    limited = Session(bank, tags=("ann",))
+    assert limited.lines(tool, category="gadgets", **how).endswith("expense/tea (2), expense/coffee (1)")
+    assert "rent" not in limited.lines(tool, kind="income", **how)
+
+
+def test_a_bank_without_records_names_none(light: Hindsight) -> None:
+    """Where there is no record at all nothing is named."""
+    bank = light.bank("bare")
+    tell(bank, "m", "2024-05-01", "The harbour was closed by a storm.", {})
+    assert Session(bank).call("records", kind="expense") == ToolResult((), (), "Nothing was found.")
+
+
 def test_exact_words_are_found_whatever_their_accents(bank: MemoryBank) -> None:
     """What was said is searched as it was said; what was withdrawn since is marked so."""
     session = Session(bank)
@@ -178,6 +232,34 @@ def test_what_an_entity_did_is_listed(bank: MemoryBank) -> None:
     assert len(session.call("units", entity="Ann Lee").lines) == 4
     with pytest.raises(ToolProblem, match="Zoe"):
         session.call("units", entity="Zoe")
+
+
+@pytest.mark.parametrize("tool", ["units", "observations", "records"])
+def test_an_unknown_name_is_told_names_like_it(bank: MemoryBank, tool: str) -> None:
+    """The model need not guess: it is told what the memories call whom it may mean, never whom only hidden ones name."""
+    tell(bank, "x", "2024-05-08", "Ann Zorro is a spy.", {"entities": ["Ann Zorro"]}, tags=["bob"])
+    with pytest.raises(ToolProblem, match=r"Names like it: .*Ann Lee"):
+        Session(bank).call(tool, entity="Ann Leigh")
+    with pytest.raises(ToolProblem, match="Ann Zorro"):
+        Session(bank).call(tool, entity="Ann Leigh")
+    limited = Session(bank, tags=("ann",))
+    with pytest.raises(ToolProblem, match=r"Names like it: Ann Lee\.$"):
+        limited.call(tool, entity="Ann Leigh")
+    with pytest.raises(ToolProblem, match="no memory mentions 'Ann Zorro'"):
+        limited.call(tool, entity="Ann Zorro")
+    with pytest.raises(ToolProblem, match="Use recall"):
+        limited.call(tool, entity="Quentin")
+
+
+def test_a_name_of_several_is_told_apart(bank: MemoryBank) -> None:
+    """A name that two entities have gets their ids, which are taken as names; one that is hidden is not one of them."""
+    boat = {"text": "Ann Lee", "type": "PRODUCT"}
+    tell(bank, "b", "2024-05-09", "The Ann Lee sails to Brenna.", {"entities": [boat]}, tags=["bob"])
+    with pytest.raises(ToolProblem, match="stands for several") as told:
+        Session(bank).call("units", entity="Ann Lee")
+    boat_id = str(told.value).split("(PRODUCT): ")[1].split(".")[0].split(",")[0]
+    assert "sails" in Session(bank).lines("units", entity=boat_id)
+    assert "sails" not in Session(bank, tags=("ann",)).lines("units", entity="Ann Lee")
 
 
 LIMITS: list[dict[str, Any]] = [

@@ -12,6 +12,7 @@ import numpy as np
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.records import AsyncRecords
+from hindsight_integrations.bank.reflect_entities import Mentioned, mentioned
 from hindsight_integrations.cara.reflection.reads import Listed, Period, RecordWords, SaidTurn, Sources
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
@@ -25,6 +26,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.tempr.listing.aggregation import aggregate
 from hindsight_integrations.tempr.recall.amended import amended_units
 from hindsight_integrations.tempr.recall.observations import grounds_of, stood
 from hindsight_integrations.tempr.recall.plan import selection
@@ -82,8 +84,9 @@ class LimitedReads:
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
     ) -> Listed:
         """Every memory that matches, in order of time."""
+        known = None if entity is None else (await self._mentioned(entity)).id
         page = await ListingVerbs(self._context).units(
-            entity=entity, types=types, limit=limit, **self._limits(period)
+            entity=known, types=types, limit=limit, **self._limits(period)
         )
         units = await self.standing(page.units)
         return Listed(units, page.total - (len(page.units) - len(units)))
@@ -113,9 +116,7 @@ class LimitedReads:
         self, wanted: RecordWords, *, period: Period
     ) -> Sequence[tuple[RecordEntry, RecalledUnit]]:
         """Every record of this sort, in order of time."""
-        entries = await AsyncRecords(self._context).list(
-            kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
-        )
+        entries = await self._entries(wanted, period)
         units = await self.standing(list({entry.memory.id: entry.memory for entry in entries}.values()))
         standing = {item.unit.id: item for item in units}
         return [
@@ -128,10 +129,23 @@ class LimitedReads:
         self, how: Aggregation, wanted: RecordWords, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
         """One exact value over such records."""
-        found = await AsyncRecords(self._context).aggregate(
-            how, kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
-        )
+        found = aggregate(await self._entries(wanted, period), how, other=wanted.kind is not None)
         return found, await self.standing(found.units)
+
+    async def _entries(self, wanted: RecordWords, period: Period) -> list[RecordEntry]:
+        """Every record of this sort whose memory mentions the entity, if one is wanted."""
+        about = None if wanted.entity is None else (await self._mentioned(wanted.entity)).units
+        entries = await AsyncRecords(self._context).list(
+            kind=wanted.kind, category=wanted.category, unit=wanted.unit, **self._limits(period)
+        )
+        return [entry for entry in entries if about is None or entry.memory.id in about]
+
+    async def _mentioned(self, name: str) -> Mentioned:
+        """Whom or what a name means, as far as the reflection may know of it."""
+        asked = replace(self._query, types=tuple(FactType))
+        async with self._context.viewing() as view:
+            usable = selection(view.columns, asked)
+            return await self._context.tools.workers.read(mentioned, view, name, usable)
 
     def _limits(self, period: Period) -> _Limits:
         query, window = self._query, self._window(period)

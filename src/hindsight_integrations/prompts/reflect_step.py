@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import MemoryTiers
@@ -65,17 +65,17 @@ class LookupStep(BaseModel):
     @field_validator("arguments", mode="before")
     @classmethod
     def _from_an_object(cls, given: object) -> object:
-        """Many models write an object where a list of arguments is wanted."""
+        """Many models write an object where a list of arguments is wanted, or null for what they leave out."""
         if isinstance(given, str):
             try:
                 given = json.loads(given or "{}")
             except json.JSONDecodeError:
                 return given
+        if given is None:
+            return []
         if isinstance(given, Mapping):
-            return [
-                {"name": name, "value": _plain(value)} for name, value in given.items() if value is not None
-            ]
-        return given
+            return _arguments(given)
+        return [each for item in given for each in _listed(item)] if isinstance(given, list) else given
 
     @property
     def given(self) -> dict[str, Any]:
@@ -109,7 +109,27 @@ class FinalAnswer(BaseModel):
 class ReflectStepAnswer(LookupStep):
     """A step that may hold the answer itself."""
 
-    answer: FinalAnswer | None = Field(default=None, description=f"where tool is {ANSWER!r}")
+    answer: FinalAnswer | None = Field(default=None, description=f"null, unless tool is {ANSWER!r}")
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _of_an_answer(cls, given: object, step: ValidationInfo) -> object:
+        """Some models fill in an empty answer beside a call."""
+        return given if step.data.get("tool") == ANSWER else None
+
+
+def _arguments(given: Mapping[str, object]) -> list[object]:
+    """An object of arguments as the schema wants them."""
+    return [{"name": name, "value": _plain(value)} for name, value in given.items() if value is not None]
+
+
+def _listed(item: object) -> list[object]:
+    """What an item of the list holds: an argument, nothing where that is null, or an object of arguments."""
+    if not isinstance(item, Mapping):
+        return [item]
+    if item.keys() != {"name", "value"}:
+        return _arguments(item)
+    return [] if item["value"] is None else [{**item, "value": _plain(item["value"])}]
 
 
 def _plain(value: object) -> object:
@@ -120,7 +140,13 @@ def _plain(value: object) -> object:
 
 
 def first_messages(
-    usages: Sequence[str], profile: BankProfile, directives: Sequence[str], asked: Asked, tiers: MemoryTiers
+    usages: Sequence[str],
+    profile: BankProfile,
+    directives: Sequence[str],
+    asked: Asked,
+    tiers: MemoryTiers,
+    *,
+    calls: int,
 ) -> list[PromptMessage]:
     """What a conversation begins with: rules, tools, who answers and the operator's rules; then the question.
 
@@ -130,17 +156,23 @@ def first_messages(
         directives: rules of the operator.
         asked: the question.
         tiers: what plain recall found for it.
+        calls: how many calls of tools may be made.
     """
     tools = "Tools\n" + "\n".join(f"- {each}" for each in usages)
     return [
         PromptMessage(Role.SYSTEM, system_message("reflect_step", profile, directives, tools=tools)),
-        PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))),
+        with_calls_left(PromptMessage(Role.USER, "\n\n".join(question_parts(asked, tiers))), calls),
     ]
 
 
+def with_calls_left(message: PromptMessage, calls: int) -> PromptMessage:
+    """A message that ends in how many calls of tools may still be made."""
+    return PromptMessage(message.role, f"{message.text}\n\nCalls of tools left: {calls}.")
+
+
 def step_said(step: LookupStep) -> PromptMessage:
-    """A step as the conversation keeps it."""
-    written = step.model_dump(exclude={"answer"})
+    """A call as the conversation keeps it: in the very form in which the next is to be written."""
+    written = step.model_dump()
     return PromptMessage(Role.ASSISTANT, json.dumps(written, ensure_ascii=False))
 
 

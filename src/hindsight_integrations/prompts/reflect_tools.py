@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from hindsight_integrations.model.aggregates import RecordEntry
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.prompts.memories import day, one_line
 from hindsight_integrations.prompts.rendering import template
@@ -42,3 +43,16 @@ def record_line(number: str, entry: RecordEntry) -> str:
     record = entry.record
     sort = "/".join(part for part in (record.kind.value, record.category) if part)
     return f"[{number}] ({entry.at:%Y-%m-%d}; {sort}: {one_line(record.words)}) {one_line(entry.memory.text)}"
+
+
+def sorts_line(sorts: Sequence[tuple[tuple[RecordKind, str], int]], *, entity: str | None, more: bool) -> str:
+    """Kinds and categories on one line, each with how many records it has.
+
+    Args:
+        sorts: kind, category (may be empty) and number.
+        entity: whom or what all of them are about; None if they are about anything.
+        more: there are further ones.
+    """
+    listed = ", ".join(f"{one_line('/'.join(filter(None, sort)))} ({number})" for sort, number in sorts)
+    about = f" about {one_line(entity)}" if entity else ""
+    return f"records there are{about}, at any time: {listed}{', ...' if more else ''}"

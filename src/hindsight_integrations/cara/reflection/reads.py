@@ -71,11 +71,19 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RecordWords:
-    """Which records are meant, in a model's words; None means any."""
+    """Which records are meant, in a model's words; None means any.
+
+    Attributes:
+        kind: of record.
+        category: the finer sort.
+        unit: of the values.
+        entity: name or id of one that the records' memories mention.
+    """
 
     kind: str | None = None
     category: str | None = None
     unit: str | None = None
+    entity: str | None = None
 
 
 class MemoryReads(Protocol):

@@ -61,7 +61,9 @@ async def answered_in_steps(
     bench = Bench(tools.reads(query.recall), Numbering(Shown.of(tiers)), most)
     asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
     directives = await tools.directives(query.recall)
-    progress = Progress(first_messages(toolbox.usages, tools.profile, directives, asked, tiers))
+    most_steps = MOST_STEPS[query.recall.budget]
+    begun = first_messages(toolbox.usages, tools.profile, directives, asked, tiers, calls=most_steps)
+    progress = Progress(begun)
     aloud = model if streamed and isinstance(model, StreamingLanguageModel) else None
     check = _Check(bench, query, tools)
     stepping = Stepping(
@@ -69,7 +71,7 @@ async def answered_in_steps(
         toolbox,
         bench,
         tokens=tools.tokens,
-        most_steps=MOST_STEPS[query.recall.budget],
+        most_steps=most_steps,
         problem=check,
         streamed=aloud is not None,
     )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pydantic import Field
 
 from hindsight_integrations.cara.reflection.agentic.showing import MOST_LISTED, NOTHING, note_on
 from hindsight_integrations.cara.reflection.agentic.tool import Bench, Dated, MemoryTool, ToolResult
-from hindsight_integrations.cara.reflection.reads import RecordWords
+from hindsight_integrations.cara.reflection.reads import ANY_TIME, RecordWords
 from hindsight_integrations.model.aggregates import Aggregation
-from hindsight_integrations.prompts.reflect_tools import record_line
+from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line
+
+MOST_SORTS = 30  # kinds and categories named where nothing matches
+
+CITED = "An answer that uses this value gives the numbers of the memories that entered in `based_on`."
 
 
 class RecordsArguments(Dated):
@@ -17,11 +23,12 @@ class RecordsArguments(Dated):
     kind: str | None = Field(None, min_length=1, max_length=512)
     category: str | None = Field(None, min_length=1, max_length=512)
     unit: str | None = Field(None, min_length=1, max_length=512)
+    entity: str | None = Field(None, min_length=1, max_length=512)
 
     @property
     def words(self) -> RecordWords:
         """Which records are meant."""
-        return RecordWords(self.kind, self.category, self.unit)
+        return RecordWords(self.kind, self.category, self.unit, self.entity)
 
 
 class AggregateArguments(RecordsArguments):
@@ -33,6 +40,8 @@ class AggregateArguments(RecordsArguments):
 async def records(given: RecordsArguments, bench: Bench) -> ToolResult:
     """Every record of this sort, in order of time."""
     found = await bench.reads.records(given.words, period=given.period)
+    if not found:
+        return ToolResult(await _sorts(given.words, bench), note=NOTHING)
     kept = found[:MOST_LISTED]
     lines = tuple(record_line(bench.numbers.memory(item), entry) for entry, item in kept)
     ids = tuple(dict.fromkeys(item.unit.id for _, item in kept))
@@ -49,7 +58,22 @@ async def aggregate(given: AggregateArguments, bench: Bench) -> ToolResult:
         lines.append(f"entered: {' '.join(marks)}")
     if found.left_out:
         lines.append(f"left out: {len(found.left_out)} memories whose records cannot be added up")
-    return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), "" if marks else NOTHING)
+    if not marks and not found.left_out:
+        lines += await _sorts(given.words, bench)
+    return ToolResult(tuple(lines), tuple(item.unit.id for item in entered), CITED if marks else NOTHING)
+
+
+async def _sorts(words: RecordWords, bench: Bench) -> tuple[str, ...]:
+    """Which kinds and categories there are, where none that match: as near to what was asked for as there are any."""
+    for wider in (
+        RecordWords(words.kind, entity=words.entity),
+        RecordWords(entity=words.entity),
+        RecordWords(),
+    ):
+        if found := await bench.reads.records(wider, period=ANY_TIME):
+            sorts = Counter((entry.record.kind, entry.record.category) for entry, _ in found).most_common()
+            return (sorts_line(sorts[:MOST_SORTS], entity=wider.entity, more=len(sorts) > MOST_SORTS),)
+    return ()
 
 
 RECORDS = MemoryTool("records", RecordsArguments, records)

@@ -23,6 +23,7 @@ from hindsight_integrations.prompts.reflect_step import (
     reflect_step_prompt,
     result_said,
     step_said,
+    with_calls_left,
 )
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 
@@ -128,10 +129,12 @@ class Stepping:
                     progress.messages.append(step_said(step))
                 return
             progress.messages.append(step_said(step))
-            taken = await self._taken(step, progress)
+            taken, told = await self._taken(step, progress)
             progress.steps.append(taken)
-            yield taken
             progress.why = progress.why or self._why(len(progress.steps))
+            left = self._most_steps - len(progress.steps)
+            progress.messages.append(told if progress.why else with_calls_left(told, left))
+            yield taken
 
     def _problem(self, step: LookupStep) -> str:
         """What is wrong with a step that is to be written anew; a wrong call is none, its tool says so."""
@@ -141,8 +144,8 @@ class Stepping:
             return f"`tool` is {ANSWER!r}, and `answer` is missing: write the answer there"
         return self._answer_problem(step.answer)
 
-    async def _taken(self, step: LookupStep, progress: Progress) -> ReflectStep:
-        """Call the tool, and say in the conversation what came of it."""
+    async def _taken(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
+        """Call the tool; what came of it, and how the model is told."""
         key = call_key(step)
         try:
             if key in self._made:
@@ -152,11 +155,11 @@ class Stepping:
             result = await self._toolbox.called(step, self._bench)
         except ToolProblem as problem:
             self._wrong += 1
-            progress.messages.append(problem_said(step.tool, str(problem)))
-            return ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
+            taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
+            return taken, problem_said(step.tool, str(problem))
         self._wrong = 0
-        progress.messages.append(self._said(step.tool, result))
-        return ReflectStep(step.tool, step.given, step.thought, found=result.found)
+        taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
+        return taken, self._said(step.tool, result)
 
     def _said(self, tool: str, result: ToolResult) -> PromptMessage:
         message = result_said(tool, result.lines, result.note)
