@@ -216,7 +216,7 @@ def test_tagged_facts_are_shown_for_opinions_of_the_same_tags_alone(opened: Open
     opinions = {tags: hold(bank, f"{PYTHON} {tags}", tags=tags) for tags in ((), ("a",), ("b",))}
     say(bank, f"{ECOSYSTEM} Everybody knows.")
     for tag in ("a", "b"):
-        say(bank, f"{ECOSYSTEM} Secret of {tag}.", day=3, tags=[tag])
+        say(bank, f"{ECOSYSTEM} Secret of {tag}.", by="Ben", day=3, tags=[tag])
     bank.tasks.settle()
     assert {tags: len(log_of(bank, opinion).evidence) for tags, opinion in opinions.items()} == {
         (): 1,

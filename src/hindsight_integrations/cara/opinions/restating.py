@@ -7,10 +7,8 @@ from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.text.specifics import pinned_alike, told_apart
 
-ALIKE = (
-    0.5  # of the way from the semantic link to the duplicate: from there on texts say the same [decision 131]
-)
-PINNED = 0.25  # of it, where they share a number or a day as well [decision 131]
+ALIKE = 0.25  # of the way from the semantic link to the duplicate: from there on texts say the same [decision 131]
+PINNED = 0.0  # of it, where they share a number or a day as well [decision 131]
 
 
 def restates(one: Fact, other: Fact, thresholds: Thresholds) -> bool:
