@@ -13,7 +13,8 @@ from enum import StrEnum
 from functools import cache
 from itertools import pairwise
 
-from hindsight_integrations.text.language import Attribute, Language
+from hindsight_integrations.text.attributes import Attribute
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.stems import content_stems
 
 LONGEST_SENTENCE = 600  # characters; a longer one is one statement, and only its words are compared

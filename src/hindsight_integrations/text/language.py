@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self
 
+from hindsight_integrations.text.attributes import Attribute
 from hindsight_integrations.text.record_words import RecordWords
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 
@@ -292,32 +292,6 @@ class OpinionWords:
     held: re.Pattern[str] = NEVER
     reason: re.Pattern[str] = NEVER
     ignorance: re.Pattern[str] = NEVER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attribute:
-    """Something of which a person has one at a time: where they were born, what they are called.
-
-    Attributes:
-        name: what it is called here, the same in each language.
-        pattern: a statement of it in the first person, with the group `value`, and perhaps `key` where there is one for
-            each of several things (a favourite colour, a favourite song).
-        several: whether a person may have another one beside it where they say "also".
-    """
-
-    name: str
-    pattern: re.Pattern[str]
-    several: bool = False
-
-    @classmethod
-    def of(cls, name: str, pattern: str, *, several: bool = False) -> Self:
-        """One whose pattern is read without regard to case."""
-        return cls(name, re.compile(pattern, re.IGNORECASE), several)
-
-
-def by_word(groups: Mapping[str, str]) -> dict[str, str]:
-    """Each word with the name of its group; words of a group are parted by blanks."""
-    return {word: name for name, words in groups.items() for word in words.split()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Attribute, DescriptionWords, by_word
+from hindsight_integrations.text.attributes import Attribute, by_word
+from hindsight_integrations.text.language import DescriptionWords
 
 _ANY = re.IGNORECASE
 _ENDS = r"(?:in|im|am|an|bei|beim|als|für|mit|und|aber|oder|seit|wo|wenn|der|die|das|weil|von|aus|unter|ist|war|geboren|aufgewachsen|und|auf|zu|zur)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Attribute, DescriptionWords, by_word
+from hindsight_integrations.text.attributes import Attribute, by_word
+from hindsight_integrations.text.language import DescriptionWords
 
 _ANY = re.IGNORECASE
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"

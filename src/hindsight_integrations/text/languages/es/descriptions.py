@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Attribute, DescriptionWords, by_word
+from hindsight_integrations.text.attributes import Attribute, by_word
+from hindsight_integrations.text.language import DescriptionWords
 
 _ANY = re.IGNORECASE
 _ENDS = r"(?:en|a|como|para|con|y|e|pero|o|desde|donde|cuando|que|quien|porque|por|el \d|es|era|con|al|hace|actualmente)"
