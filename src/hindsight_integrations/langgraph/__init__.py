@@ -10,15 +10,27 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
+    from hindsight_integrations.langgraph.events import EventKind
+    from hindsight_integrations.langgraph.failures import OnError
     from hindsight_integrations.langgraph.memories import Memory, format_memories
-    from hindsight_integrations.langgraph.nodes import create_recall_node, create_retain_node
+    from hindsight_integrations.langgraph.recall_node import create_recall_node
+    from hindsight_integrations.langgraph.retain_node import create_retain_node
 
-__all__ = ["Memory", "create_recall_node", "create_retain_node", "format_memories"]
+__all__ = [
+    "EventKind",
+    "Memory",
+    "OnError",
+    "create_recall_node",
+    "create_retain_node",
+    "format_memories",
+]
 
 _HOME_OF = {
+    "EventKind": "events",
     "Memory": "memories",
-    "create_recall_node": "nodes",
-    "create_retain_node": "nodes",
+    "OnError": "failures",
+    "create_recall_node": "recall_node",
+    "create_retain_node": "retain_node",
     "format_memories": "memories",
 }
 

@@ -2,19 +2,34 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime, get_runtime
+from langgraph.runtime import Runtime
 
 from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.errors import shown
+from hindsight_integrations.langgraph.node import current_runtime
 
 AnyMemory = Hindsight | AsyncHindsight | MemoryBank | AsyncMemoryBank
 BankName = str | Callable[[Any, Runtime[Any]], str]
+BankFrom = str | Sequence[str]
 
-NAME_KEYS = ("bank", "user_id")
+AUTH = "auth"
+WITHIN = ("context", "config", "state")
+UNNAMED: tuple[str, ...] = (
+    AUTH,  # first, since the other two are the client's to choose
+    "context.bank",
+    "context.user_id",
+    "config.bank",
+    "config.user_id",
+)
+"""Where the name is looked for if the node was told nothing."""
+
+_PLACES = "Use 'auth', 'context.NAME', 'config.NAME' or 'state.NAME', or several of them."
 
 
 class BankFinder:
@@ -22,72 +37,138 @@ class BankFinder:
 
     Args:
         memory: an engine or a bank, of either face.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; None takes `bank` or
-            `user_id` of the run's context, else of its configurable.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
+        bank_from: with an engine, instead of `bank`: where the run says it, "context.user_id", "config.user_id" (its
+            configurable), "state.user_id" or "auth" (whom LangGraph's server authenticated); of several the first that
+            is there. None of both: the authenticated user, else `bank` or `user_id` of the context, else of the
+            configurable.
 
     Raises:
-        InvalidRequest: `memory` is neither, or names a bank already while `bank` names another.
+        InvalidRequest: `memory` is neither, or names a bank already while the others name another; `bank_from` names
+            no place; `bank` is an async function.
     """
 
-    def __init__(self, memory: AnyMemory, bank: BankName | None) -> None:
+    def __init__(
+        self, memory: AnyMemory, bank: BankName | None = None, bank_from: BankFrom | None = None
+    ) -> None:
         if not isinstance(memory, AnyMemory):
             raise InvalidRequest(
                 "memory",
                 f"{type(memory).__name__} is not a memory",
                 "Pass Hindsight, AsyncHindsight or one of their banks (an AsyncHindsight's bank must be awaited).",
             )
-        if bank is not None and isinstance(memory, MemoryBank | AsyncMemoryBank):
+        named = [field for field, value in (("bank", bank), ("bank_from", bank_from)) if value is not None]
+        if named and isinstance(memory, MemoryBank | AsyncMemoryBank):
             raise InvalidRequest(
-                "bank", "the memory given is a bank already", "Leave bank out, or pass the engine."
+                named[0], "the memory given is a bank already", f"Leave {named[0]} out, or pass the engine."
             )
+        if len(named) > 1:
+            raise InvalidRequest("bank_from", "bank= names the bank already", "Leave one of them out.")
+        if inspect.iscoroutinefunction(bank):
+            raise InvalidRequest("bank", "invoke cannot await an async function", "Pass a plain function.")
         self._memory, self._bank = memory, bank
+        self._places = UNNAMED if bank_from is None else _checked_places(bank_from)
+
+    def name(self, state: object, config: RunnableConfig) -> str:
+        """The bank's name.
+
+        Raises:
+            InvalidRequest: the run does not say whose memory it needs.
+        """
+        if isinstance(self._memory, MemoryBank | AsyncMemoryBank):
+            return self._memory.name
+        runtime = current_runtime()
+        if callable(self._bank):
+            return checked_name(self._bank(state, runtime), "what the function given as bank= returned")
+        if self._bank is not None:
+            return checked_name(self._bank)
+        for place, found in _found(self._places, state, runtime, config):
+            if found is not None:
+                return checked_name(found, place)
+        _refuse_nameless(self._places, config)
 
     def open(self, state: object, config: RunnableConfig) -> MemoryBank:
         """The bank for code that cannot await.
 
         Raises:
             InvalidRequest: the run does not say whose memory it needs.
+            EngineClosed: the engine was closed.
         """
         if isinstance(self._memory, MemoryBank):
             return self._memory
         if isinstance(self._memory, AsyncMemoryBank):
             return MemoryBank.over(self._memory)
         engine = self._memory if isinstance(self._memory, Hindsight) else Hindsight.over(self._memory)
-        return engine.bank(self._name(state, config))
+        return engine.bank(self.name(state, config))
 
     async def aopen(self, state: object, config: RunnableConfig) -> AsyncMemoryBank:
         """The bank for code that awaits.
 
         Raises:
             InvalidRequest: the run does not say whose memory it needs.
+            EngineClosed: the engine was closed.
         """
         if isinstance(self._memory, AsyncMemoryBank):
             return self._memory
         if isinstance(self._memory, MemoryBank):
             return self._memory.asynchronous
         engine = self._memory.asynchronous if isinstance(self._memory, Hindsight) else self._memory
-        return await engine.bank(self._name(state, config))
+        return await engine.bank(self.name(state, config))
 
-    def _name(self, state: object, config: RunnableConfig) -> str:
-        # Outside a graph (a node invoked by itself) there is no runtime; its defaults then stand for it.
-        runtime: Runtime[Any] = cast("Runtime[Any] | None", get_runtime()) or Runtime()
-        if callable(self._bank):
-            return checked_name(self._bank(state, runtime))
-        if self._bank is not None:
-            return checked_name(self._bank)
-        for source in (runtime.context, config.get("configurable")):
-            for key in NAME_KEYS:
-                if (found := value_of(source, key)) is not None:
-                    return checked_name(found)
+
+def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:
+    places = (bank_from,) if isinstance(bank_from, str) else tuple(bank_from)
+    for place in places:
+        source, dot, path = place.partition(".") if isinstance(place, str) else ("", "", "")
+        if place != AUTH and not (source in WITHIN and dot and all(path.split("."))):
+            raise InvalidRequest("bank_from", f"{shown(place)} is no place of a run", _PLACES)
+    if not places:
+        raise InvalidRequest("bank_from", "it names no place", _PLACES)
+    return places
+
+
+def _found(
+    places: Sequence[str], state: object, runtime: Runtime[Any], config: RunnableConfig
+) -> Iterator[tuple[str, object]]:
+    """Each place with what the run has there, None where it has nothing."""
+    configurable = config.get("configurable", {})
+    sources = {"context": runtime.context, "config": configurable, "state": state}
+    for place in places:
+        if place == AUTH:
+            user = runtime.server_info.user if runtime.server_info else None
+            yield AUTH, user.identity if user else configurable.get("langgraph_auth_user_id")
+            continue
+        source, *path = place.split(".")
+        found: object = sources[source]
+        for key in path:
+            found = value_of(found, key)
+        yield place, found
+
+
+def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
+    """Raise the error of a run that says nowhere whose memory it needs, with the way out."""
+    problem = f"the run does not say whose memory it needs (nothing in {', '.join(places)})"
+    # LangGraph takes checkpoint_id out of a task's configurable; the metadata keep what the caller gave.
+    if config.get("metadata", {}).get("checkpoint_id"):
         raise InvalidRequest(
             "bank",
-            "the run does not say whose memory it needs",
-            "Invoke with context=... that has user_id (or bank), or config={'configurable': {'user_id': ...}}, "
-            "or give the node bank=...",
+            problem,
+            "It goes on from a checkpoint, and snapshot.config has no user id: merge it in, as in invoke(None, "
+            "{'configurable': {**snapshot.config['configurable'], 'user_id': ...}}), or pass context=... again.",
         )
+    if places is not UNNAMED:
+        raise InvalidRequest(
+            "bank", problem, "Set it when the graph is invoked, or let bank_from name another place."
+        )
+    raise InvalidRequest(
+        "bank",
+        problem,
+        "Invoke with context=... that has user_id (or bank), or config={'configurable': {'user_id': ...}}, "
+        "or give the node bank=... or bank_from=...",
+    )
 
 
-def checked_name(found: object) -> str:
+def checked_name(found: object, where: str = "") -> str:
     """A bank name from what a run gave; ids that are numbers or UUIDs are written out.
 
     Raises:
@@ -95,7 +176,8 @@ def checked_name(found: object) -> str:
     """
     if isinstance(found, str | int | UUID) and not isinstance(found, bool) and str(found).strip():
         return str(found)
-    raise InvalidRequest("bank", f"{found!r} is not a bank name", "Give a non-empty str, an int or a UUID.")
+    told = f"{shown(found)} is not a bank name" + (f" ({where})" if where else "")
+    raise InvalidRequest("bank", told, "Give a non-empty str, an int or a UUID.")
 
 
 def value_of(source: object, key: str) -> Any:  # noqa: ANN401 - states and contexts are the user's own types
