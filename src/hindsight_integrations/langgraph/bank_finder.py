@@ -82,10 +82,11 @@ class BankFinder:
             return checked_name(self._bank(state, runtime), "what the function given as bank= returned")
         if self._bank is not None:
             return checked_name(self._bank)
-        for place, found in _found(self._places, state, runtime, config):
-            if found is not None:
-                return checked_name(found, place)
-        _refuse_nameless(self._places, config)
+        found = next(_found(self._places, state, runtime, config), None)
+        if found is None:
+            _refuse_nameless(self._places, config)
+        place, value = found
+        return checked_name(value, place)
 
     def open(self, state: object, config: RunnableConfig) -> MemoryBank:
         """The bank for code that cannot await.
@@ -130,19 +131,22 @@ def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:
 def _found(
     places: Sequence[str], state: object, runtime: Runtime[Any], config: RunnableConfig
 ) -> Iterator[tuple[str, object]]:
-    """Each place with what the run has there, None where it has nothing."""
+    """The places where the run has something, with what that is."""
     configurable = config.get("configurable", {})
-    sources = {"context": runtime.context, "config": configurable, "state": state}
+    sources: dict[str, object] = {"context": runtime.context, "config": configurable, "state": state}
     for place in places:
-        if place == AUTH:
-            user = runtime.server_info.user if runtime.server_info else None
-            yield AUTH, user.identity if user else configurable.get("langgraph_auth_user_id")
-            continue
         source, *path = place.split(".")
-        found: object = sources[source]
+        found = _signed_in(runtime, configurable) if source == AUTH else sources[source]
         for key in path:
             found = value_of(found, key)
-        yield place, found
+        if found is not None:
+            yield place, found
+
+
+def _signed_in(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
+    """The user whom LangGraph's server authenticated; None if there is none."""
+    user = runtime.server_info.user if runtime.server_info else None
+    return user.identity if user else configurable.get("langgraph_auth_user_id")
 
 
 def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:
