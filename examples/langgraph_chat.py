@@ -1,17 +1,18 @@
 """A LangGraph chatbot that remembers its users across conversations. Runs without a key and without a network.
 
-    pip install "hindsight-integrations[langgraph,offline]"
+    pip install "hindsight-integrations[langgraph,openai,offline]"
     python examples/langgraph_chat.py
 
-To talk to a real model, replace `ScriptedModel(answer_from_memory)` below by `ChatOpenAI(model="gpt-4o-mini")` (from
-`langchain_openai`, with OPENAI_API_KEY set). Give it to `Hindsight.open(folder, model=...)` too, and memory will be
-narrative facts, extracted from the conversation, instead of the messages word for word.
+A script stands in for the model. To talk to a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY
+set): it answers then, and memory is narrative facts that it extracts from the conversation instead of the messages word for word.
 """
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -41,7 +42,8 @@ class State(MessagesState):
 
 def build(hindsight: Hindsight) -> CompiledStateGraph:
     """recall -> answer -> retain. The bank is the user's: `user_id` of the config, as `talk` passes it."""
-    model = ScriptedModel(answer_from_memory)
+    name = os.environ.get("HINDSIGHT_MODEL")
+    model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(answer_from_memory)
 
     def answer(state: State) -> dict[str, list[BaseMessage]]:
         # Memories go into the prompt of this turn only; the conversation itself stays clean.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from hindsight_integrations import Hindsight
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -72,3 +75,46 @@ def test_the_example_of_opinions_shows_two_characters_a_trajectory_and_what_forg
     assert forgotten.splitlines()[1:] == [
         "0.85: I believe Python is the best language for data science, because its libraries cover everything we do."
     ]
+
+
+def killed_at(line: str, folder: Path) -> list[str]:
+    """What the checkpointed agent prints until it says `line`; there it is killed."""
+    command = [
+        sys.executable,
+        str(EXAMPLES / "langgraph_checkpointed_agent.py"),
+        str(folder),
+        "--pause",
+        "0.2",
+    ]
+    printed = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as agent:
+        assert agent.stdout is not None
+        for said in agent.stdout:
+            printed.append(said.strip())
+            if said.startswith(line):
+                agent.kill()
+                break
+    assert agent.returncode == -signal.SIGKILL, printed
+    return printed
+
+
+def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_finding_once(
+    tmp_path: Path,
+) -> None:
+    """Killed twice, it begins no boat anew but the one it was killed at, and reports what an unbroken run reports."""
+    first = killed_at("inspect: The hull of Thunder", tmp_path)
+    second = killed_at("inspect: The rudder cable of Marten", tmp_path)
+    script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
+    third = output_of(script, str(tmp_path), "--pause", "0").splitlines()
+    assert second[0].startswith("going on with ")
+    assert second[0].endswith("Heron, Marten, Curlew, Otter, Swift")
+    assert third[0].startswith("going on with ")
+    assert third[0].endswith("Curlew, Otter, Swift")
+    assert third[-2] == "report: These need a repair: Thunder, Marten, Otter."
+    found = {
+        line.removeprefix("inspect: ") for line in first + second + third if line.startswith("inspect: ")
+    }
+    assert len(found) == 6
+    with Hindsight.open(tmp_path / "memory") as hindsight:
+        texts = [unit.text for unit in hindsight.bank("rowing club").iterate_units()]
+    assert sorted(text.partition(": ")[2] for text in texts if "assistant: " in text) == sorted(found)
