@@ -20,6 +20,7 @@ from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.tasks import AsyncTasks
+from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import EngineClosed, InvalidRequest
@@ -152,6 +153,12 @@ class Tasks(_SyncFace[AsyncTasks]):
     retry = _awaited(AsyncTasks.retry)
 
 
+class Threads(_SyncFace[AsyncThreads]):
+    """Conversations as they go on."""
+
+    follow = _awaited(AsyncThreads.follow)
+
+
 class Archive(_SyncFace[AsyncArchive]):
     """The bank carried from one place to another."""
 
@@ -237,6 +244,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def tasks(self) -> Tasks:
         """Work left over from a model that failed: list, settle, retry."""
         return Tasks(self._target.tasks, self._loop)
+
+    @property
+    def threads(self) -> Threads:
+        """Conversations as they go on: follow."""
+        return Threads(self._target.threads, self._loop)
 
     @property
     def archive(self) -> Archive:

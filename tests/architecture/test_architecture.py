@@ -177,6 +177,7 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
         "mental_models",
         "directives",
         "tasks",
+        "threads",
         "archive",
         "maintenance",
     }

@@ -15,6 +15,7 @@ from hindsight_integrations.bank.profile import AsyncProfile
 from hindsight_integrations.bank.records import AsyncRecords
 from hindsight_integrations.bank.reflecting import ReflectingVerbs
 from hindsight_integrations.bank.tasks import AsyncTasks
+from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.bank.writing import WritingVerbs
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.validation.arguments import checked_profile
@@ -95,6 +96,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def tasks(self) -> AsyncTasks:
         """Work left over from a model that failed: list, settle, retry."""
         return AsyncTasks(self._context)
+
+    @property
+    def threads(self) -> AsyncThreads:
+        """Conversations as they go on: follow."""
+        return AsyncThreads(self._context)
 
     @property
     def archive(self) -> AsyncArchive:

@@ -157,6 +157,8 @@ class RetainResult:
         closed: memories this input made obsolete.
         amended: memories it took back a part of; they stay valid, with its statement beside them.
         ambiguous: withdrawals that fit several memories about equally well; nothing was closed for them.
+        superseded: memories closed because the messages they were made from were edited, or dropped by a fork.
+        restored: memories that hold again, because a fork was left again or never said what had closed them.
         behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. What was retained is safe in the
             ledger and found all the same where it can be, and the next write, or opening anew, tries again.
     """
@@ -174,6 +176,8 @@ class RetainResult:
     closed: tuple[Withdrawal, ...] = ()
     amended: tuple[Withdrawal, ...] = ()
     ambiguous: tuple[Ambiguity, ...] = ()
+    superseded: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
 
 

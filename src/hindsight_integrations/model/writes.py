@@ -13,6 +13,7 @@ from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
+from hindsight_integrations.model.threads import ThreadWrite
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
@@ -190,6 +191,7 @@ class WriteSet:
         opinions: formed, reworded, and evidence of them.
         refreshed: the answer of a mental model, or that nothing in its scope changed; by itself it does not raise the revision.
         profile: who the agent is from now on; likewise.
+        thread: how far a conversation was read, and which of its messages a fork dropped; likewise.
         tasks: work to be done later.
         completed_tasks: leases of the tasks whose outcome this is; one that is its task's no more raises TaskClosed.
     """
@@ -211,6 +213,7 @@ class WriteSet:
     opinions: OpinionsWrite | None = None
     refreshed: RefreshWrite | None = None
     profile: ProfileWrite | None = None
+    thread: ThreadWrite | None = None
     tasks: tuple[TaskWrite, ...] = ()
     completed_tasks: tuple[TaskClaim, ...] = ()
 
@@ -231,6 +234,7 @@ class WriteSet:
             or self.opinions is not None
             or self.refreshed is not None
             or self.profile is not None
+            or self.thread is not None
             or self.tasks
             or self.completed_tasks
         )

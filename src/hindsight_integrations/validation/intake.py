@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -260,6 +261,24 @@ def _given_id(given: object, position: int) -> str:
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < MAX_NUMBER:
         return str(given)
     return checked_id(given, field) or ""
+
+
+def identified(items: Sequence[Any]) -> list[Any]:
+    """The items of a conversation, each with an id: one without gets it from its text, and how often that was said before it.
+
+    Unlike a position, that stays when earlier messages are trimmed.
+    """
+    said: Counter[str] = Counter()
+    return [_identified(item, said) for item in items]
+
+
+def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Message, dict or LangChain message
+    given = item.get("id") if isinstance(item, Mapping) else getattr(item, "id", None)
+    if given is not None or (message := as_message(item)) is None:
+        return item
+    digest = content_hash(message.speaker, message.text)[:16]
+    said[digest] += 1
+    return replace(message, id=f"{digest}:{said[digest]}")
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in

@@ -15,6 +15,7 @@ from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
+from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
@@ -41,6 +42,7 @@ class RetainRequest:
         metadata: the caller's strings for every unit.
         entities: entities the caller says every unit mentions.
         facts: facts somebody else extracted; None means extract here.
+        dropped: messages that a fork dropped; what shares a memory with them is read again.
     """
 
     intake: Intake
@@ -52,6 +54,7 @@ class RetainRequest:
     metadata: Mapping[str, str] = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
     facts: tuple[ExtractedFact, ...] | None = None
+    dropped: tuple[Place, ...] = ()
 
     @property
     def slots(self) -> frozenset[tuple[str, str, str]]:

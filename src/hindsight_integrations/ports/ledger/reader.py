@@ -15,11 +15,14 @@ from hindsight_integrations.ports.ledger.mental_models import MentalModelReader
 from hindsight_integrations.ports.ledger.observations import ObservationReader
 from hindsight_integrations.ports.ledger.opinions import OpinionReader
 from hindsight_integrations.ports.ledger.profiles import ProfileReader
+from hindsight_integrations.ports.ledger.threads import ThreadReader
 from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
-class LedgerReader(TurnReader, ObservationReader, OpinionReader, ProfileReader, MentalModelReader, Protocol):
+class LedgerReader(
+    TurnReader, ObservationReader, OpinionReader, ProfileReader, MentalModelReader, ThreadReader, Protocol
+):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 
     Raises:
@@ -89,6 +92,10 @@ class LedgerReader(TurnReader, ObservationReader, OpinionReader, ProfileReader, 
         """A unit's validity log, by effective time, then in the order recorded; empty for an unknown unit."""
         ...
 
+    def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
+        """What these units say of others: every closing and amendment by them, in the order recorded."""
+        ...
+
     def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
         """Amendments of these units (by row id), ordered by unit, effective time, amending unit, statement, record.
 
@@ -113,8 +120,10 @@ class LedgerReader(TurnReader, ObservationReader, OpinionReader, ProfileReader, 
         """Row ids of the valid units made from these chunks of a document, ascending."""
         ...
 
-    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
-        """Row ids of the valid memories with one of these (thread, message id) among their sources, ascending."""
+    def units_of_messages(
+        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False
+    ) -> IntArray:
+        """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending."""
         ...
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.tasks import TaskWrite
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
@@ -19,8 +19,9 @@ from hindsight_integrations.tempr.retain.category_resolution import resolve_cate
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
 from hindsight_integrations.tempr.retain.drafts import Draft, selected
 from hindsight_integrations.tempr.retain.embedding import Vectors
+from hindsight_integrations.tempr.retain.forks import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.linking import links_of
-from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
@@ -38,11 +39,11 @@ ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process ther
 
 def commit(
     proposal: Proposal, vectors: Vectors, projector: Projector, languages: Sequence[Language]
-) -> tuple[Receipt, tuple[str, ...], Retraction, tuple[str, ...]]:
+) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
     Returns:
-        The commit's receipt, the ids of all units the input stands for, what it withdrew, and the indexes that are behind.
+        The commit's receipt, what it wrote, what it withdrew, and the indexes that are behind.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -55,7 +56,7 @@ def commit(
             continue
         projector.catch_up()
         behind = tuple(sorted(projector.problems()))
-        return receipt, tuple(item.unit.id for item in writes.units), retraction, behind
+        return receipt, writes, retraction, behind
     raise AssertionError("unreachable: the loop returns or raises")
 
 
@@ -69,7 +70,8 @@ def decide(
     """
     known = view.ledger.known_messages(view.bank, proposal.keys)
     documents = _changed_documents(proposal, known, view)
-    closing, reread = _superseded(proposal, known, documents, view)
+    fork = _fork(proposal.followed, view) if proposal.followed else NO_FORK
+    closing, reread = _superseded(proposal, known, documents, view, fork.gone)
     waiting = _waiting(proposal, vectors, known, reread)
     drafts, vectors = _new_drafts(proposal, vectors, _fresh(proposal, known, reread), view, languages)
     resolution = resolve(
@@ -80,8 +82,6 @@ def decide(
         speakers=proposal.speakers,
     )
     units = [draft.unit for draft in drafts]
-    repeated = {unit.id for unit in units}
-    ending = (unit for unit in closing if unit.id not in repeated)
     retraction = retract(drafts, vectors, proposal.speakers, view, languages)
     writes = WriteSet(
         bank=view.bank,
@@ -102,15 +102,42 @@ def decide(
         mentions=resolution.mentions,
         links=tuple(links_of(drafts, vectors.drafts, view, vectors.thresholds.semantic_link)),
         events=(
-            *superseding_events(view.ledger, view.bank, ending, proposal.moments),
-            *restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources]),
+            *_version_events(proposal, units, closing, fork, view),
             *retraction.events,
         ),
         opinions=formations(drafts, view.revision),
-        tasks=_still_waiting(proposal, known),
+        thread=fork.write,
+        tasks=_still_waiting(proposal, frozenset(key for key in known if key.place not in reread)),
         completed_tasks=proposal.completed,
     )
     return writes, retraction
+
+
+def _version_events(
+    proposal: Proposal, units: Sequence[MemoryUnit], closing: Sequence[MemoryUnit], fork: Fork, view: BankView
+) -> Iterator[ValidityEvent]:
+    """What ends because its messages were edited or dropped, and what holds again because they came back.
+
+    Args:
+        proposal: what is committed.
+        units: its units.
+        closing: units of earlier versions, and of dropped messages.
+        fork: what dropped them.
+        view: of the bank.
+    """
+    repeated = {unit.id for unit in units}
+    ending = [unit for unit in closing if unit.id not in repeated]
+    moments = {**fork.moments, **proposal.moments}
+    yield from superseding_events(view.ledger, view.bank, ending, moments, gone=fork.gone)
+    yield from fork.events(ending, view)
+    yield from restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources])
+
+
+def _fork(followed: FollowedThread, view: BankView) -> Fork:
+    """What a followed thread does to its log, which must be as it was when what is new was found out."""
+    if view.ledger.thread_mark(view.bank, followed.thread, followed.namespace) != followed.before:
+        raise RevisionConflict(view.bank, view.revision, view.revision)
+    return read_fork(followed, view.ledger, view.bank)
 
 
 def _new_drafts(
@@ -148,10 +175,14 @@ def _changed_documents(
 
 
 def _superseded(
-    proposal: Proposal, known: frozenset[MessageKey], documents: Sequence[DocumentPlan], view: BankView
+    proposal: Proposal,
+    known: frozenset[MessageKey],
+    documents: Sequence[DocumentPlan],
+    view: BankView,
+    gone: Sequence[Place],
 ) -> tuple[list[MemoryUnit], set[Place]]:
     """Units of earlier versions, and unchanged messages that would be left without a unit once those are closed."""
-    ledger, edited = view.ledger, [key.place for key in proposal.keys if key not in known]
+    ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)
     reread = left_without_units(ledger, view.bank, closing, set(edited))
     for plan in documents:
@@ -194,7 +225,7 @@ def _fresh(proposal: Proposal, known: frozenset[MessageKey], reread: set[Place])
     if not proposal.keys:
         return np.arange(len(proposal.drafts), dtype=np.int64)
     done = {key.place for key in known} - reread
-    open_threads = {key.thread for key in proposal.keys if key not in known}
+    open_threads = {key.thread for key in proposal.keys if key not in known or key.place in reread}
 
     def new(unit: MemoryUnit) -> bool:
         thread = document_thread(unit.document_id) if unit.document_id else unit.thread

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
-from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
 from hindsight_integrations.tempr.retain.commit import commit
@@ -17,6 +17,7 @@ from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waitin
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
+from hindsight_integrations.tempr.retain.superseding import FORKED, MESSAGE_EDITED
 from hindsight_integrations.tempr.retain.task_payload import parked
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.retain_request import RetainRequest
@@ -51,12 +52,24 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
 
     counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
-    receipt, unit_ids, retraction, behind = await tools.workers.write(
+    receipt, writes, retraction, behind = await tools.workers.write(
         commit, whole, vectors, tools.projector, tools.languages
     )
-    kept, created = set(unit_ids), set(receipt.created)
+    kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results = (replace(_result(one, kept, created, receipt), behind=behind) for one in proposals)
+    if whole.followed:  # which is of one retain alone
+        results = (_with_branch_changes(each, writes.events) for each in results)
     return [with_withdrawals(result, retraction) for result in results]
+
+
+def _with_branch_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
+    """The result with what edits and forks closed and restored, of the events of its commit."""
+    own = [event for event in events if event.reason in {FORKED, MESSAGE_EDITED} and event.record is None]
+    return replace(
+        result,
+        superseded=tuple(event.unit_id for event in own if event.kind is ValidityKind.CLOSED),
+        restored=tuple(event.unit_id for event in own if event.kind is ValidityKind.RESTORED),
+    )
 
 
 async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:

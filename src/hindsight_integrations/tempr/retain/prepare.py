@@ -8,7 +8,7 @@ from dataclasses import replace
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView, Projector
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
@@ -44,9 +44,11 @@ async def _prepare_conversation(
     request: RetainRequest, intake: ConversationIntake, tools: RetainTools
 ) -> Proposal | None:
     about_agent = snippet_tasks(intake.snippets)
-    known, fresh, before = await tools.workers.read(_unread, intake, tools.projector)
-    if len(known) == len(intake.keys) and not await tools.workers.read(
-        _unknown, about_agent, tools.projector
+    known, fresh, before = await tools.workers.read(_unread, intake, request.dropped, tools.projector)
+    if (
+        not fresh
+        and len(known) == len(intake.keys)
+        and not await tools.workers.read(_unknown, about_agent, tools.projector)
     ):
         return None
     extraction = await _extract_messages(request, fresh, before, tools)
@@ -136,14 +138,14 @@ def _origin(request: RetainRequest) -> Origin:
 
 
 def _unread(
-    intake: ConversationIntake, bank: Projector
+    intake: ConversationIntake, dropped: Sequence[Place], bank: Projector
 ) -> tuple[frozenset[MessageKey], list[Message], list[Message]]:
     """Keys the bank knows, the messages to read, and those that only give context.
 
-    Messages not known in this wording are read, and with an edited one those that share a fact with it.
+    Messages not known in this wording are read, and with an edited or dropped one those that share a fact with it.
     """
     known = bank.ledger.known_messages(bank.name, intake.keys)
-    edited = [key.place for key in intake.keys if key not in known]
+    edited = [*(key.place for key in intake.keys if key not in known), *dropped]
     shared = (
         sharing_units(units_of(bank.ledger, bank.name, edited), edited) if known and edited else frozenset()
     )

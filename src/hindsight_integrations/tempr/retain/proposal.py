@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
+from hindsight_integrations.model.threads import OnFork, ThreadMark
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
@@ -30,6 +31,33 @@ class WaitingPassage:
 
 
 @dataclass(frozen=True, slots=True)
+class FollowedThread:
+    """The messages of a conversation as they are now, to be compared with its log when they are committed.
+
+    Attributes:
+        thread: the conversation.
+        namespace: which of its lists of messages.
+        messages: (id, content hash) of those to be retained, in order; where `whole` is false the new ones alone.
+        whole: these are all of the list, which was not just continued.
+        before: how far the thread was read before.
+        seen: how many messages the list has.
+        digest: over them.
+        at: when a fork that shows here was made, at the latest (aware UTC).
+        on_fork: what becomes of what it dropped.
+    """
+
+    thread: str
+    namespace: str
+    messages: tuple[tuple[str, str], ...]
+    whole: bool
+    before: ThreadMark
+    seen: int
+    digest: str
+    at: datetime
+    on_fork: OnFork = OnFork.SUPERSEDE
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What one retain, or several in one commit, want to write.
 
@@ -46,6 +74,7 @@ class Proposal:
         revision: the bank revision documents were compared at.
         skipped: messages the bank had in this wording before.
         dropped: what was not kept, and why.
+        followed: the conversation these messages continue, if the caller gave it whole; of one retain alone.
         tokens_in: prompt tokens the extraction cost.
         tokens_out: completion tokens it cost.
     """
@@ -62,6 +91,7 @@ class Proposal:
     revision: int = 0
     skipped: int = 0
     dropped: tuple[Dropped, ...] = ()
+    followed: FollowedThread | None = None
     tokens_in: int = 0
     tokens_out: int = 0
 
@@ -79,6 +109,7 @@ def joined(proposals: Sequence[Proposal]) -> Proposal:
         completed=tuple(task for proposal in proposals for task in proposal.completed),
         extracted=tuple(unit for proposal in proposals for unit in proposal.extracted),
         revision=max(proposal.revision for proposal in proposals),
+        followed=next((each.followed for each in proposals if each.followed), None),
     )
 
 

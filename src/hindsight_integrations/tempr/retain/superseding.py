@@ -6,7 +6,8 @@ keeps the message's own time so states that the earlier wording never held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -19,11 +20,14 @@ from hindsight_integrations.validation.intake import document_thread
 
 MESSAGE_EDITED = "message edited"
 DOCUMENT_CHANGED = "document changed"
+FORKED = "dropped by a fork"
 
 
-def units_of(ledger: LedgerReader, bank: str, places: Sequence[Place]) -> list[MemoryUnit]:
-    """Valid units that stand on these messages, in whatever wording; none for messages never retained."""
-    return list(ledger.units(bank, ledger.units_of_messages(bank, places)).values())
+def units_of(
+    ledger: LedgerReader, bank: str, places: Sequence[Place], *, closed: bool = False
+) -> list[MemoryUnit]:
+    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained."""
+    return list(ledger.units(bank, ledger.units_of_messages(bank, places, closed=closed)).values())
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
@@ -48,6 +52,8 @@ def superseding_events(
     bank: str,
     units: Iterable[MemoryUnit],
     moments: Mapping[Place, datetime],
+    *,
+    gone: Collection[Place] = (),
 ) -> list[ValidityEvent]:
     """Close units that stood on an earlier version of a message or document.
 
@@ -56,13 +62,15 @@ def superseding_events(
         bank: the bank.
         units: what is to be closed, valid now.
         moments: timestamp of each new version; a document's under (`document_thread`, "").
+        gone: messages that a fork dropped; their moment is when it was made.
     """
     events = []
     for unit in units:
         document = (document_thread(unit.document_id), "") if unit.document_id else None
         places = [document] if document else [(unit.thread, source) for source in unit.sources]
         moment = max(moments[place] for place in places if place in moments)
-        reason = DOCUMENT_CHANGED if document else MESSAGE_EDITED
+        dropped = not set(gone).isdisjoint(places)
+        reason = DOCUMENT_CHANGED if document else FORKED if dropped else MESSAGE_EDITED
         at = _after(ledger.validity(bank, unit.id), max(moment, unit.mentioned_at))
         events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, at, reason=reason))
     return events
@@ -79,6 +87,70 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
             at = _after(log, moments[unit.id])
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
+    return events
+
+
+def returning_events(
+    ledger: LedgerReader, bank: str, back: Sequence[Place], *, gone: Collection[Place], at: datetime
+) -> list[ValidityEvent]:
+    """Restore units of messages that are part of the conversation again, unless they stand on one that is not.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        back: messages that a fork had dropped.
+        gone: those that are not part of it.
+        at: when they came back.
+    """
+    absent, events = set(gone), []
+    for unit in units_of(ledger, bank, back, closed=True):
+        if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
+            continue
+        log = ledger.validity(bank, unit.id)
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
+            events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
+    return events
+
+
+def undone_events(
+    ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit], *, at: datetime
+) -> list[ValidityEvent]:
+    """Restore what units of dropped messages had closed: it was never said that it ended.
+
+    What another statement closed as well, or was closed otherwise since, stays closed.
+    """
+    events = []
+    ending = {unit.id for unit in units}
+    for stated in ledger.stated_by(bank, sorted(ending)):
+        log = [event for event in ledger.validity(bank, stated.unit_id) if event.record == stated.record]
+        if (
+            stated.kind is ValidityKind.CLOSED
+            and log[-1].kind is ValidityKind.CLOSED
+            and log[-1].by_unit in ending
+        ):
+            at_last = _after(log, at)
+            events.append(
+                ValidityEvent(
+                    stated.unit_id, ValidityKind.RESTORED, at_last, log[-1].by_unit, FORKED, stated.record
+                )
+            )
+    return events
+
+
+def stated_again_events(
+    ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
+) -> list[ValidityEvent]:
+    """Close again what units that are restored had closed, and what was restored for want of them."""
+    events = []
+    for stated in ledger.stated_by(bank, sorted(units)):
+        log = [event for event in ledger.validity(bank, stated.unit_id) if event.record == stated.record]
+        last = log[-1]
+        if (
+            stated.kind is ValidityKind.CLOSED
+            and last.kind is ValidityKind.RESTORED
+            and last.reason == FORKED
+        ):
+            events.append(replace(stated, effective_at=_after(log, at)))
     return events
 
 

@@ -36,6 +36,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     unit_row,
     unit_rows,
 )
+from hindsight_integrations.backends.ledger.sqlite.threads import write_thread
 from hindsight_integrations.backends.ledger.sqlite.turns import write_turns
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.links import Link
@@ -70,8 +71,8 @@ WHERE revision < (
 def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     """Write everything into the open transaction; see the port.
 
-    A write set whose rows are all there already leaves the revision as it is; so do a profile and
-    the answer of a mental model, which no index holds.
+    A write set whose rows are all there already leaves the revision as it is; so do a profile,
+    the answer of a mental model and the log of a thread, which no index holds.
     """
     bank = find_bank(connection, writes.bank)
     if bank.revision != writes.expected_revision:
@@ -82,6 +83,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     target = Target(connection, bank.id, bank.revision + 1)
     write_profile(connection, bank.id, writes, now)
     write_refresh(connection, bank.id, writes)
+    write_thread(connection, bank.id, writes)
     before = connection.total_changes
     tasks.complete(connection, bank.id, writes.completed_tasks, now)
     created = _write_all(target, writes, to_micros(now))

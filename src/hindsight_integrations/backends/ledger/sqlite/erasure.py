@@ -51,6 +51,7 @@ BANK_CONTENT = (
     "documents",
     "chunks",
     "message_keys",
+    "threads",
     "tasks",
     "entity_changes",
     "opinion_operations",

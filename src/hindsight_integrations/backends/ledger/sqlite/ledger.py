@@ -50,6 +50,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     missing_bank,
 )
 from hindsight_integrations.backends.ledger.sqlite.tasks import SqliteTasks
+from hindsight_integrations.backends.ledger.sqlite.threads import ThreadReads
 from hindsight_integrations.backends.ledger.sqlite.turns import SqliteTurns
 from hindsight_integrations.errors import InvalidRequest, LedgerFailed
 from hindsight_integrations.model.embedder import EmbedderIdentity
@@ -70,6 +71,7 @@ class SqliteSnapshot(
     OpinionReads,
     ProfileReads,
     MentalModelReads,
+    ThreadReads,
     SqliteTurns,
 ):
     """Reads on a connection that stands at one state of the ledger."""
@@ -126,6 +128,7 @@ class SqliteLedger(
     OpinionReads,
     ProfileReads,
     MentalModelReads,
+    ThreadReads,
     SqliteTurns,
     SqliteErasure,
     SqliteEdits,

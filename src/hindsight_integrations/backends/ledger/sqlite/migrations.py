@@ -24,6 +24,7 @@ from hindsight_integrations.backends.ledger.sqlite.schema import (
     TURNS,
 )
 from hindsight_integrations.backends.ledger.sqlite.task_tables import LEASES
+from hindsight_integrations.backends.ledger.sqlite.thread_tables import THREADS
 from hindsight_integrations.errors import LedgerFailed, LedgerReadOnly, SchemaMismatch
 
 Step: TypeAlias = str | Callable[[sqlite3.Connection], None]
@@ -39,6 +40,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (*RECORDS, take_records, *ONE_RECORD_ENDS),
     (*LEASES, *OBSERVATIONS, *PROFILES),
     (*OPINIONS, *MENTAL_MODELS),
+    THREADS,
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -112,6 +112,18 @@ class UnitReader(BankReads):
             )
             return [event_from(each, unit_id) for each in found]
 
+    def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
+        """What these units say of others: every closing and amendment by them, in the order recorded."""
+        with self._at(bank) as (connection, row):
+            found = connection.execute(
+                "SELECT units.unit_id, event.kind, effective_at, stating.unit_id, reason, record FROM json_each(?) AS given "
+                "CROSS JOIN units AS stating ON stating.unit_id = given.value "
+                "JOIN validity_events AS event ON event.by_unit = stating.id JOIN units ON units.id = event.unit "
+                "WHERE stating.bank = ? ORDER BY event.id",
+                (json.dumps(list(unit_ids)), row),
+            )
+            return [event_from(each[1:], each[0]) for each in found]
+
     def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
         """Amendments of these units, each statement of a unit once, at its first effective time."""
         with self._at(bank) as (connection, row):
@@ -186,8 +198,10 @@ class UnitReader(BankReads):
             )
             return np.fromiter((each[0] for each in found), np.int64)
 
-    def units_of_messages(self, bank: str, messages: Sequence[tuple[str, str]]) -> IntArray:
-        """Row ids of the valid units with one of these (thread, message id) among their sources, ascending."""
+    def units_of_messages(
+        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False
+    ) -> IntArray:
+        """Row ids of the valid (or of the closed) units with one of these (thread, message id) among their sources, ascending."""
         units: set[int] = set()
         with self._at(bank) as (connection, row):
             for some in batches(messages, PARAMETERS // 2):
@@ -195,8 +209,8 @@ class UnitReader(BankReads):
                 found = connection.execute(
                     f"WITH given (thread, message) AS (VALUES {values}) "
                     "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
-                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND closed_at IS NULL AND kind = ?",
-                    (*(part for pair in some for part in pair), row, UnitKind.MEMORY),
+                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? AND kind = ?",
+                    (*(part for pair in some for part in pair), row, closed, UnitKind.MEMORY),
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)

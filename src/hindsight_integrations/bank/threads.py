@@ -1,0 +1,73 @@
+"""`bank.threads`: conversations followed as they go on, fork and go back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.choices import choice
+from hindsight_integrations.model.requests import RetainItem
+from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.tempr.retain.following import ThreadList, follow
+from hindsight_integrations.validation.intake import as_message, identified
+from hindsight_integrations.validation.limits import checked_list, checked_words
+from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
+
+
+class AsyncThreads(BankVerbs):
+    """Conversations that are given whole, again and again: what changed of them is found out and retained."""
+
+    namespace = "threads"
+
+    @writes
+    async def follow(
+        self,
+        messages: Iterable[Any],
+        *,
+        thread: str,
+        namespace: str = "",
+        on_fork: OnFork | str = OnFork.SUPERSEDE,
+        context: str = "",
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, object] | None = None,
+    ) -> RetainResult:
+        """Retain what is new of a conversation, and bring its memories to the branch it is on.
+
+        The messages are compared with those of the last time. New ones are retained, one with other text under its id
+        supersedes its earlier version. A message that is missing was trimmed, and stays, if the conversation goes on
+        from it; else a fork dropped it (a regenerated answer, a question asked anew), and what was made of it is closed,
+        until a fork back brings it again.
+
+        Args:
+            messages: the whole conversation as it is now: Message, dicts with role and content, or LangChain messages.
+            thread: its id; message ids are unique within it.
+            namespace: which of several lists of messages of one thread this is, where an agent and its parts keep their own.
+            on_fork: "supersede", or "keep": what was made of dropped messages stays.
+            context: what this is, for extraction ("support chat").
+            tags: visibility tags.
+            metadata: strings to keep with every memory.
+
+        Raises:
+            InvalidRequest: a message is over a limit or unreadable, or the engine was opened read-only.
+            ModelError: extraction or embedding failed; memory is unchanged.
+        """
+        tools = self._context.tools
+
+        def requested(some: Sequence[Any]) -> RetainRequest | None:
+            if not any((message := as_message(each)) and message.text.strip() for each in some):
+                return None
+            item = RetainItem(some, thread, None, context, tags, metadata)
+            return retain_request(item, bank=self._context.name, clock=tools.clock, dates=tools.dates)
+
+        given = ThreadList(
+            items=identified(checked_list(messages, "messages")),
+            thread=checked_words(thread, "thread"),
+            namespace=checked_words(namespace, "namespace"),
+            at=as_utc(tools.clock.now()),
+            on_fork=choice(OnFork, on_fork, "on_fork"),
+        )
+        await tools.workers.write(self._context.claim_embedder)
+        return await follow(given, requested, self._context.retain_tools())

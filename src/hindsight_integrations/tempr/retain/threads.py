@@ -1,0 +1,91 @@
+"""A conversation compared with what is known of it: what is new, what a fork dropped, what a fork back brings (decision 137). Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hindsight_integrations.model.threads import OnFork, Thread, ThreadEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadChange:
+    """What a list of messages says of a thread.
+
+    Attributes:
+        entries: new and changed entries of the log.
+        gone: ids of messages that a fork dropped.
+        back: ids of messages that had been dropped and are part of the conversation again.
+        head: the last message of the branch; None where there is none.
+    """
+
+    entries: tuple[ThreadEntry, ...] = ()
+    gone: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    head: str | None = None
+
+
+def thread_digest(items: Sequence[Any]) -> str:
+    """A digest over the messages of a list, whatever their role and type; one cheap pass, no message is converted."""
+    return hashlib.sha256("\x1e".join(map(_signature, items)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _signature(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
+    if isinstance(item, Mapping):
+        return repr(sorted((str(key), str(value)) for key, value in item.items()))
+    content = getattr(item, "content", None)
+    if content is None:
+        return repr(item)
+    return f"{getattr(item, 'type', '')}\x1f{getattr(item, 'id', '')}\x1f{getattr(item, 'name', '')}\x1f{content}"
+
+
+def thread_change(thread: Thread, messages: Sequence[tuple[str, str]], *, on_fork: OnFork) -> ThreadChange:
+    """Compare a list of messages with the thread as it was last followed.
+
+    A message of the log that the list lacks was dropped by a fork if it is no ancestor of the list's last known message;
+    an ancestor was only trimmed. Where list and log have nothing in common nothing was dropped.
+
+    Args:
+        thread: as it was last followed.
+        messages: (id, content hash) of the list as it is now, in order; those alone that are retained.
+        on_fork: what becomes of dropped messages.
+    """
+    log = thread.entries
+    listed = dict(messages)
+    added = tuple(_added(thread, messages))
+    last_known = next((each for each, _ in reversed(messages) if each in log), None)
+    head = messages[-1][0] if messages else thread.mark.head
+    if last_known is None:
+        return ThreadChange(added, head=head)
+    branch = {*_ancestors(last_known, log), *listed}
+    back = [each for each, entry in log.items() if entry.gone and each in branch]
+    dropped = [each for each, entry in log.items() if not entry.gone and each not in branch]
+    gone = dropped if on_fork is OnFork.SUPERSEDE else []
+    changed = (
+        ThreadEntry(each, listed.get(each, entry.content_hash), entry.parent, gone=each in gone)
+        for each, entry in log.items()
+        if each in gone or each in back or listed.get(each, entry.content_hash) != entry.content_hash
+    )
+    return ThreadChange((*changed, *added), tuple(gone), tuple(back), head)
+
+
+def _added(thread: Thread, messages: Sequence[tuple[str, str]]) -> Iterator[ThreadEntry]:
+    """Entries of messages that the log lacks, each with the message before it; a first one goes on where the thread ended."""
+    known = any(each in thread.entries for each, _ in messages)
+    before = None if known else thread.mark.head
+    for each, content_hash in messages:
+        if each not in thread.entries:
+            yield ThreadEntry(each, content_hash, before)
+        before = each
+
+
+def _ancestors(message_id: str, log: Mapping[str, ThreadEntry]) -> Iterator[str]:
+    """A message and those before it, the latest first."""
+    seen: set[str] = set()
+    each: str | None = message_id
+    while each is not None and each in log and each not in seen:
+        seen.add(each)
+        yield each
+        each = log[each].parent

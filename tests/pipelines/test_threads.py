@@ -1,0 +1,96 @@
+"""Conversations that are followed: what is new is retained, what a fork drops holds no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.model.turns import Role
+
+H1 = Message("My kayak is red.", "alice", "2024-05-01T09:00", "h1")
+A1 = Message("Kayaks float best on Tuesdays.", "assistant", "2024-05-01T09:01", "a1", Role.ASSISTANT)
+A1_ANEW = Message("Red kayaks are seen from afar.", "assistant", "2024-05-01T09:02", "a1b", Role.ASSISTANT)
+H2 = Message("My tent is green.", "alice", "2024-05-01T09:03", "h2")
+A2 = Message("Green tents hide well in woods.", "assistant", "2024-05-01T09:04", "a2", Role.ASSISTANT)
+H3 = Message("My stove burns alcohol.", "alice", "2024-05-01T09:05", "h3")
+
+
+@pytest.fixture
+def bank(light: Hindsight) -> MemoryBank:
+    return light.bank("alice")
+
+
+def follow(bank: MemoryBank, *messages: Message, on_fork: OnFork = OnFork.SUPERSEDE) -> list[str]:
+    """The messages whose memories are valid afterwards, in order of time."""
+    bank.threads.follow(messages, thread="t", on_fork=on_fork)
+    return valid(bank)
+
+
+def valid(bank: MemoryBank) -> list[str]:
+    found: Sequence[str] = [unit.sources[0] for unit in bank.units().units if unit.closed_at is None]
+    return sorted(found)
+
+
+def test_only_what_is_new_is_retained(bank: MemoryBank) -> None:
+    """A turn later the earlier messages are there once, and known."""
+    assert follow(bank, H1, A1) == ["a1", "h1"]
+    assert bank.threads.follow([H1, A1, H2, A2], thread="t").created == 2
+    assert bank.threads.follow([H1, A1, H2, A2], thread="t").created == 0
+    assert valid(bank) == ["a1", "a2", "h1", "h2"]
+
+
+def test_a_regenerated_answer_takes_the_place_of_the_first(bank: MemoryBank) -> None:
+    follow(bank, H1, A1)
+    assert follow(bank, H1, A1_ANEW) == ["a1b", "h1"]
+
+
+def test_on_fork_keep_keeps_both(bank: MemoryBank) -> None:
+    follow(bank, H1, A1)
+    assert follow(bank, H1, A1_ANEW, on_fork=OnFork.KEEP) == ["a1", "a1b", "h1"]
+
+
+def test_trimmed_messages_stay(bank: MemoryBank) -> None:
+    follow(bank, H1, A1, H2, A2)
+    assert follow(bank, H2, A2, H3) == ["a1", "a2", "h1", "h2", "h3"]
+
+
+def test_nothing_in_common_drops_nothing(bank: MemoryBank) -> None:
+    follow(bank, H1, A1)
+    assert follow(bank, H3) == ["a1", "h1", "h3"]
+    assert follow(bank, H3, H2) == ["a1", "h1", "h2", "h3"]
+
+
+def test_back_to_the_first_branch_and_back_again(bank: MemoryBank) -> None:
+    """Each branch brings its memories back, and only one holds at a time."""
+    follow(bank, H1, A1, H2, A2)
+    assert follow(bank, H1, A1_ANEW) == ["a1b", "h1"]
+    assert follow(bank, H1, A1, H2, A2, H3) == ["a1", "a2", "h1", "h2", "h3"]
+    assert follow(bank, H1, A1_ANEW) == ["a1b", "h1"]
+
+
+def test_what_a_dropped_message_withdrew_holds_again(bank: MemoryBank) -> None:
+    bank.retain([Message("I live in Berlin.", "alice", "2024-04-01", "b1")], thread="other")
+    moved = Message("I no longer live in Berlin.", "alice", "2024-05-01T09:03", "m1")
+    assert follow(bank, H1, A1, moved) == ["a1", "h1", "m1"]
+    assert follow(bank, H1, A1, H2) == ["a1", "b1", "h1", "h2"]
+    assert follow(bank, H1, A1, moved, H3) == ["a1", "h1", "h3", "m1"]
+
+
+def test_an_edited_message_is_its_later_wording(bank: MemoryBank) -> None:
+    follow(bank, H1, A1)
+    edited = Message("My kayak is blue.", "alice", "2024-05-01T09:02", "h1")
+    bank.threads.follow([edited, A1], thread="t")
+    assert valid(bank) == ["a1", "h1"]
+    assert [
+        unit.text for unit in bank.units().units if unit.closed_at is None and unit.sources == ("h1",)
+    ] == ["alice: My kayak is blue."]
+
+
+def test_lists_of_one_thread_have_logs_of_their_own(bank: MemoryBank) -> None:
+    follow(bank, H1, A1)
+    bank.threads.follow([H2, A2], thread="t", namespace="research")
+    assert follow(bank, H1, A1, H3) == ["a1", "a2", "h1", "h2", "h3"]
