@@ -14,6 +14,8 @@ class Role(StrEnum):
     """Somebody who talks to the agent, or to somebody else."""
     ASSISTANT = "assistant"
     """The agent itself."""
+    TOOL = "tool"
+    """A tool that the agent called: nobody's word, so that it is no evidence of an opinion and ends no memory."""
 
 
 @dataclass(frozen=True, slots=True)

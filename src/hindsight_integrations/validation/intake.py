@@ -287,10 +287,10 @@ def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door 
     Raises:
         InvalidRequest: it is none of these.
     """
-    return None if _role(item) in NOT_CONVERSATION else _read(item)
+    return None if role_named(item) in NOT_CONVERSATION else _read(item)
 
 
-def _role(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
+def role_named(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
     """The role of a dict or a LangChain message, in small letters; a Message takes part in any role."""
     if isinstance(item, Mapping):
         return checked_words(item.get("role") or item.get("type") or "user", "role").lower()
@@ -317,24 +317,29 @@ def _read(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain 
 
 
 def _from_dict(item: Mapping[str, Any]) -> Message:
-    role, text = _role(item), item.get("content", item.get("text"))
+    role, text = role_named(item), item.get("content", item.get("text"))
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
         )
     speaker: Any = item.get("speaker") or item.get("name") or ROLES.get(role, role)
     identity = item.get("id")
-    return Message(_text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
+    return Message(text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
 
 def _from_langchain(item: Any) -> Message:  # noqa: ANN401 - duck-typed, so that langchain need not be imported
     speaker = getattr(item, "name", None) or ROLES.get(item.type, item.type)
     stamp = getattr(item, "additional_kwargs", {}).get("timestamp")
     role = ROLES.get(item.type)
-    return Message(_text_of(item.content), str(speaker), stamp, getattr(item, "id", None), role)
+    return Message(text_of(item.content), str(speaker), stamp, getattr(item, "id", None), role)
 
 
-def _text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
+def text_of(content: Any) -> str:  # noqa: ANN401 - content blocks are provider-shaped dicts
+    """The text of a message's content, which may come in blocks; images and other blocks have none.
+
+    Raises:
+        InvalidRequest: it is neither text nor blocks.
+    """
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, Sequence) and not isinstance(content, bytes) else None

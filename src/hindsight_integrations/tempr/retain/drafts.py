@@ -20,9 +20,9 @@ from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
-from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.validation.roles import role_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def draft_facts(
 def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
     """A fact as a model may state it: how firmly the agent believes something it does not say, nor what a person believes.
 
-    What only people said is of the world, even if it is put as an opinion: the agent's own are said by the agent.
+    What only people or tools said is of the world, even if it is put as an opinion: the agent's own are said by the agent.
 
     Args:
         fact: as the model wrote it.
@@ -165,7 +165,7 @@ def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> Extrac
     if fact.fact_type is not FactType.OPINION:
         return fact
     cited = [messages[source] for source in fact.sources if source in messages]
-    theirs = bool(cited) and all(role_of(message) is Role.USER for message in cited)
+    theirs = bool(cited) and all(role_of(message) is not Role.ASSISTANT for message in cited)
     kind = FactType.WORLD if theirs else FactType.OPINION
     return fact.model_copy(update={"fact_type": kind, "confidence": None})
 

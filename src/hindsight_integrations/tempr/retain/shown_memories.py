@@ -25,8 +25,8 @@ from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.search.standing_texts import as_they_stand
 from hindsight_integrations.tempr.retain.retraction.candidates import RETRACTABLE
-from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.validation.roles import role_of
 
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
 MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more

@@ -17,9 +17,9 @@ from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
-from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.validation.intake import content_hash
+from hindsight_integrations.validation.roles import role_of
 
 
 def waiting_id(origin: Origin, message: Message) -> str:

@@ -19,8 +19,8 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.prompts.answered_facts import AnsweredFact, AnsweredItem
 from hindsight_integrations.prompts.concise_facts import MOST_CHARACTERS, ConciseFact
-from hindsight_integrations.tempr.retain.roles import role_of
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
+from hindsight_integrations.validation.roles import role_of
 
 _WORD = re.compile(r"\w+")
 _COUNTED = frozenset({RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY, RecordKind.GOAL})

@@ -11,6 +11,7 @@ from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, as_utc
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.text.language import Language
@@ -19,6 +20,7 @@ from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.text.times import event_time
 from hindsight_integrations.text.withdrawal_cues import withdrawals
+from hindsight_integrations.validation.roles import role_of
 
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
@@ -46,7 +48,7 @@ class VerbatimExtractor:
             zone: the bank's time zone, in which "yesterday" is read.
             aliases: names the bank already knows, found in any case.
         """
-        speakers = {message.speaker for message in messages}
+        speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
         spotter = NameSpotter(texts, people=speakers, aliases=aliases, languages=self.languages)
         return [
@@ -102,7 +104,8 @@ def _of_message(
 ) -> ExtractedFact:
     written = message.timestamp if isinstance(message.timestamp, datetime) else None
     start, end = _occurred(message.text, written, dates, languages)
-    speaker = ExtractedEntity(text=message.speaker, type=EntityType.PERSON)
+    is_tool = role_of(message) is Role.TOOL
+    speaker = [] if is_tool else [ExtractedEntity(text=message.speaker, type=EntityType.PERSON)]
     others = [
         name for name in spotter.names_in(message.text) if name.text.casefold() != message.speaker.casefold()
     ]
@@ -112,9 +115,9 @@ def _of_message(
         fact_type=FactType.EXPERIENCE if is_agent else FactType.WORLD,
         occurred_start=start,
         occurred_end=end,
-        entities=[speaker, *others],
+        entities=[*speaker, *others],
         sources=[message.id] if message.id else [],
-        invalidates=[] if is_agent else withdrawals(message.text, message.speaker, languages),
+        invalidates=[] if is_agent or is_tool else withdrawals(message.text, message.speaker, languages),
     )
 
 

@@ -1,0 +1,52 @@
+"""What a tool gave back, as a memory: found like others, and nobody's word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from hindsight_integrations import FactType, Hindsight, Message
+from hindsight_integrations.cara.opinions.sources import sources_of
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.turns import Role, SourceTurn
+from hindsight_integrations.tempr.retain.drafts import as_extracted
+
+
+def result(text: str) -> Message:
+    return Message(text, "tool notes", "2024-05-02T09:00", "t1", Role.TOOL)
+
+
+def test_a_tools_result_is_found_and_its_tool_is_no_person(light: Hindsight) -> None:
+    """Recall finds what a tool gave back, as a fact of the world; the tool is nobody the memory knows."""
+    bank = light.bank("ann")
+    bank.retain([result("read() returned: Marta keeps bees in Ghent.")], thread="t")
+    (found,) = bank.recall("Who keeps bees?").units
+    assert found.text == "tool notes: read() returned: Marta keeps bees in Ghent."
+    assert found.unit.fact_type is FactType.WORLD
+    assert not [entity for entity in bank.entities.list() if "tool" in entity.name.casefold()]
+
+
+def test_a_tools_result_ends_no_memory(light: Hindsight) -> None:
+    """A page that a tool read, and that speaks in the first person, takes back nothing that the user told."""
+    bank = light.bank("ann")
+    bank.retain([Message("I live in Berlin.", "Ann", "2024-05-01T09:00", "m1")], thread="t")
+    bank.retain([result("I no longer live in Berlin.")], thread="t")
+    assert "Ann: I live in Berlin." in [found.text for found in bank.recall("Who lives in Berlin?").units]
+    bank.retain([Message("I no longer live in Berlin.", "Ann", "2024-05-03T09:00", "m2")], thread="t")
+    assert "Ann: I live in Berlin." not in [found.text for found in bank.recall("Who lives in Berlin?").units]
+
+
+def test_a_tools_result_is_no_evidence_of_an_opinion(light: Hindsight) -> None:
+    """What tools give back neither reinforces nor weakens what the agent believes."""
+    bank = light.bank("ann")
+    bank.retain([result("Remote work is the best there is.")], thread="t")
+    (found,) = bank.recall("remote work").units
+    turn = SourceTurn("t", "t1", found.text, "tool notes", Role.TOOL, datetime(2024, 5, 2, tzinfo=UTC))
+    assert sources_of(found.unit, [turn]) == ()
+    assert sources_of(found.unit, [turn, replace(turn, speaker="Ann", role=Role.USER)]) == ("ann",)
+
+
+def test_an_opinion_in_a_tools_result_is_not_the_agents() -> None:
+    """A review that a tool read says what its author thinks; the agent has formed no opinion by reading it."""
+    fact = ExtractedFact(what="Remote work is best.", fact_type=FactType.OPINION, sources=["t1"])
+    assert as_extracted(fact, {"t1": result("Remote work is best.")}).fact_type is FactType.WORLD
