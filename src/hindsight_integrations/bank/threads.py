@@ -11,10 +11,12 @@ from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
-from hindsight_integrations.validation.intake import as_message, identified
+from hindsight_integrations.validation.intake import identified
 from hindsight_integrations.validation.limits import checked_list, checked_words
 from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
+from hindsight_integrations.validation.tool_messages import checked_roles, heard
 
 
 class AsyncThreads(BankVerbs):
@@ -30,6 +32,7 @@ class AsyncThreads(BankVerbs):
         thread: str,
         namespace: str = "",
         on_fork: OnFork | str = OnFork.SUPERSEDE,
+        roles: Iterable[Role | str] = (Role.USER, Role.ASSISTANT),
         context: str = "",
         tags: Iterable[str] = (),
         metadata: Mapping[str, object] | None = None,
@@ -46,20 +49,25 @@ class AsyncThreads(BankVerbs):
             thread: its id; message ids are unique within it.
             namespace: which of several lists of messages of one thread this is, where an agent and its parts keep their own.
             on_fork: "supersede", or "keep": what was made of dropped messages stays.
+            roles: whose messages are retained: user, assistant, tool. A tool's result is retained with its call, cut at
+                4,000 characters; an assistant's message that only calls tools never is. Any text over the limit of a
+                message is cut.
             context: what this is, for extraction ("support chat").
             tags: visibility tags.
             metadata: strings to keep with every memory.
 
         Raises:
-            InvalidRequest: a message is over a limit or unreadable, or the engine was opened read-only.
+            InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         tools = self._context.tools
 
+        listened_to = checked_roles(roles)
+
         def requested(some: Sequence[Any]) -> RetainRequest | None:
-            if not any((message := as_message(each)) and message.text.strip() for each in some):
+            if not (said := heard(some, listened_to)):
                 return None
-            item = RetainItem(some, thread, None, context, tags, metadata)
+            item = RetainItem(said, thread, None, context, tags, metadata)
             return retain_request(item, bank=self._context.name, clock=tools.clock, dates=tools.dates)
 
         given = ThreadList(

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from hindsight_integrations.choices import choice
@@ -273,12 +274,19 @@ def identified(items: Sequence[Any]) -> list[Any]:
 
 
 def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Message, dict or LangChain message
-    given = item.get("id") if isinstance(item, Mapping) else getattr(item, "id", None)
-    if given is not None or (message := as_message(item)) is None:
+    if id_of(item) is not None or (message := as_message(item)) is None:
         return item
     digest = content_hash(message.speaker, message.text)[:16]
     said[digest] += 1
     return replace(message, id=f"{digest}:{said[digest]}")
+
+
+def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
+    """The id that the caller gave a message, or that of the call whose result it is; None if there is neither."""
+    read = item.get if isinstance(item, Mapping) else partial(getattr, item)
+    given = read("id", None)
+    given = read("tool_call_id", None) if given is None else given
+    return None if given is None else str(given)
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in

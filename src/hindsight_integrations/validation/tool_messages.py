@@ -12,7 +12,7 @@ from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.validation.intake import as_message, role_named, text_of
+from hindsight_integrations.validation.intake import as_message, id_of, role_named, text_of
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 from hindsight_integrations.validation.roles import role_of
 
@@ -76,8 +76,7 @@ def _tool_result(item: Any, calls: Calls) -> Message:  # noqa: ANN401 - a dict o
     outcome = "failed" if _field(item, "status") == "error" else "returned"
     text = f"{name}({cut(_written(arguments), MAX_ARGUMENTS)}) {outcome}: {result}" if result else ""
     stamp = _field(item, "timestamp") or (_field(item, "additional_kwargs") or {}).get("timestamp")
-    identity = _field(item, "id") or call_id or None
-    return Message(cut(text, MAX_TOOL_RESULT), f"tool {name}", stamp, identity, Role.TOOL)
+    return Message(cut(text, MAX_TOOL_RESULT), f"tool {name}", stamp, id_of(item), Role.TOOL)
 
 
 def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:

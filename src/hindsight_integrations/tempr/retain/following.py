@@ -15,6 +15,7 @@ from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.threads import thread_digest
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.validation.intake import id_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones [decision 137]
@@ -56,7 +57,7 @@ async def follow(given: ThreadList, requested: Requested, tools: RetainTools) ->
             return RetainResult((), 0, {}, 0, (), revision)
         first = max(0, start - EARLIER_MESSAGES)
         request = requested(given.items[first:])
-        earlier = {getattr(item, "id", None) for item in given.items[first:start]}
+        earlier = {id_of(item) for item in given.items[first:start]}
         followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
         if request is None:
             return await _stored(Proposal((), followed=followed), tools)
