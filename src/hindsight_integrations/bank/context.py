@@ -18,6 +18,7 @@ from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import CheckedWorkers, Runner
 from hindsight_integrations.config import HindsightConfig
+from hindsight_integrations.config.retain import AS_SET, ExtractionOptions
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates
@@ -172,14 +173,18 @@ class BankContext:
             )
             self.catch_up()
 
-    def retain_tools(self) -> RetainTools:
-        """What the retain pipeline needs."""
+    def retain_tools(self, options: ExtractionOptions = AS_SET) -> RetainTools:
+        """What the retain pipeline needs.
+
+        Args:
+            options: of one retain.
+        """
         tools = self.tools
         return RetainTools(
             projector=self,
             embedder=tools.embedder,
             tokens=tools.tokens,
-            llm=tools.llm,
+            llm=None if tools.llm is None else tools.llm.with_options(options),
             workers=tools.workers,
             clock=tools.clock,
             in_flight=tools.in_flight,

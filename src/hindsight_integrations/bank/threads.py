@@ -7,12 +7,14 @@ from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.choices import choice
+from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
+from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import identified
 from hindsight_integrations.validation.limits import checked_list, checked_words
 from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
@@ -36,6 +38,9 @@ class AsyncThreads(BankVerbs):
         context: str = "",
         tags: Iterable[str] = (),
         metadata: Mapping[str, object] | None = None,
+        on_model_failure: OnModelFailure | str | None = None,
+        background: bool = False,
+        extraction_timeout_s: float | None = None,
     ) -> RetainResult:
         """Retain what is new of a conversation, and bring its memories to the branch it is on.
 
@@ -55,12 +60,16 @@ class AsyncThreads(BankVerbs):
             context: what this is, for extraction ("support chat").
             tags: visibility tags.
             metadata: strings to keep with every memory.
+            on_model_failure: as in `retain`.
+            background: as in `retain`.
+            extraction_timeout_s: as in `retain`.
 
         Raises:
             InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         tools = self._context.tools
+        options = checked_options(on_model_failure, background, extraction_timeout_s)
 
         listened_to = checked_roles(roles)
 
@@ -78,4 +87,4 @@ class AsyncThreads(BankVerbs):
             on_fork=choice(OnFork, on_fork, "on_fork"),
         )
         await tools.workers.write(self._context.claim_embedder)
-        return await follow(given, requested, self._context.retain_tools())
+        return await follow(given, requested, self._context.retain_tools(options))

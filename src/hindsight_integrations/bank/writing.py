@@ -10,6 +10,8 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
 from hindsight_integrations.bank.erasing import erased, foreseen
 from hindsight_integrations.bank.unit_changes import corrected, restored
+from hindsight_integrations.config import OnModelFailure
+from hindsight_integrations.config.retain import AS_SET
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact
@@ -24,6 +26,7 @@ from hindsight_integrations.validation.arguments import (
     checked_unit_id,
     checked_window,
 )
+from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import Content
 from hindsight_integrations.validation.limits import (
     checked_count,
@@ -57,6 +60,9 @@ class WritingVerbs(BankVerbs):
         facts: Iterable[ExtractedFact | Mapping[str, Any]] | None = None,
         append: bool = False,
         about_agent: bool = False,
+        on_model_failure: OnModelFailure | str | None = None,
+        background: bool = False,
+        extraction_timeout_s: float | None = None,
     ) -> RetainResult:
         """Remember a text, a document or the messages of a conversation.
 
@@ -83,19 +89,29 @@ class WritingVerbs(BankVerbs):
             about_agent: the text or document says who the agent behind the bank is, or of a conversation its system
                 messages do: merged into the background of its profile, as a task. Only the program can say so; what
                 users, assistants and tools say never changes who the agent is.
+            on_model_failure: "raise" or "queue": what becomes of passages when the model cannot be reached; None for the
+                engine's setting.
+            background: no model is asked now: the messages are committed, each found word for word meanwhile, and facts are
+                extracted by the worker, or `tasks.settle`. Without a model nothing is put off.
+            extraction_timeout_s: seconds the model may take; what it has not answered by then waits. None for the setting.
 
         Raises:
             InvalidRequest: the input is empty, over a limit or inconsistent, or the engine was opened read-only.
             ModelError: extraction or embedding failed; memory is unchanged.
         """
         tools = self._context.tools
+        options = checked_options(on_model_failure, background, extraction_timeout_s)
+        if facts is not None and options != AS_SET:
+            raise InvalidRequest(
+                "facts", "no model is asked for facts that are given", "Leave the options of extraction out."
+            )
         item = RetainItem(
             content, thread, timestamp, context, tags, metadata, facts, entities, document_id, about_agent
         )
         bank = self._context.name
         request = retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
         await tools.workers.write(self._context.claim_embedder)
-        return await retain(request, self._context.retain_tools())
+        return await retain(request, self._context.retain_tools(options))
 
     @writes
     async def retain_many(

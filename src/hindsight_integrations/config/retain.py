@@ -41,6 +41,25 @@ class OnModelFailure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractionOptions:
+    """How one retain differs from the settings.
+
+    Attributes:
+        on_model_failure: in place of the setting; None keeps it.
+        background: the model is not asked now: everything it would be asked becomes tasks.
+        timeout_s: in place of `extraction_timeout_s`; None keeps it.
+    """
+
+    on_model_failure: OnModelFailure | None = None
+    background: bool = False
+    timeout_s: float | None = None
+
+
+AS_SET = ExtractionOptions()
+"""A retain that differs in nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class RetainConfig:
     """Choices and numbers of the retain pipeline.
 

@@ -188,6 +188,8 @@ async def _extract_messages(
         return Extraction(())
     if tools.llm is not None:
         cut = tools.llm.passages(fresh, before=before, context=request.context)
+        if tools.llm.background:
+            return tools.llm.later(cut)
         try:
             with_shown = await shown(cut, request.tags, tools)
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
@@ -239,6 +241,8 @@ async def _extract_passages(
     pieces = [chunk.text for chunk in plan.unread]
     if tools.llm is not None:
         cut = tools.llm.document_passages(pieces, timestamp=intake.mentioned_at, context=request.context)
+        if tools.llm.background:
+            return without_sources(tools.llm.later(cut))
         with_shown = await shown(cut, request.tags, tools, memories=False)
         return without_sources(await tools.llm.extract(with_shown))
 

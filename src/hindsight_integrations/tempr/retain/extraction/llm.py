@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.config import ExtractionMode, OnModelFailure
+from hindsight_integrations.config.retain import ExtractionOptions
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable, PromptTooLong
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
@@ -30,6 +31,7 @@ from hindsight_integrations.tempr.retain.extraction.screening import screen
 
 logger = logging.getLogger("hindsight_integrations")
 
+IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
@@ -45,6 +47,7 @@ class LLMExtractor:
         instructions: how facts are to be written.
         on_failure: what to do with a passage when the model is unavailable.
         timeout_s: seconds for all passages of one `extract` together; what is not answered by then is queued. None: no limit.
+        background: nothing is asked; every passage is queued.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class LLMExtractor:
         instructions: Instructions = NARRATIVE,
         on_failure: OnModelFailure = OnModelFailure.RAISE,
         timeout_s: float | None = None,
+        background: bool = False,
     ) -> None:
         self._model = model
         self._limit = chunk_characters
@@ -63,6 +67,20 @@ class LLMExtractor:
         self._instructions = instructions
         self._on_failure = on_failure
         self._timeout_s = timeout_s
+        self.background = background
+
+    def with_options(self, options: ExtractionOptions) -> LLMExtractor:
+        """The same for one retain that has options of its own."""
+        settings, given = self._on_failure, options.on_model_failure
+        return LLMExtractor(
+            self._model,
+            chunk_characters=self._limit,
+            concurrent=self._concurrent,
+            instructions=self._instructions,
+            on_failure=settings if given is None else given,
+            timeout_s=self._timeout_s if options.timeout_s is None else options.timeout_s,
+            background=options.background,
+        )
 
     def passages(
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
@@ -146,6 +164,10 @@ class LLMExtractor:
         if self._on_failure is OnModelFailure.RAISE:
             raise error
         return joined([_queued(passage, f"{type(error).__name__}: {error}") for passage in passages])
+
+    def later(self, passages: Sequence[Passage]) -> Extraction:
+        """No facts of passages that are extracted in the background."""
+        return joined([_queued(passage, IN_BACKGROUND) for passage in passages])
 
     async def _facts_or_queued(self, passage: Passage) -> Extraction:
         try:
