@@ -85,6 +85,42 @@ class OpinionChange:
     reason: str = ""
 
 
+class OpinionMovement(StrEnum):
+    """Which way an opinion of an answer moves what is held (paper section 5.5)."""
+
+    FORM = "form"
+    """It is new."""
+    REINFORCE = "reinforce"
+    """What it stands on speaks for an opinion that is held."""
+    WEAKEN = "weaken"
+    """It speaks against one."""
+    CONTRADICT = "contradict"
+    """It speaks strongly against one."""
+    NEUTRAL = "neutral"
+    """It moves nothing: it is known, or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpinionMove:
+    """What an opinion of an answer does to the confidence of what is held, or would do.
+
+    Attributes:
+        change: what becomes of it.
+        movement: which way it moves the opinion it is about.
+        before: that one's confidence, in [0, 1]; None where there is none yet.
+        after: likewise with what this adds; None where nothing is stored.
+        held: how that opinion is worded before; empty where there is none.
+        evidence: ids of the facts that join its log.
+    """
+
+    change: OpinionChange
+    movement: OpinionMovement
+    before: float | None = None
+    after: float | None = None
+    held: str = ""
+    evidence: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ReflectStep:
     """One step of a reflection: a tool used on the way to the answer.

@@ -40,17 +40,37 @@ _ORDER = (Relation.SAME, Relation.REFINES, Relation.OPPOSES)
 """Which relation says what becomes of an opinion that has several."""
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What becomes of one opinion put forward.
+
+    Attributes:
+        change: what is told of it.
+        assessment: what it is to the opinion that is held; None where it becomes one itself, or nothing.
+        evidence: rows by which it moves opinions that are held.
+    """
+
+    change: OpinionChange
+    assessment: Assessment | None = None
+    evidence: tuple[EvidenceWrite, ...] = ()
+
+
 @dataclass(slots=True)
 class Decision:
-    """What is to be written, and what became of each opinion."""
+    """What is to be written, and what becomes of each opinion."""
 
-    changes: tuple[OpinionChange, ...] = ()
+    decided: tuple[Decided, ...] = ()
     units: tuple[UnitWrite, ...] = ()
     mentions: tuple[MentionWrite, ...] = ()
     events: tuple[ValidityEvent, ...] = ()
     formed: tuple[FormationWrite, ...] = ()
     reworded: tuple[RewordingWrite, ...] = ()
     evidence: tuple[EvidenceWrite, ...] = ()
+
+    @property
+    def changes(self) -> tuple[OpinionChange, ...]:
+        """What is told of each opinion, in the order they were put forward."""
+        return tuple(each.change for each in self.decided)
 
     @property
     def writes_anything(self) -> bool:
@@ -78,8 +98,7 @@ def decide(
         tools: settings and thresholds.
     """
     deciding = _Deciding(found, occasion, tools)
-    changes = tuple(deciding.change_of(draft, relations) for draft in found.drafts)
-    deciding.decision.changes = changes
+    deciding.decision.decided = tuple(deciding.decided(draft, relations) for draft in found.drafts)
     return deciding.decision
 
 
@@ -93,7 +112,7 @@ class _Deciding:
     decision: Decision = field(default_factory=Decision)
     kept: list[Draft] = field(default_factory=list)
 
-    def change_of(self, draft: Draft, relations: Mapping[tuple[str, str], Related]) -> OpinionChange:
+    def decided(self, draft: Draft, relations: Mapping[tuple[str, str], Related]) -> Decided:
         if draft.fault:
             return _change(draft, OpinionOutcome.REFUSED, None, draft.fault)
         if twin := self._said_before(draft):
@@ -127,7 +146,7 @@ class _Deciding:
         alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
         return alike and denied == denied_too and not told_apart(said, said_too)
 
-    def _form(self, draft: Draft) -> OpinionChange:
+    def _form(self, draft: Draft) -> Decided:
         self.kept.append(draft)
         self.decision.add(draft, draft.unit)
         self.decision.formed += (
@@ -145,16 +164,18 @@ class _Deciding:
         )
         return _change(draft, OpinionOutcome.FORMED, draft.unit.id, "")
 
-    def _of_held(self, draft: Draft, bearing: Sequence[tuple[Held, Related]]) -> OpinionChange:
+    def _of_held(self, draft: Draft, bearing: Sequence[tuple[Held, Related]]) -> Decided:
         """What an opinion does that bears on some that are held: nothing but through the facts it cites."""
         rows = {held.log.id: self._evidence(draft, held, related) for held, related in bearing}
-        self.decision.evidence += tuple(row for found in rows.values() for row in found)
+        evidence = tuple(row for found in rows.values() for row in found)
+        self.decision.evidence += evidence
         held, related = min(bearing, key=lambda one: _ORDER.index(one[1].relation))
         if not any(rows.values()):
             return _change(draft, OpinionOutcome.KNOWN, held.log.id, ALREADY_WEIGHED)
-        if rows[held.log.id] and _rewords(related) and self._reword(draft, held, related):
-            return _change(draft, OpinionOutcome.REWORDED, held.log.id, related.reason)
-        return _change(draft, OpinionOutcome.EVIDENCE, held.log.id, related.reason)
+        reworded = rows[held.log.id] and _rewords(related) and self._reword(draft, held, related)
+        outcome = OpinionOutcome.REWORDED if reworded else OpinionOutcome.EVIDENCE
+        decided = _change(draft, outcome, held.log.id, related.reason)
+        return replace(decided, assessment=_assessment(related), evidence=evidence)
 
     def _evidence(self, draft: Draft, held: Held, related: Related) -> tuple[EvidenceWrite, ...]:
         written = {(row.opinion_id, row.unit_id) for row in self.decision.evidence}
@@ -202,5 +223,5 @@ def _assessment(related: Related) -> Assessment:
     return Assessment.CONTRADICT if related.strength is EvidenceStrength.STRONG else Assessment.WEAKEN
 
 
-def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> OpinionChange:
-    return OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason)
+def _change(draft: Draft, outcome: OpinionOutcome, opinion_id: str | None, reason: str) -> Decided:
+    return Decided(OpinionChange(outcome, draft.given.text, draft.given.confidence, opinion_id, reason))

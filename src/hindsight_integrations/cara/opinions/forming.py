@@ -10,13 +10,19 @@ from dataclasses import dataclass
 
 from hindsight_integrations.cara.opinions.deciding import Decision, decide
 from hindsight_integrations.cara.opinions.drafts import Occasion
+from hindsight_integrations.cara.opinions.foreseeing import moves
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.relating import Compared, Relations, relate
 from hindsight_integrations.cara.opinions.situation import Situation, read_situation, unchanged
 from hindsight_integrations.cara.opinions.tools import OpinionTools
 from hindsight_integrations.errors import ModelError, RevisionConflict
 from hindsight_integrations.model.opinions import OpinionsWrite
-from hindsight_integrations.model.reflections import OpinionChange, OpinionOutcome
+from hindsight_integrations.model.reflections import (
+    OpinionChange,
+    OpinionMove,
+    OpinionMovement,
+    OpinionOutcome,
+)
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.search.bank_view import BankView
 
@@ -31,6 +37,7 @@ class Formed:
 
     Attributes:
         changes: of each, in the order given; of a repeated operation, those formed by it the first time.
+        moves: the same with what it does to the confidence of what is held; none of a repeated operation.
         repeated: the operation was recorded before.
         calls: how often the model was called.
         tokens_in: prompt tokens it reported.
@@ -38,13 +45,33 @@ class Formed:
     """
 
     changes: tuple[OpinionChange, ...]
+    moves: tuple[OpinionMove, ...] = ()
     repeated: bool = False
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
 
-async def form_opinions(given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools) -> Formed:
+async def foreseen(
+    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
+) -> Formed:
+    """What would become of the opinions of an answer, as the bank is now; nothing is written.
+
+    Args:
+        given: opinions that may be kept.
+        occasion: the reflection.
+        relations: of pairs that were compared; takes those that are compared now.
+        tools: of the engine.
+    """
+    if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
+        return found
+    situation, decision = found
+    return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+
+
+async def form_opinions(
+    given: Sequence[PutForward], occasion: Occasion, tools: OpinionTools, relations: Relations | None = None
+) -> Formed:
     """Keep the opinions of an answer that are new, and weigh what the others stand on as evidence of those that are held.
 
     Nothing is written of an opinion that cannot be compared with one that is held, or that stands on what is gone.
@@ -53,20 +80,30 @@ async def form_opinions(given: Sequence[PutForward], occasion: Occasion, tools: 
         given: opinions that may be kept.
         occasion: the reflection.
         tools: of the engine.
+        relations: of pairs that were compared already, and what that cost; nobody is asked of these again.
     """
-    relations = Relations()
+    relations = relations or Relations()
     for _ in range(ATTEMPTS):
-        try:
-            found = await tools.workers.read(read_situation, given, occasion, tools)
-        except ModelError:  # of the embedder; the answer is there all the same
-            return _formed(_refused(given, NOT_EMBEDDED), relations)
-        if found.before is not None:
-            return Formed(found.before, repeated=True)
-        await _compare(found, relations, tools)
-        decision = await tools.workers.read(decide, found, relations.found, occasion, tools)
-        if await tools.workers.write(_commit, decision, found, occasion, tools):
-            return _formed(decision.changes, relations)
-    return _formed(_refused(given, BUSY), relations)
+        if not isinstance(found := await _decided(given, occasion, relations, tools), tuple):
+            return found
+        situation, decision = found
+        if await tools.workers.write(_commit, decision, situation, occasion, tools):
+            return _formed(decision.changes, relations, moves(situation, decision, occasion.at))
+    return _refused(given, BUSY, relations)
+
+
+async def _decided(
+    given: Sequence[PutForward], occasion: Occasion, relations: Relations, tools: OpinionTools
+) -> tuple[Situation, Decision] | Formed:
+    """Read, compare, decide; or what became of them where nothing is left to be decided."""
+    try:
+        found = await tools.workers.read(read_situation, given, occasion, tools)
+    except ModelError:  # of the embedder; the answer is there all the same
+        return _refused(given, NOT_EMBEDDED, relations)
+    if found.before is not None:
+        return Formed(found.before, repeated=True)
+    await _compare(found, relations, tools)
+    return found, await tools.workers.read(decide, found, relations.found, occasion, tools)
 
 
 async def _compare(found: Situation, relations: Relations, tools: OpinionTools) -> None:
@@ -78,16 +115,24 @@ async def _compare(found: Situation, relations: Relations, tools: OpinionTools) 
         return  # the answer is there all the same; `decide` says what was not compared
 
 
-def _formed(changes: tuple[OpinionChange, ...], relations: Relations) -> Formed:
+def _formed(
+    changes: tuple[OpinionChange, ...], relations: Relations, moved: tuple[OpinionMove, ...]
+) -> Formed:
     return Formed(
-        changes, calls=relations.calls, tokens_in=relations.tokens_in, tokens_out=relations.tokens_out
+        changes,
+        moved,
+        calls=relations.calls,
+        tokens_in=relations.tokens_in,
+        tokens_out=relations.tokens_out,
     )
 
 
-def _refused(given: Sequence[PutForward], reason: str) -> tuple[OpinionChange, ...]:
-    return tuple(
+def _refused(given: Sequence[PutForward], reason: str, relations: Relations) -> Formed:
+    changes = tuple(
         OpinionChange(OpinionOutcome.REFUSED, each.text, each.confidence, reason=reason) for each in given
     )
+    moved = tuple(OpinionMove(change, OpinionMovement.NEUTRAL) for change in changes)
+    return _formed(changes, relations, moved)
 
 
 def _commit(decision: Decision, found: Situation, occasion: Occasion, tools: OpinionTools) -> bool:

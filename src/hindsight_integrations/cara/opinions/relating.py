@@ -48,19 +48,21 @@ class Relations:
 
     Attributes:
         found: by new text and unit id of the held one's wording; of pairs it said nothing usable of there is none.
+        asked: the pairs it was asked of, answered or not: none is asked of twice for one answer.
         calls: how often it was called.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
     """
 
     found: dict[tuple[str, str], Related] = field(default_factory=dict)
+    asked: set[tuple[str, str]] = field(default_factory=set)
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
 
 async def relate(compared: Sequence[Compared], model: LanguageModel, known: Relations) -> None:
-    """Ask of all pairs that are not known yet, in one call, and add what is usable of the answer to what is known.
+    """Ask of all pairs that were not asked of yet, in one call, and add what is usable of the answer to what is known.
 
     Raises:
         ModelError: the model failed.
@@ -68,10 +70,11 @@ async def relate(compared: Sequence[Compared], model: LanguageModel, known: Rela
     asked = [
         Compared(each.text, missing)
         for each in compared
-        if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.found))
+        if (missing := tuple(one for one in each.held if (each.text, one.wording.unit_id) not in known.asked))
     ]
     if not asked:
         return
+    known.asked.update((each.text, one.wording.unit_id) for each in asked for one in each.held)
     held = list({one.wording.unit_id: one for each in asked for one in each.held}.values())
     numbers = {one.wording.unit_id: number for number, one in enumerate(held, 1)}
     new = [NewOpinion(each.text, tuple(numbers[one.wording.unit_id] for one in each.held)) for each in asked]

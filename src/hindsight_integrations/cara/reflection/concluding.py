@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations.cara.reflection.citations import References, Shown, citations, references
 from hindsight_integrations.cara.reflection.length import shortened
-from hindsight_integrations.cara.reflection.opinions import formed_with, opinion_problems
+from hindsight_integrations.cara.reflection.opinions import Answered, opinion_problems, read_opinions
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.model.recalled import RecalledUnit
@@ -62,12 +62,10 @@ async def concluded(
     *,
     query: ReflectQuery,
     tools: ReflectTools,
-    revision: int,
-) -> Reflection:
-    """The reflection that an answer makes.
+) -> Answered:
+    """The reflection that an answer makes, its opinions not formed yet: that comes last, so that of one that fails nothing is kept.
 
-    Its typed form and its opinions take a call each. Opinions are formed last, so that nothing is stored of a reflection that
-    fails.
+    Its typed form and its opinions take a call each.
 
     Args:
         written: the answer.
@@ -75,7 +73,6 @@ async def concluded(
         tiers: what plain recall found.
         query: the question.
         tools: of the reflection.
-        revision: of the bank, before anything was recalled.
 
     Raises:
         MalformedOutput: the model cannot put the answer into the caller's schema.
@@ -103,7 +100,7 @@ async def concluded(
         exact=tiers.computed,
         notes=written.notes,
     )
-    return await formed_with(reflection, candidates, shown, query, tools, revision=revision)
+    return Answered(reflection, read_opinions(candidates, shown, query, tools))
 
 
 def _cited(found: References, shown: Shown) -> list[tuple[str, RecalledUnit]]:

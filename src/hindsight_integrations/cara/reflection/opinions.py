@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.opinions.drafts import Occasion
@@ -86,39 +86,72 @@ def _all_grounds(shown: Shown) -> list[Ground]:
     ]
 
 
-async def formed_with(
-    reflection: Reflection,
-    given: Sequence[AnsweredOpinion],
-    shown: Shown,
-    query: ReflectQuery,
-    tools: ReflectTools,
-    *,
-    revision: int,
-) -> Reflection:
-    """The reflection with what became of the opinions its answer puts forward. None are looked at where none may be formed.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer whose opinions are not formed yet.
+
+    Attributes:
+        reflection: the answer.
+        opinions: those it puts forward, in order: each as it may be kept, or why it is refused.
+    """
+
+    reflection: Reflection
+    opinions: tuple[PutForward | OpinionChange, ...] = ()
+
+    @property
+    def sound(self) -> list[PutForward]:
+        """The opinions that may be kept."""
+        return [each for each in self.opinions if isinstance(each, PutForward)]
+
+
+def read_opinions(
+    given: Sequence[AnsweredOpinion], shown: Shown, query: ReflectQuery, tools: ReflectTools
+) -> tuple[PutForward | OpinionChange, ...]:
+    """The opinions of an answer, each as it may be kept, or why it is refused; none where none may be formed.
 
     Args:
-        reflection: the answer.
-        given: the opinions, as the model wrote them; those beyond the first five are refused.
+        given: as the model wrote them; those beyond the first five are refused.
         shown: what it was shown.
+        query: the question.
+        tools: of the reflection.
+    """
+    if not query.form_opinions or tools.opinions is None:
+        return ()
+    read = [put_forward(each, shown, query, tools.languages) for each in given[:MOST_OPINIONS]]
+    return (*read, *(refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]))
+
+
+def occasion_of(query: ReflectQuery, revision: int) -> Occasion:
+    """A reflection as far as its opinions are concerned.
+
+    Args:
+        query: the question.
+        revision: of the bank, before anything was recalled.
+    """
+    return Occasion(query.recall.text, query.recall.query_timestamp, query.operation, revision)
+
+
+async def formed_with(
+    answered: Answered, query: ReflectQuery, tools: ReflectTools, *, revision: int
+) -> Reflection:
+    """The reflection with what became of the opinions its answer puts forward.
+
+    Args:
+        answered: the answer.
         query: the question.
         tools: of the reflection.
         revision: of the bank, before anything was recalled.
     """
+    reflection, sound = answered.reflection, answered.sound
     if not query.form_opinions or tools.opinions is None:
         return reflection
-    read = [put_forward(each, shown, query, tools.languages) for each in given[:MOST_OPINIONS]]
-    read += [refused(each, TOO_MANY) for each in given[MOST_OPINIONS:]]
-    sound = [each for each in read if isinstance(each, PutForward)]
     formed = Formed(())
     if sound or query.operation:
-        asked = query.recall
-        occasion = Occasion(asked.text, asked.query_timestamp, query.operation, revision)
-        formed = await form_opinions(sound, occasion, tools.opinions)
+        formed = await form_opinions(sound, occasion_of(query, revision), tools.opinions)
     became = iter(formed.changes)
     changes = formed.changes
     if not formed.repeated:
-        changes = tuple(next(became) if isinstance(each, PutForward) else each for each in read)
+        changes = tuple(next(became) if isinstance(each, PutForward) else each for each in answered.opinions)
     return replace(
         reflection,
         opinions=changes,

@@ -14,7 +14,12 @@ from hindsight_integrations.cara.reflection.citations import (
 )
 from hindsight_integrations.cara.reflection.length import shortened
 from hindsight_integrations.cara.reflection.memories import recalled_tiers
-from hindsight_integrations.cara.reflection.opinions import formed_with, opinion_problems
+from hindsight_integrations.cara.reflection.opinions import (
+    Answered,
+    formed_with,
+    opinion_problems,
+    read_opinions,
+)
 from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.cara.reflection.without_model import extractive
 from hindsight_integrations.errors import MalformedOutput
@@ -37,8 +42,29 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
     """
     revision = await tools.revision()
     tiers = await recalled_tiers(query.recall, tools)
+    answered = await answered_from(tiers, query, model, tools)
+    if answered.reflection.extractive:
+        return answered.reflection
+    return await formed_with(answered, query, tools, revision=revision)
+
+
+async def answered_from(
+    tiers: MemoryTiers, query: ReflectQuery, model: LanguageModel, tools: ReflectTools
+) -> Answered:
+    """The answer to a question from what recall found, by one call; its opinions are not formed yet.
+
+    Args:
+        tiers: what was recalled; with nothing in it the answer says so.
+        query: the question.
+        model: who answers.
+        tools: of the reflection.
+
+    Raises:
+        MalformedOutput: nothing the model wrote can be read as an answer, repairs included.
+        ModelUnavailable: it could not be reached.
+    """
     if not known(tiers):
-        return extractive(tiers.recalled)
+        return Answered(extractive(tiers.recalled))
     check = AnswerCheck(query, Shown.of(tiers), tools)
     asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
     prompt = answer_prompt(
@@ -71,7 +97,7 @@ async def answered_at_once(query: ReflectQuery, model: LanguageModel, tools: Ref
         exact=tiers.computed,
         notes=notes,
     )
-    return await formed_with(reflection, answer.opinions, check.shown, query, tools, revision=revision)
+    return Answered(reflection, read_opinions(answer.opinions, check.shown, query, tools))
 
 
 def known(tiers: MemoryTiers) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hindsight_integrations.cara.reflection.citations import Shown, references
 from hindsight_integrations.cara.reflection.concluding import Written, concluded
 from hindsight_integrations.cara.reflection.memories import recalled_tiers
+from hindsight_integrations.cara.reflection.opinions import formed_with
 from hindsight_integrations.cara.reflection.single import known
 from hindsight_integrations.cara.reflection.streamed_answer import StreamedAnswer
 from hindsight_integrations.cara.reflection.tools import ReflectTools
@@ -123,7 +124,6 @@ async def answered_aloud(
     async with aclosing(streamed_text(model, prompt, query, tools, into=spoken)) as events:
         async for event in events:
             yield event
-    reflection = await concluded(
-        as_written(spoken, shown), shown, tiers, query=query, tools=tools, revision=revision
-    )
+    answered = await concluded(as_written(spoken, shown), shown, tiers, query=query, tools=tools)
+    reflection = await formed_with(answered, query, tools, revision=revision)
     yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)

@@ -11,10 +11,10 @@ from hindsight_integrations.model.turns import SourceTurn
 
 
 class Numbering:
-    """Numbers what is shown on from what one recall showed; what is shown again keeps its number.
+    """Numbers what is shown on from what was shown so far; what is shown again keeps its number.
 
     Args:
-        first: what the first message shows.
+        first: what one recall showed; or all that was, where a conversation goes on.
     """
 
     def __init__(self, first: Shown) -> None:
@@ -26,6 +26,7 @@ class Numbering:
         self._numbers: dict[object, str] = {
             **{item.unit.id: number for number, item in (*self._memories.items(), *self._beliefs.items())},
             **{model.id: number for number, model in self._models.items()},
+            **{(turn.thread, turn.message_id): number for number, turn in self._turns.items()},
         }
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TypeAlias
 
-from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem, ToolResult
+from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem
 from hindsight_integrations.cara.reflection.agentic.toolbox import Toolbox, call_key
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.reflections import ReflectStep
@@ -56,6 +57,8 @@ class Progress:
         tokens_out: completion tokens it reported.
         answer: once the model gave it; None until then, and where it is to be written yet.
         why: why the model has to answer, in words for it; empty while it need not.
+        step: the call of a tool that it asked for and that is to be made; None if there is none.
+        spent: tokens that results cost so far.
     """
 
     messages: list[PromptMessage]
@@ -65,6 +68,19 @@ class Progress:
     tokens_out: int = 0
     answer: FinalAnswer | None = None
     why: str = ""
+    step: LookupStep | None = None
+    spent: int = 0
+
+    @property
+    def wrong(self) -> int:
+        """How many calls in a row, up to the last one, gave nothing usable."""
+        return len(list(takewhile(lambda step: step.problem, reversed(self.steps))))
+
+    def made(self, step: LookupStep) -> bool:
+        """Whether this very call was made before."""
+        return any(
+            call_key(each.tool, each.arguments) == call_key(step.tool, step.given) for each in self.steps
+        )
 
     def count(self, answered: Answered[LookupStep] | Answered[FinalAnswer]) -> None:
         """Add what a prompt and its repairs cost."""
@@ -104,8 +120,6 @@ class Stepping:
         self._most_steps = most_steps
         self._answer_problem = problem
         self._streamed = streamed
-        self._made: set[str] = set()
-        self._wrong = 0
         self._room = CONTEXT_SHARE * bench.max_tokens
 
     async def take(self, progress: Progress) -> AsyncGenerator[ReflectStep, None]:
@@ -115,26 +129,38 @@ class Stepping:
             ModelError: the model failed.
         """
         while not progress.why:
-            prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
-            done = await complete_with_repair(self._model, prompt, check=self._problem)
-            progress.count(done)
-            step = done.output or done.last
-            if step is None:
-                progress.why = NO_STEP
+            await self.think(progress)
+            if progress.step is None:
                 return
-            if step.tool == ANSWER:
-                if isinstance(step, ReflectStepAnswer):
-                    progress.answer = step.answer
-                else:
-                    progress.messages.append(step_said(step))
-                return
+            yield await self.call(progress.step, progress)
+
+    async def think(self, progress: Progress) -> None:
+        """Ask the model for the next step: then `progress` has a call to be made, or the answer, or why it is to be written now.
+
+        Raises:
+            ModelError: the model failed.
+        """
+        prompt = reflect_step_prompt(progress.messages, streamed=self._streamed)
+        done = await complete_with_repair(self._model, prompt, check=self._problem)
+        progress.count(done)
+        step = done.output or done.last
+        if step is None:
+            progress.why = NO_STEP
+        elif step.tool == ANSWER and isinstance(step, ReflectStepAnswer):
+            progress.answer = step.answer
+        else:
             progress.messages.append(step_said(step))
-            taken, told = await self._taken(step, progress)
-            progress.steps.append(taken)
-            progress.why = progress.why or self._why(len(progress.steps))
-            left = self._most_steps - len(progress.steps)
-            progress.messages.append(told if progress.why else with_calls_left(told, left))
-            yield taken
+            progress.step = None if step.tool == ANSWER else step
+
+    async def call(self, step: LookupStep, progress: Progress) -> ReflectStep:
+        """Call the tool of a step, and add what came of it to the conversation."""
+        taken, told = await self._taken(step, progress)
+        progress.step = None
+        progress.steps.append(taken)
+        progress.why = progress.why or self._why(progress)
+        left = self._most_steps - len(progress.steps)
+        progress.messages.append(told if progress.why else with_calls_left(told, left))
+        return taken
 
     def _problem(self, step: LookupStep) -> str:
         """What is wrong with a step that is to be written anew; a wrong call is none, its tool says so."""
@@ -146,33 +172,26 @@ class Stepping:
 
     async def _taken(self, step: LookupStep, progress: Progress) -> tuple[ReflectStep, PromptMessage]:
         """Call the tool; what came of it, and how the model is told."""
-        key = call_key(step)
         try:
-            if key in self._made:
+            if progress.made(step):
                 progress.why = f"{step.tool}: {REPEATED}"
                 raise ToolProblem(REPEATED)
-            self._made.add(key)
             result = await self._toolbox.called(step, self._bench)
         except ToolProblem as problem:
-            self._wrong += 1
             taken = ReflectStep(step.tool, step.given, step.thought, problem=str(problem))
             return taken, problem_said(step.tool, str(problem))
-        self._wrong = 0
         taken = ReflectStep(step.tool, step.given, step.thought, found=result.found)
-        return taken, self._said(step.tool, result)
+        message = result_said(step.tool, result.lines, result.note)
+        progress.spent += self._tokens.count([message.text])[0]
+        return taken, message
 
-    def _said(self, tool: str, result: ToolResult) -> PromptMessage:
-        message = result_said(tool, result.lines, result.note)
-        self._room -= self._tokens.count([message.text])[0]
-        return message
-
-    def _why(self, steps: int) -> str:
+    def _why(self, progress: Progress) -> str:
         """Why the model has to answer now; empty if it need not."""
-        if steps >= self._most_steps:
+        if len(progress.steps) >= self._most_steps:
             return STEPS_TAKEN
-        if self._wrong >= WRONG_CALLS:
+        if progress.wrong >= WRONG_CALLS:
             return TOO_MANY_WRONG
-        return CONTEXT_FULL if self._room <= 0 else ""
+        return CONTEXT_FULL if progress.spent >= self._room else ""
 
 
 async def last_answer(model: LanguageModel, progress: Progress, problem: AnswerProblem) -> FinalAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hindsight_integrations.cara.reflection.agentic.beliefs import OPINIONS
 from hindsight_integrations.cara.reflection.agentic.calculating import CALCULATOR
@@ -74,6 +74,6 @@ class Toolbox:
             raise ToolProblem(str(error)) from error
 
 
-def call_key(step: LookupStep) -> str:
+def call_key(tool: str, arguments: Mapping[str, object]) -> str:
     """What makes two calls the same."""
-    return f"{step.tool} {json.dumps(step.given, sort_keys=True)}"
+    return f"{tool} {json.dumps(arguments, sort_keys=True)}"
