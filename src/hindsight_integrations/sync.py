@@ -19,6 +19,7 @@ from hindsight_integrations.bank.mental_models import AsyncMentalModels
 from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
 from hindsight_integrations.bank.records import AsyncRecords
+from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
@@ -108,6 +109,17 @@ class Opinions(_SyncFace[AsyncOpinions]):
     history = _awaited(AsyncOpinions.history)
     trajectory = _awaited(AsyncOpinions.trajectory)
     forget = _awaited(AsyncOpinions.forget)
+
+
+class ReflectStages(_SyncFace[AsyncReflectStages]):
+    """A reflection stage by stage."""
+
+    recall = _awaited(AsyncReflectStages.recall)
+    think = _awaited(AsyncReflectStages.think)
+    call_tool = _awaited(AsyncReflectStages.call_tool)
+    answer = _awaited(AsyncReflectStages.answer)
+    assess = _awaited(AsyncReflectStages.assess)
+    commit = _awaited(AsyncReflectStages.commit)
 
 
 class Profile(_SyncFace[AsyncProfile]):
@@ -224,6 +236,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def opinions(self) -> Opinions:
         """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
         return Opinions(self._target.opinions, self._loop)
+
+    @property
+    def reflect_stages(self) -> ReflectStages:
+        """A reflection stage by stage: recall, think, call_tool, answer, assess, commit."""
+        return ReflectStages(self._target.reflect_stages, self._loop)
 
     @property
     def profile(self) -> Profile:

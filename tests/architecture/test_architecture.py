@@ -173,6 +173,7 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
         "entities",
         "records",
         "opinions",
+        "reflect_stages",
         "profile",
         "mental_models",
         "directives",

@@ -12,6 +12,7 @@ import pytest
 from langchain_core.tools import tool as langchain_tool
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.bank.reflect_reads import LimitedReads
 from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
 from hindsight_integrations.cara.reflection.agentic.tool import Bench, ToolProblem, ToolResult
@@ -94,7 +95,9 @@ class Session:
     def __init__(self, bank: MemoryBank, **limits: Any) -> None:
         context = bank._target._context
         query = RecallQuery("What did Ann do?", LATER, **limits)
-        reads = LimitedReads(context, query, recall=bank._target._recalled, mental_models=no_mental_models)
+        reads = LimitedReads(
+            context, query, recall=partial(recalled, context), mental_models=no_mental_models
+        )
         self.bank = bank
         self.bench = Bench(reads, nothing_shown(), 2_000)
         self.toolbox = Toolbox()

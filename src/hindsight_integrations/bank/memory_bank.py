@@ -13,6 +13,7 @@ from hindsight_integrations.bank.mental_models import AsyncMentalModels
 from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile
 from hindsight_integrations.bank.records import AsyncRecords
+from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
 from hindsight_integrations.bank.reflecting import ReflectingVerbs
 from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.threads import AsyncThreads
@@ -76,6 +77,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def opinions(self) -> AsyncOpinions:
         """What the agent believes, how firmly, and why: list, get, history, trajectory, forget."""
         return AsyncOpinions(self._context)
+
+    @property
+    def reflect_stages(self) -> AsyncReflectStages:
+        """A reflection stage by stage: recall, think, call_tool, answer, assess, commit."""
+        return AsyncReflectStages(self._context, answering_as=self._answering_as)
 
     @property
     def profile(self) -> AsyncProfile:

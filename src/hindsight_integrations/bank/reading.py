@@ -112,7 +112,7 @@ class ReadingVerbs(BankVerbs):
             or as_utc(tools.clock.now()),
             max_tokens=checked_count(max_tokens, "max_tokens"),
             budget=choice(Budget, budget, "budget"),
-            types=self._recalled_by_default() if types is None else checked_types(types),
+            types=recalled_by_default(self._context) if types is None else checked_types(types),
             tags=checked_tags(tags),
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
             window=checked_window(window, tools.dates),
@@ -126,7 +126,7 @@ class ReadingVerbs(BankVerbs):
             source_fact_tokens=source_fact_tokens if include_source_facts else 0,
             trace=trace,
         )
-        return await self._recalled(request)
+        return await recalled(self._context, request)
 
     async def get(self, unit_id: str) -> MemoryUnit:
         """One memory by its id, valid or not.
@@ -156,13 +156,11 @@ class ReadingVerbs(BankVerbs):
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
 
-    def _recalled_by_default(self) -> tuple[FactType, ...]:
-        """The networks searched where none are named."""
-        searchable = self._context.tools.config.observations.searchable
-        return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
-    async def _recalled(self, query: RecallQuery) -> RecallResult:
-        return await recalled(self._context, query)
+def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
+    """The networks searched where none are named."""
+    searchable = bank.tools.config.observations.searchable
+    return tuple(FactType) if searchable else RECALLED_BY_DEFAULT
 
 
 async def recalled(bank: BankContext, query: RecallQuery) -> RecallResult:

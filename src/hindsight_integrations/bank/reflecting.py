@@ -5,59 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from functools import partial
-from typing import TypedDict, Unpack
 
 from pydantic import BaseModel
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.exact_answers import exact_answer_for
-from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
-from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import ReadingVerbs
-from hindsight_integrations.bank.reflect_reads import LimitedReads
+from hindsight_integrations.bank.reflections import Reflections
 from hindsight_integrations.cara.reflection.reflecting import reflect, reflect_events
-from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.choices import choice
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import ReflectEvent, Reflection
 from hindsight_integrations.model.requests import (
     Budget,
     GivenGroup,
-    RecallQuery,
-    ReflectQuery,
     Strategy,
     TagsMatch,
 )
-from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.validation.arguments import Window, checked_instant, checked_window
-from hindsight_integrations.validation.limits import (
-    MAX_QUERY,
-    checked_count,
-    checked_tags,
-    checked_text,
-)
-from hindsight_integrations.validation.reflecting import MAX_OPERATION, checked_schema, checked_tools
-from hindsight_integrations.validation.tag_groups import checked_tag_groups
-
-
-class _Options(TypedDict):
-    """Options of a reflection as a caller gives them."""
-
-    strategy: Strategy | str
-    budget: Budget | str
-    max_tokens: int
-    max_answer_tokens: int
-    response_schema: type[BaseModel] | None
-    tools: Iterable[Callable[..., object]] | None
-    context: str | None
-    form_opinions: bool
-    operation: str | None
-    tags: Iterable[str]
-    tags_match: TagsMatch | str
-    tag_groups: GivenGroup | Sequence[GivenGroup]
-    window: Window
-    as_of: datetime | str | None
+from hindsight_integrations.validation.arguments import Window
 
 
 class ReflectingVerbs(ReadingVerbs):
@@ -71,6 +34,7 @@ class ReflectingVerbs(ReadingVerbs):
     def __init__(self, context: BankContext, *, answering_as: BankProfile | None = None) -> None:
         super().__init__(context)
         self._answering_as = answering_as
+        self._reflections = Reflections(context, answering_as)
 
     async def reflect(
         self,
@@ -123,7 +87,7 @@ class ReflectingVerbs(ReadingVerbs):
             InvalidRequest: an option is out of range.
             ModelError: the model failed; memory is unchanged.
         """
-        request = self._reflection(
+        request = self._reflections.checked(
             query,
             strategy=strategy,
             budget=budget,
@@ -140,8 +104,7 @@ class ReflectingVerbs(ReadingVerbs):
             window=window,
             as_of=as_of,
         )
-        profile = await self._profile(request.recall.as_of)
-        return await reflect(request, self._reflect_tools(profile))
+        return await reflect(request, await self._reflections.tools(request.recall.as_of))
 
     async def reflect_stream(
         self,
@@ -191,7 +154,7 @@ class ReflectingVerbs(ReadingVerbs):
             InvalidRequest: an option is out of range; raised when the first event is asked for.
             ModelError: the model failed, perhaps after some events; memory is unchanged.
         """
-        request = self._reflection(
+        request = self._reflections.checked(
             query,
             strategy=strategy,
             budget=budget,
@@ -208,69 +171,7 @@ class ReflectingVerbs(ReadingVerbs):
             window=window,
             as_of=as_of,
         )
-        profile = await self._profile(request.recall.as_of)
-        async with aclosing(reflect_events(request, self._reflect_tools(profile))) as events:
+        needed = await self._reflections.tools(request.recall.as_of)
+        async with aclosing(reflect_events(request, needed)) as events:
             async for event in events:
                 yield event
-
-    def _reflection(self, query: str, **options: Unpack[_Options]) -> ReflectQuery:
-        """The options of a reflection, checked.
-
-        Raises:
-            InvalidRequest: one is out of range.
-        """
-        dates, context, operation = self._context.tools.dates, options["context"], options["operation"]
-        then = checked_instant(options["as_of"], "as_of", dates)
-        asked = RecallQuery(
-            text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=then or as_utc(self._context.tools.clock.now()),
-            max_tokens=checked_count(options["max_tokens"], "max_tokens"),
-            budget=choice(Budget, options["budget"], "budget"),
-            types=self._recalled_by_default(),
-            tags=checked_tags(options["tags"]),
-            tags_match=choice(TagsMatch, options["tags_match"], "tags_match"),
-            window=checked_window(options["window"], dates),
-            as_of=then,
-            tag_groups=checked_tag_groups(options["tag_groups"]),
-        )
-        return ReflectQuery(
-            recall=asked,
-            strategy=choice(Strategy, options["strategy"], "strategy"),
-            max_answer_tokens=checked_count(options["max_answer_tokens"], "max_answer_tokens"),
-            context="" if context is None else checked_text(context, "context", MAX_QUERY),
-            form_opinions=bool(options["form_opinions"]) and self._may_form(then),
-            operation="" if operation is None else checked_text(operation, "operation", MAX_OPERATION),
-            response_schema=checked_schema(options["response_schema"]),
-            tools=checked_tools(options["tools"]),
-        )
-
-    def _may_form(self, as_of: datetime | None) -> bool:
-        """Whether opinions may come of an answer at all."""
-        tools = self._context.tools
-        return (
-            as_of is None and self._answering_as is None and not tools.read_only and tools.model is not None
-        )
-
-    async def _profile(self, as_of: datetime | None) -> BankProfile:
-        return self._answering_as or await profile_of(self._context, as_of)
-
-    def _reflect_tools(self, profile: BankProfile) -> ReflectTools:
-        tools = self._context.tools
-        return ReflectTools(
-            projector=self._context,
-            workers=tools.workers,
-            recall=self._recalled,
-            profile=profile,
-            model=tools.model,
-            tokens=tools.tokens,
-            languages=tools.languages,
-            mental_models=partial(mental_models_near, self._context),
-            directives=partial(directives_for, self._context),
-            exact=partial(exact_answer_for, self._context),
-            opinions=None if tools.model is None else self._context.opinion_tools(tools.model),
-            reads=self._limited_reads,
-        )
-
-    def _limited_reads(self, query: RecallQuery) -> LimitedReads:
-        kept = partial(mental_models_near, self._context)
-        return LimitedReads(self._context, query, recall=self._recalled, mental_models=kept)

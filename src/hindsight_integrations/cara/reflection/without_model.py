@@ -13,8 +13,18 @@ NOTHING_KNOWN = "Nothing in memory answers this."
 
 async def without_model(query: RecallQuery, tools: ReflectTools) -> Reflection:
     """The exact answer of records where the question is one for them, else the best memories."""
+    return await extracted(await tools.recall(query), query, tools)
+
+
+async def extracted(recalled: RecallResult, query: RecallQuery, tools: ReflectTools) -> Reflection:
+    """The same, of what was recalled before.
+
+    Args:
+        recalled: that.
+        query: the question.
+        tools: of the reflection.
+    """
     exact = await tools.exact(query)
-    recalled = await tools.recall(query)
     if exact is None:
         return extractive(recalled)
     entered = list({entry.memory.id: entry.memory for entry in exact.entries}.values())

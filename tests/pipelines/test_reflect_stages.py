@@ -1,0 +1,256 @@
+"""A reflection taken stage by stage is `bank.reflect`: the same answers, opinions, evidence and calls; it may rest in between."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
+from hindsight_integrations.bank.reflections import DEFAULTS
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+Opener = Callable[..., Hindsight]
+
+QUESTION = "What do you think about remote work?"
+FACTS = (
+    "Remote work removes the commute, which saves an hour a day.",
+    "Remote work lacks the chance meetings and the mentors of an office.",
+    "In a survey 65% of those in remote work said that they get more done.",
+)
+GAIN = "I think remote work is a gain because it removes the commute and leaves room for flexible work."
+LOSS = "I think remote work is a loss because it lacks the chance meetings and the mentors of an office."
+
+
+def opinion(text: str, *based_on: str, confidence: float = 0.7) -> dict[str, Any]:
+    return {
+        "opinion": text,
+        "confidence": confidence,
+        "reasoning": "It says so.",
+        "based_on": list(based_on),
+        "entities": ["remote work"],
+    }
+
+
+def relation(kind: str, strength: str = "strong", new: int = 1, held: int = 1) -> dict[str, Any]:
+    return {"new": new, "held": held, "relation": kind, "strength": strength, "reason": "It says so."}
+
+
+def single(*opinions: dict[str, Any]) -> dict[str, Any]:
+    return {"text": "It has two sides.", "based_on": ["1"], "sufficient": True, "opinions": list(opinions)}
+
+
+def stepping(*opinions: dict[str, Any]) -> list[Any]:
+    """The replies of a reflection in steps: two calls, the answer, its opinions."""
+    found = {"text": "It has two sides.", "based_on": ["1", "2"], "sufficient": True}
+    steps = [
+        {"thought": "who", "tool": "recall", "arguments": {"query": "mentors of an office"}},
+        {"thought": "when", "tool": "chronology", "arguments": {}},
+        {"thought": "so", "tool": "answer", "arguments": [], "answer": found},
+    ]
+    return [*steps, {"opinions": list(opinions)}]
+
+
+def remembering(opener: Opener, config: HindsightConfig, model: ScriptedModel | list[Any]) -> MemoryBank:
+    model = model if isinstance(model, ScriptedModel) else ScriptedModel(model)
+    bank = opener(model=model, config=config).bank("mira")
+    for day, fact in enumerate(FACTS, 1):
+        given = {"what": fact, "entities": [{"text": "remote work", "type": "CONCEPT"}]}
+        bank.retain(
+            [{"role": "user", "content": fact, "id": f"m{day}", "name": f"p{day}"}],
+            facts=[{**given, "sources": [f"m{day}"]}],
+            timestamp=f"2024-06-{day:02}T10:00",
+            thread="t",
+        )
+    return bank
+
+
+def staged(bank: MemoryBank, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    """All stages, with what lies between them written to JSON and read again each time."""
+    stages = bank.reflect_stages
+
+    def at_rest(state: dict[str, Any]) -> Any:
+        return json.loads(json.dumps(state))
+
+    state = at_rest(stages.recall(question, **options))
+    while "progress" in state and not state["progress"].get("answer"):
+        state = at_rest(stages.think(state, **options))
+        if "step" not in state["progress"]:
+            break
+        state = at_rest(stages.call_tool(state, **options))
+        if state["progress"].get("why"):
+            break
+    state = at_rest(stages.answer(state, **options))
+    if not state["candidates"]:
+        found: dict[str, Any] = state["reflection"]
+        return found
+    state = at_rest(stages.assess(state, **options))
+    return stages.commit(state, **options)
+
+
+def held(bank: MemoryBank) -> list[Any]:
+    """All opinions with wordings, confidence and evidence, but for what the moment of writing decides."""
+    found = []
+    for each in bank.opinions.list(include_closed=True):
+        log = bank.opinions.history(each.id).log
+        rows = [(bank.get(row.unit_id).text, row.assessment, row.strength, row.step) for row in log.evidence]
+        grounds = [[bank.get(unit).text for unit in version.based_on] for version in log.versions]
+        found.append((each.text, each.confidence, log.operation, rows, grounds, log.assessed_to))
+    return found
+
+
+SCRIPTS = {
+    "single": (
+        [single(opinion(GAIN, "1"))],
+        [single(opinion(LOSS, "2")), {"relations": [relation("opposes")]}],
+    ),
+    "agentic": (
+        stepping(opinion(GAIN, "1")),
+        [*stepping(opinion(LOSS, "2")), {"relations": [relation("opposes", "mild")]}],
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", list(SCRIPTS))
+def test_the_stages_are_the_verb(opener: Opener, light_config: HindsightConfig, strategy: str) -> None:
+    """Two questions, the second moving what the first formed: text, citations, opinions, evidence, prompts and costs."""
+    script = [reply for replies in SCRIPTS[strategy] for reply in replies]
+    models = [ScriptedModel(script), ScriptedModel(script)]
+    banks = [remembering(opener, light_config, model) for model in models]
+    for number in (1, 2):
+        options: Any = {"strategy": strategy, "operation": f"op{number}"}
+        whole, parts = banks[0].reflect(QUESTION, **options), staged(banks[1], **options)
+        assert parts["text"] == whole.text
+        assert [each["text"] for each in parts["based_on"]] == [
+            each.unit.text for each in whole.based_on if each.unit
+        ]
+        assert [[turn["text"] for turn in each["turns"]] for each in parts["based_on"]] == [
+            [turn.text for turn in each.turns] for each in whole.based_on
+        ]
+        assert [(each["tool"], each["arguments"], each["problem"]) for each in parts["steps"]] == [
+            (each.tool, each.arguments, each.problem) for each in whole.steps
+        ]
+        told = [(each["outcome"], each["text"], each["reason"]) for each in parts["opinions"]]
+        assert told == [(each.outcome, each.text, each.reason) for each in whole.opinions]
+        for cost in ("calls", "tokens_in", "tokens_out", "sufficient"):
+            assert parts[cost] == getattr(whole, cost)
+        assert held(banks[0]) == held(banks[1])
+    asked = [[[message.text for message in prompt] for prompt in model.prompts] for model in models]
+    assert asked[0] == asked[1]
+    assert len(asked[0]) == len(script)
+    (left,) = held(banks[0])
+    assert left[3], "the second answer became evidence of the first one's opinion"
+
+
+def test_what_a_decision_would_move_is_what_it_moves(opener: Opener, light_config: HindsightConfig) -> None:
+    """Before and after are said before anything is written, and are the confidence that the bank then tells."""
+    script = [*SCRIPTS["single"][0], *SCRIPTS["single"][1]]
+    bank = remembering(opener, light_config, script)
+    staged(bank)
+    (before,) = bank.opinions.list()
+    stages = bank.reflect_stages
+    assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
+    (move,) = assessed["moves"]
+    assert (move["movement"], move["before"], move["held"]) == ("contradict", before.confidence, GAIN)
+    assert bank.opinions.list() == [before]
+    (told,) = stages.commit(assessed)["opinions"]
+    (after,) = bank.opinions.list()
+    assert after.confidence == told["after"] == move["after"] < before.confidence
+
+
+def test_what_a_person_refuses_is_not_kept(opener: Opener, light_config: HindsightConfig) -> None:
+    """Of two opinions one is approved; the other is told as refused by a person."""
+    survey = "I believe remote work pays, since those in it said in a survey that they get more done."
+    bank = remembering(opener, light_config, [single(opinion(LOSS, "2"), opinion(survey, "3"))])
+    stages = bank.reflect_stages
+    assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
+    done = stages.commit(assessed, approved=[2])
+    first, second = done["opinions"]
+    assert (first["outcome"], first["reason"], first["opinion_id"]) == (
+        "refused",
+        "a person refused it",
+        None,
+    )
+    assert second["outcome"] == "formed"
+    assert [each.text for each in bank.opinions.list()] == [survey]
+
+
+def test_a_commit_decides_on_what_is_held_by_then(opener: Opener, light_config: HindsightConfig) -> None:
+    """Somebody else's opinion came between the assessment and the commit: it is compared with, and nothing is kept twice."""
+    bank = remembering(opener, light_config, [single(opinion(GAIN, "1")), single(opinion(GAIN, "1"))])
+    stages = bank.reflect_stages
+    assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
+    assert [move["movement"] for move in assessed["moves"]] == ["form"]
+    bank.reflect(QUESTION)
+    (told,) = stages.commit(assessed)["opinions"]
+    assert told["outcome"] == "known"
+    assert len(bank.opinions.list()) == 1
+
+
+def test_a_commit_that_is_repeated_forms_nothing(opener: Opener, light_config: HindsightConfig) -> None:
+    """A process that dies after the commit and before it is told commits again under the same operation."""
+    bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))])
+    stages = bank.reflect_stages
+    assessed = stages.assess(stages.answer(stages.recall(QUESTION, operation="turn 1")))
+    first, again = stages.commit(assessed), stages.commit(assessed)
+    assert first["opinions"][0]["opinion_id"] == again["opinions"][0]["opinion_id"]
+    assert len(bank.opinions.list()) == 1
+    assert stages.assess(assessed)["moves"] == []
+
+
+def test_a_model_that_cannot_compare_keeps_nothing_and_is_asked_once(
+    opener: Opener, light_config: HindsightConfig
+) -> None:
+    """The answer stays; the opinion is refused, as by `reflect`."""
+    down = ModelUnavailable("scripted", "down")
+    bank = remembering(
+        opener,
+        light_config,
+        [single(opinion(GAIN, "1")), single(opinion(LOSS, "2")), down, down, down],
+    )
+    staged(bank)
+    before = held(bank)
+    done = staged(bank)
+    assert done["text"] == "It has two sides."
+    assert [each["outcome"] for each in done["opinions"]] == ["refused"]
+    assert held(bank) == before
+
+
+def test_without_a_model_the_answer_is_what_is_remembered(
+    opener: Opener, light_config: HindsightConfig
+) -> None:
+    """No model, no steps, no opinions; the same text as `reflect`."""
+    bank = opener(config=light_config).bank("mira")
+    bank.retain("Ana's kayak is red.")
+    for strategy in ("single", "agentic"):
+        done = staged(bank, "What colour is the kayak?", strategy=strategy)
+        assert (done["extractive"], done["text"]) == (True, "Ana's kayak is red.")
+        assert done["text"] == bank.reflect("What colour is the kayak?").text
+
+
+def test_options_are_those_of_the_verb() -> None:
+    """What a stage takes, and what stands for what is left out, is what `reflect` says."""
+    parameters = inspect.signature(MemoryBank.reflect).parameters.values()
+    own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert own == DEFAULTS
+
+
+@pytest.mark.parametrize("given", [{}, {"query": "x"}, {"candidates": []}, {"nothing": 1}])
+def test_what_no_stage_made_is_refused(
+    opener: Opener, light_config: HindsightConfig, given: dict[str, Any]
+) -> None:
+    """Each stage says what it takes."""
+    stages = opener(model=ScriptedModel([]), config=light_config).bank("mira").reflect_stages
+    for stage in (stages.think, stages.call_tool, stages.answer, stages.assess, stages.commit):
+        with pytest.raises(InvalidRequest):
+            stage(given)
+
+
+def test_an_unknown_option_is_refused(opener: Opener, light_config: HindsightConfig) -> None:
+    """A slip in an option's name does not pass for its default."""
+    bank = opener(model=ScriptedModel([]), config=light_config).bank("mira")
+    with pytest.raises(InvalidRequest, match="tag"):
+        bank.reflect_stages.recall(QUESTION, tag=["x"])  # type: ignore[call-arg] # that is the point
