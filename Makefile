@@ -48,8 +48,8 @@ test: check unit
 check: lint types layers
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples cookbooks
+	$(BIN)/ruff format --check src tests benchmarks examples cookbooks
 
 types: $(READY)
 	$(BIN)/mypy

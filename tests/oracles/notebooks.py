@@ -1,0 +1,95 @@
+"""Notebooks as people run them: top to bottom, in a folder of their own, with the interpreter that runs the tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+CELL_TIMEOUT_S = 120
+KEYS = ("HINDSIGHT_", "OPENAI_", "LANGSMITH_", "LANGCHAIN_")  # what would make a notebook ask a service
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """The notebook as it is stored."""
+    return cast("NotebookNode", nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    """Store a notebook; the same notebook gives the same file."""
+    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")  # type: ignore[no-untyped-call]
+
+
+def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
+    """The notebook with the outputs of a run in `folder`; what it had before is left as it is.
+
+    No kernel of the machine's is used, and nothing outside `folder` is written: a kernel is the interpreter that runs the
+    tests, its sockets lie in a folder with a short name (the system allows a path of some hundred characters), and its
+    home is `folder`.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell failed; the error shows it.
+    """
+    ran: NotebookNode = nbformat.from_dict(notebook)  # type: ignore[no-untyped-call]
+    with TemporaryDirectory(prefix="nb") as sockets:
+        kernels = KernelManager(
+            transport="ipc",
+            ip=str(Path(sockets) / "k"),
+            connection_file=str(Path(sockets) / "kernel.json"),
+            kernel_spec_manager=KernelSpecManager(
+                kernel_dirs=[]
+            ),  # only that of this interpreter's ipykernel
+        )
+        client = NotebookClient(
+            ran,
+            km=kernels,
+            kernel_name="python3",
+            timeout=CELL_TIMEOUT_S,
+            record_timing=False,
+            resources={"metadata": {"path": str(folder)}},
+        )
+        client.execute(env=kernel_environment(folder))
+    for cell in ran.cells:
+        if cell.cell_type == "code":
+            cell.outputs = in_one_piece(cell.outputs)
+    ran.metadata["language_info"] = {"name": "python"}  # a kernel would write its version into it
+    return ran
+
+
+def in_one_piece(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Outputs of a cell where what it printed in a row is one: how a kernel cuts it depends on how busy it is."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        if output.output_type == "stream" and joined and joined[-1].get("name") == output.name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def kernel_environment(folder: Path) -> dict[str, str]:
+    """The environment of a kernel: that of the tests without keys, with its home in `folder`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(KEYS)}
+    homes = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "MPLCONFIGDIR")
+    return kept | {name: str(folder / "home") for name in homes} | {"HF_HUB_OFFLINE": "1"}
+
+
+def printed(notebook: NotebookNode) -> list[str]:
+    """What each code cell printed or showed as text; pictures are named by their kind alone."""
+    return ["".join(map(_text, cell.outputs)) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _text(output: NotebookNode) -> str:
+    if output.output_type == "stream":
+        return str(output.text)
+    kinds = sorted(output.data)
+    if "image/png" in kinds:
+        return "[image/png]"
+    return "".join(str(output.data[kind]) for kind in kinds)
