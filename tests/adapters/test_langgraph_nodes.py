@@ -186,6 +186,8 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
         "occurred_start": "2024-06-09T00:00:00+00:00",
         "occurred_end": "2024-06-10T00:00:00+00:00",
         "mentioned_at": "2024-06-12T09:00:00+00:00",
+        "valid": True,
+        "confidence": None,
     }
 
 

@@ -12,26 +12,33 @@ from hindsight_integrations.lazy import adapter_attribute
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.events import EventKind
     from hindsight_integrations.langgraph.failures import OnError
-    from hindsight_integrations.langgraph.memories import Memory, format_memories
-    from hindsight_integrations.langgraph.recall_node import create_recall_node
+    from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
+    from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
     from hindsight_integrations.langgraph.retain_node import create_retain_node
+    from hindsight_integrations.langgraph.retriever import HindsightRetriever
 
 __all__ = [
     "EventKind",
+    "HindsightRetriever",
     "Memory",
     "OnError",
+    "RecallOutput",
     "create_recall_node",
     "create_retain_node",
     "format_memories",
+    "with_memories",
 ]
 
 _HOME_OF = {
     "EventKind": "events",
+    "HindsightRetriever": "retriever",
     "Memory": "memories",
     "OnError": "failures",
+    "RecallOutput": "recall_node",
     "create_recall_node": "recall_node",
     "create_retain_node": "retain_node",
     "format_memories": "memories",
+    "with_memories": "memories",
 }
 
 

@@ -2,17 +2,38 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
-from hindsight_integrations import Budget, FactType, TagsMatch
-from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.memories import as_memory
+from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
+from hindsight_integrations.choices import choice
+from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName, value_of
+from hindsight_integrations.langgraph.events import EventKind, emit
+from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.memories import Memory, as_memory, format_memories, with_memories
 from hindsight_integrations.langgraph.node import MemoryNode
-from hindsight_integrations.langgraph.state import last_question
+from hindsight_integrations.langgraph.state import Question, last_question, question
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
+from hindsight_integrations.model.results import RecallResult
+
+NODE = "recall"
+MISSING = "the agent answers without its memories"
+
+
+class RecallOutput(StrEnum):
+    """What a recall node writes."""
+
+    MEMORIES = "memories"
+    """A list of `Memory` dicts."""
+    TEXT = "text"
+    """One line a memory, as `format_memories` writes them."""
+    MESSAGES = "messages"
+    """The conversation with the memories beside the last message of the user, as `with_memories` makes it."""
 
 
 def create_recall_node(
@@ -28,14 +49,21 @@ def create_recall_node(
     tags_match: TagsMatch | str = TagsMatch.ANY,
     tag_groups: GivenGroup | Sequence[GivenGroup] = (),
     min_scores: GivenScores = None,
+    as_of: datetime | str | None = None,
+    output: RecallOutput | str = RecallOutput.MEMORIES,
     output_key: str = "memories",
+    query_key: str | None = None,
     messages_key: str = "messages",
+    on_error: OnError | str = OnError.SKIP,
 ) -> MemoryNode:
     """A node that looks up what is remembered about the user's last message.
 
-    It writes a list of `Memory` dicts under `output_key`, best first, and an empty list when nothing was found, so
-    that memories of an earlier turn never stay. The state's schema must have that key: LangGraph drops others without
-    a word. Messages are left alone; put `format_memories(state["memories"])` into the prompt instead.
+    It writes under `output_key`, best first, and nothing found is written too, so that memories of an earlier turn never
+    stay. The state's schema must have that key: LangGraph drops others without a word. The messages are left alone: put
+    the memories into the prompt of this turn, with `with_memories` or `format_memories`.
+
+    Several recalls at once (`Send`, parallel branches) need a key each, or one that takes several writes in a step:
+    `Annotated[list[Memory], Topic(Memory)]` of `langgraph.channels` gathers them for the next step and keeps none longer.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
@@ -51,25 +79,84 @@ def create_recall_node(
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
-        output_key: where the state takes the memories.
+        as_of: what was valid then; what holds no more is marked as history. None means now.
+        output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
+        output_key: where the state takes them; with "messages" another key than `messages_key`.
+        query_key: where the state holds the question, a text; None takes the user's last message.
         messages_key: where the state holds its messages; the last one of the user is the query, cut at 8,000 characters.
+        on_error: "skip" goes on without memories and warns; "raise".
 
     Raises:
         InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
     """
     where = BankFinder(memory, bank, bank_from)
+    failing, form = choice(OnError, on_error, "on_error"), choice(RecallOutput, output, "output")
+    if form is RecallOutput.MESSAGES and output_key in {messages_key, "memories"}:
+        raise InvalidRequest(
+            "output_key",
+            f"messages with memories in them would be kept under {output_key!r}",
+            'Name a key of its own, such as "llm_input_messages".',
+        )
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
-    options |= {"tags": tuple(tags), "tag_groups": tag_groups, "min_scores": min_scores}
+    options |= {"tags": tuple(tags), "tag_groups": tag_groups, "min_scores": min_scores, "as_of": as_of}
     options |= {} if types is None else {"types": tuple(types)}
 
-    def recall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target, query = where.open(state, config), last_question(state, messages_key)
-        found = target.recall(query.text, query_timestamp=query.timestamp, **options) if query else None
-        return {output_key: [as_memory(unit) for unit in found.units] if found else []}
+    recall = _Recall(where, options, failing, form, output_key, query_key, messages_key)
+    return MemoryNode(NODE, recall.run, recall.arun)
 
-    async def arecall(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target, query = await where.aopen(state, config), last_question(state, messages_key)
-        found = await target.recall(query.text, query_timestamp=query.timestamp, **options) if query else None
-        return {output_key: [as_memory(unit) for unit in found.units] if found else []}
 
-    return MemoryNode("recall", recall, arecall)
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """A recall node at work; the attributes are the arguments of `create_recall_node`, checked."""
+
+    where: BankFinder
+    options: Mapping[str, Any]
+    failing: OnError
+    form: RecallOutput
+    output_key: str
+    query_key: str | None
+    messages_key: str
+
+    def run(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        name, query, found = self.where.name(state, config), self._question(state), None
+        with tolerated(self.failing, node=NODE, bank=name, missing=MISSING):
+            bank = self.where.open(state, config)
+            if query:
+                found = bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
+        return self._update(state, name, found)
+
+    async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
+        name, query, found = self.where.name(state, config), self._question(state), None
+        with tolerated(self.failing, node=NODE, bank=name, missing=MISSING):
+            bank = await self.where.aopen(state, config)
+            if query:
+                found = await bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
+        return self._update(state, name, found)
+
+    def _question(self, state: object) -> Question | None:
+        if self.query_key is not None:
+            return question(value_of(state, self.query_key))
+        return last_question(state, self.messages_key)
+
+    def _update(self, state: object, bank: str, found: RecallResult | None) -> dict[str, Any]:
+        memories = [as_memory(unit) for unit in found.units] if found else []
+        if found:
+            emit(EventKind.RECALLED, bank, **_told(memories))
+        return {self.output_key: _written(self.form, memories, state, self.messages_key)}
+
+
+def _written(form: RecallOutput, memories: list[Memory], state: object, messages_key: str) -> object:
+    if form is RecallOutput.TEXT:
+        return format_memories(memories)
+    if form is RecallOutput.MESSAGES:
+        return with_memories(value_of(state, messages_key) or (), memories)
+    return memories
+
+
+def _told(memories: list[Memory]) -> Mapping[str, Any]:
+    """Of the memories what an event may tell: no text."""
+    return {
+        "units": [memory["id"] for memory in memories],
+        "scores": [memory["score"] for memory in memories],
+        "channels": [memory["channels"] for memory in memories],
+    }

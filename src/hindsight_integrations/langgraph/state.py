@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import (
@@ -64,10 +64,35 @@ def messages_of_roles(state: object, key: str, kinds: tuple[type[BaseMessage], .
 
 
 def last_question(state: object, key: str) -> Question | None:
-    """The user's last message, cut to what a query may have; None if there is none."""
-    spoken = messages_of_roles(state, key, (HumanMessage,))
-    if not spoken:
+    """The user's last message, cut to what a query may have; None if there is none.
+
+    Looked for from the end, so that a long conversation is not read whole.
+
+    Raises:
+        InvalidRequest: the state has no messages under this key.
+    """
+    found = value_of(state, key)
+    if found is None:
+        raise InvalidRequest(
+            "messages_key", f"the state has no {key!r}", "Name the key of the state that holds the messages."
+        )
+    for given in reversed(found if isinstance(found, Sequence) else list(found)):
+        (message,) = convert_to_messages([given])
+        text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
+        if text:
+            return Question(text[:MAX_QUERY], message.additional_kwargs.get("timestamp"))
+    return None
+
+
+def question(given: object) -> Question | None:
+    """A question that the state holds as a text; None if it is empty.
+
+    Raises:
+        InvalidRequest: it is no text.
+    """
+    if given is None:
         return None
-    return Question(
-        clean_text(str(spoken[-1].text))[:MAX_QUERY], spoken[-1].additional_kwargs.get("timestamp")
-    )
+    if not isinstance(given, str):
+        raise InvalidRequest("query_key", f"{type(given).__name__} is no question", "Give a str there.")
+    text = clean_text(given)
+    return Question(text[:MAX_QUERY], None) if text else None

@@ -1,0 +1,165 @@
+"""A LangChain retriever over one memory bank."""
+
+# No `from __future__ import annotations`: LangChain reads the signatures of a retriever to see which options a call may give.
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from pydantic import ConfigDict
+
+from hindsight_integrations import (
+    AsyncMemoryBank,
+    Budget,
+    FactType,
+    MemoryBank,
+    TagsMatch,
+)
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.validation.limits import MAX_TOKENS
+
+TOKENS = 4_096  # what the texts may cost where nothing else bounds them
+
+
+class HindsightRetriever(BaseRetriever):
+    """Recalls memories as LangChain documents: the document's id is the memory's, what else is known is metadata.
+
+    retriever = HindsightRetriever(bank=bank, k=5)
+    documents = retriever.invoke("Where does Alice live?", as_of="2024-05-01")
+
+    Every option may be given to the constructor, or to a call, which then differs from it. `invoke` and `ainvoke` both do
+    their own work, whichever face of the bank was given.
+
+    Attributes:
+        bank: the bank to recall from, of either face.
+        k: at most this many memories; exactly as many where so many are found.
+        max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
+        budget: effort: low, mid or high.
+        types: networks to search; None means all, without observations unless the settings make them searchable.
+        memory_tags: visibility tags; none means any memory. (`tags` are LangChain's, of traces.)
+        tags_match: any, all, any_strict, all_strict or exact.
+        tag_groups: conditions on tags beside them; see the bank's `recall`.
+        min_scores: what a memory must reach; see `MinScores`.
+        as_of: what was valid at a moment; None means now.
+        query_timestamp: the moment from which "yesterday" counts; None means now.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    bank: MemoryBank | AsyncMemoryBank
+    k: int | None = None
+    max_tokens: int | None = None
+    budget: Budget | str = Budget.MID
+    types: Sequence[FactType | str] | None = None
+    memory_tags: Sequence[str] = ()
+    tags_match: TagsMatch | str = TagsMatch.ANY
+    tag_groups: Any = ()
+    min_scores: Any = None
+    as_of: datetime | str | None = None
+    query_timestamp: datetime | str | float | None = None
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        max_tokens: int | None = None,
+        budget: Budget | str | None = None,
+        types: Sequence[FactType | str] | None = None,
+        memory_tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | str | None = None,
+        tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
+        min_scores: Any = None,  # noqa: ANN401
+        as_of: datetime | str | None = None,
+        query_timestamp: datetime | str | float | None = None,
+    ) -> list[Document]:
+        del run_manager  # LangChain calls it back itself
+        bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
+        options = self._options(
+            k=k,
+            max_tokens=max_tokens,
+            budget=budget,
+            types=types,
+            memory_tags=memory_tags,
+            tags_match=tags_match,
+            tag_groups=tag_groups,
+            min_scores=min_scores,
+            as_of=as_of,
+            query_timestamp=query_timestamp,
+        )
+        return [as_document(recalled) for recalled in bank.recall(query, **options).units]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        max_tokens: int | None = None,
+        budget: Budget | str | None = None,
+        types: Sequence[FactType | str] | None = None,
+        memory_tags: Sequence[str] | None = None,
+        tags_match: TagsMatch | str | None = None,
+        tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
+        min_scores: Any = None,  # noqa: ANN401
+        as_of: datetime | str | None = None,
+        query_timestamp: datetime | str | float | None = None,
+    ) -> list[Document]:
+        del run_manager
+        bank = self.bank.asynchronous if isinstance(self.bank, MemoryBank) else self.bank
+        options = self._options(
+            k=k,
+            max_tokens=max_tokens,
+            budget=budget,
+            types=types,
+            memory_tags=memory_tags,
+            tags_match=tags_match,
+            tag_groups=tag_groups,
+            min_scores=min_scores,
+            as_of=as_of,
+            query_timestamp=query_timestamp,
+        )
+        return [as_document(recalled) for recalled in (await bank.recall(query, **options)).units]
+
+    def _get_ls_params(self, **_: Any) -> LangSmithRetrieverParams:  # noqa: ANN401 - LangChain's
+        """What a trace says of this retriever."""
+        return LangSmithRetrieverParams(ls_retriever_name="hindsight", ls_vector_store_provider="hindsight")
+
+    def _options(self, **given: Any) -> dict[str, Any]:  # noqa: ANN401 - the options of a call, each of its own type
+        """The options of a recall: what the call gives, else what the retriever has."""
+        chosen = {name: getattr(self, name) if value is None else value for name, value in given.items()}
+        if chosen["max_tokens"] is None:
+            chosen["max_tokens"] = TOKENS if chosen["k"] is None else MAX_TOKENS
+        chosen["tags"] = chosen.pop("memory_tags")
+        return chosen
+
+
+def as_document(recalled: RecalledUnit) -> Document:
+    """A memory as a document: the caller's own metadata with what the engine knows, which wins where both use a key."""
+    unit = recalled.unit
+    metadata = {
+        **unit.metadata,
+        "date": readable_time(unit.occurred, unit.mentioned_at),
+        "score": float(recalled.score),
+        "channels": {channel.value: hit.rank for channel, hit in recalled.channels.items()},
+        "channel_scores": {channel.value: float(hit.score) for channel, hit in recalled.channels.items()},
+        "kind": unit.kind.value,
+        "fact_type": unit.fact_type.value,
+        "confidence": unit.confidence,
+        "valid": recalled.valid and unit.closed_at is None,
+        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
+        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
+        "mentioned_at": unit.mentioned_at.isoformat(),
+        "entities": list(recalled.entities),
+        "context": unit.context,
+        "tags": list(unit.tags),
+        "thread": unit.thread,
+        "sources": list(unit.sources),
+        "document_id": unit.document_id,
+    }
+    return Document(page_content=recalled.text, metadata=metadata, id=unit.id)
