@@ -26,6 +26,7 @@ from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import EngineClosed, InvalidRequest
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.tasks import WorkerMode
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -223,6 +224,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
         return self._target.name
 
     @property
+    def worker(self) -> WorkerMode:
+        """Who does the bank's waiting work without being called: none, own or elsewhere."""
+        return self._target.worker
+
+    @property
     def entities(self) -> Entities:
         """Who is who: list, merge, split, alias, undo, changes."""
         return Entities(self._target.entities, self._loop)
@@ -333,6 +339,11 @@ class Hindsight(_SyncFace[AsyncHindsight]):
     def asynchronous(self) -> AsyncHindsight:
         """The same engine's async face, over the same banks."""
         return self._target
+
+    @property
+    def worker(self) -> WorkerMode:
+        """Who does the waiting work without being called: none, own or elsewhere."""
+        return self._target.worker
 
     def __enter__(self) -> Self:
         return self

@@ -77,8 +77,8 @@ def chat(retain: Any, *then: Any, retry: RetryPolicy | None = None, **compiled: 
 
 
 def before_retain(graph: Graph) -> Any:
-    """The checkpoint just before the (first) retain of the conversation."""
-    return [state.config for state in graph.get_state_history(CONFIG) if state.next == ("retain",)][-1]
+    """The checkpoint just before the last retain of the conversation."""
+    return next(state.config for state in graph.get_state_history(CONFIG) if state.next == ("retain",))
 
 
 def test_a_second_attempt_after_the_write_adds_nothing(bank: MemoryBank, run: Run) -> None:

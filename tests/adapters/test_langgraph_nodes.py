@@ -142,8 +142,8 @@ def test_one_graph_works_from_many_loops_threads_and_inside_a_running_loop(light
 
 
 def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> None:
-    """After the async engine is closed, invoke raises EngineClosed instead of hanging."""
-    graph = chat(light.asynchronous)
+    """After the async engine is closed, invoke raises EngineClosed instead of hanging, where failures are to be raised."""
+    graph = chat(light.asynchronous, on_error="raise")
     asyncio.run(light.asynchronous.close())
     with pytest.raises(EngineClosed):
         graph.invoke(says(STATEMENT), ALICE)
@@ -308,7 +308,7 @@ def test_a_model_that_is_down_is_retried_by_langgraphs_default_policy(
     engine = opener(model=model, config=LIGHT)
     graph = StateGraph(MessagesState)
     patient = RetryPolicy(initial_interval=0.001, jitter=False)
-    graph.add_node("retain", create_retain_node(engine), retry_policy=patient)
+    graph.add_node("retain", create_retain_node(engine, on_error="raise"), retry_policy=patient)
     graph.add_edge(START, "retain")
     compiled: Graph = graph.compile()
     compiled.invoke(says("I own a red kayak.", id="m1"), ALICE)
@@ -320,7 +320,7 @@ def test_errors_keep_their_types(opener: Callable[..., Hindsight]) -> None:
     retried: Any = RetryPolicy().retry_on
     assert retried(ModelUnavailable("m", "down"))
     assert not retried(InvalidRequest("bank", "none", "Set it."))
-    graph = chat(opener(model=ScriptedModel([ConnectionError("refused")]), config=LIGHT))
+    graph = chat(opener(model=ScriptedModel([ConnectionError("refused")]), config=LIGHT), on_error="raise")
     with pytest.raises(ModelUnavailable):
         graph.invoke(says(STATEMENT), ALICE)
 

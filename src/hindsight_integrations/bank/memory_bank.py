@@ -19,6 +19,7 @@ from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.bank.writing import WritingVerbs
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.validation.arguments import checked_profile
 
 MOVED = {
@@ -62,6 +63,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def name(self) -> str:
         """The bank's id."""
         return self._context.name
+
+    @property
+    def worker(self) -> WorkerMode:
+        """Who does the bank's waiting work without being called: none, own or elsewhere."""
+        return self._context.tools.worker
 
     @property
     def entities(self) -> AsyncEntities:

@@ -90,6 +90,11 @@ class Engine:
         header = await self._workers.write(self._open, checked, create and not self._tools.read_only)
         return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
 
+    @property
+    def worker(self) -> WorkerMode:
+        """Who does the waiting work without being called: none, own or elsewhere."""
+        return self._tools.worker
+
     async def banks(self) -> list[str]:
         """Names of all banks, sorted."""
         return [header.name for header in await self._workers.read(self._tools.ledger.banks)]

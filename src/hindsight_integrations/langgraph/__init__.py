@@ -1,4 +1,4 @@
-"""Long-term memory for LangGraph graphs: a node that recalls and a node that retains.
+"""Long-term memory for LangGraph graphs: nodes that recall, retain and settle.
 
 Importing this package does not import LangGraph; using a name does.
 """
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
     from hindsight_integrations.langgraph.retain_node import create_retain_node
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
+    from hindsight_integrations.langgraph.settle_node import create_settle_node
+    from hindsight_integrations.langgraph.tracing import omit_payloads
 
 __all__ = [
     "EventKind",
@@ -25,7 +27,9 @@ __all__ = [
     "RecallOutput",
     "create_recall_node",
     "create_retain_node",
+    "create_settle_node",
     "format_memories",
+    "omit_payloads",
     "with_memories",
 ]
 
@@ -37,7 +41,9 @@ _HOME_OF = {
     "RecallOutput": "recall_node",
     "create_recall_node": "recall_node",
     "create_retain_node": "retain_node",
+    "create_settle_node": "settle_node",
     "format_memories": "memories",
+    "omit_payloads": "tracing",
     "with_memories": "memories",
 }
 

@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.node import current_runtime
+from hindsight_integrations.model.tasks import WorkerMode
 
 AnyMemory = Hindsight | AsyncHindsight | MemoryBank | AsyncMemoryBank
 BankName = str | Callable[[Any, Runtime[Any]], str]
@@ -68,6 +69,11 @@ class BankFinder:
             raise InvalidRequest("bank", "invoke cannot await an async function", "Pass a plain function.")
         self._memory, self._bank = memory, bank
         self._places = UNNAMED if bank_from is None else _checked_places(bank_from)
+
+    @property
+    def worker(self) -> WorkerMode:
+        """Who does the memory's waiting work without being called."""
+        return self._memory.worker
 
     def name(self, state: object, config: RunnableConfig) -> str:
         """The bank's name.

@@ -12,11 +12,12 @@ class EventKind(StrEnum):
     """What an event of the memory tells of."""
 
     RETAINED = "retained"
-    """How many messages became memories: `units`, `superseded`, `restored` (ids), `queued` (messages that wait)."""
+    """What a turn changed: `units` that stand for its new messages, `superseded`, `restored` (ids), `created` of the units,
+    `queued` (passages that wait for the model)."""
     RECALLED = "recalled"
     """What was found: `units` (ids), `scores`, `channels`."""
     SETTLED = "settled"
-    """What of the waiting work was done: `tasks`, `units` (counts)."""
+    """What of the waiting work was done: `done`, `failed` (tasks), `created` (memories)."""
     OPINION = "opinion"
     """What became of an opinion: `outcome`, `opinion` (id), `before`, `after` (confidence)."""
     WARNING = "warning"

@@ -3,6 +3,7 @@
 # No `from __future__ import annotations`: see memories.py.
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
@@ -37,6 +38,38 @@ class MemoryNode(Runnable[Any, Update]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
         """Run the node on a state, awaiting."""
         return await self._arun(input, ensure_config(config))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a graph a node runs.
+
+    Attributes:
+        node: its name there.
+        thread: id of the conversation; empty in a run without one.
+        namespace: the nodes of the graphs around it, outermost first and joined by "|", as LangGraph names subgraphs but
+            without the ids of tasks, which differ from turn to turn; empty in the outermost graph.
+        run_id: the run's id, where the caller gave one.
+    """
+
+    node: str
+    thread: str
+    namespace: str
+    run_id: str | None
+
+
+def place_of(config: RunnableConfig) -> Place:
+    """Where the node of this config runs."""
+    configurable, metadata = config.get("configurable", {}), config.get("metadata", {})
+    info = current_runtime().execution_info
+    # LangGraph writes a node's name and the id of its task for each graph around, and for the node itself.
+    around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
+    return Place(
+        node=str(metadata.get("langgraph_node", "")) or "memory",
+        thread=str(configurable.get("thread_id", "")),
+        namespace="|".join(part.split(":")[0] for part in around),
+        run_id=info.run_id if info else None,
+    )
 
 
 def current_runtime() -> Runtime[Any]:

@@ -7,9 +7,21 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
+from hindsight_integrations import InvalidRequest, RetainResult
+from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.node import MemoryNode
-from hindsight_integrations.langgraph.state import checked_roles, messages_of_roles
+from hindsight_integrations.langgraph.events import EventKind, emit
+from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.node import MemoryNode, Place, place_of
+from hindsight_integrations.langgraph.state import messages_in
+from hindsight_integrations.model.tasks import WorkerMode
+from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.validation.extraction_options import checked_options
+from hindsight_integrations.validation.limits import checked_tags, checked_words
+from hindsight_integrations.validation.tool_messages import checked_roles
+
+NOT_REMEMBERED = "what this turn said is not remembered yet"
+CAUGHT_UP = "The thread's next turn remembers it, if its messages are still in the state."
 
 
 def create_retain_node(
@@ -18,6 +30,10 @@ def create_retain_node(
     bank: BankName | None = None,
     bank_from: BankFrom | None = None,
     roles: Iterable[str] = ("user", "assistant"),
+    on_fork: OnFork | str = OnFork.SUPERSEDE,
+    on_error: OnError | str = OnError.QUEUE,
+    background: bool = False,
+    timeout_s: float | None = None,
     context: str = "",
     tags: Iterable[str] = (),
     messages_key: str = "messages",
@@ -25,8 +41,11 @@ def create_retain_node(
     """A node that remembers the conversation. It changes no state.
 
     Every message counts once, however often the node runs: on retry, resume and replay what was retained before is
-    recognised by thread and message id. A message's time is `additional_kwargs["timestamp"]` (a datetime, an ISO
-    string or Unix seconds), else now. Never give this node a cache policy.
+    recognised by thread and message id, and what a run missed the next one of the thread catches up with. A message's
+    time is `additional_kwargs["timestamp"]` (a datetime, an ISO string or Unix seconds), else now. Never give this node
+    a cache policy, and give it the whole list of messages: what is missing at its end counts as dropped.
+
+    It sends a `retained` event, or a `warning` where memory failed, to whoever streams with `stream_mode="custom"`.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
@@ -34,32 +53,84 @@ def create_retain_node(
         bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
             several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
             the configurable.
-        roles: whose messages to remember: "user", "assistant".
+        roles: whose messages to remember: "user", "assistant", "tool".
+        on_fork: "supersede": what was made of messages that a regenerated answer, an edited question or a jump back in
+            time dropped holds no more, until the thread goes back to them. "keep": it stays. In a run without a
+            thread id nothing counts as dropped.
+        on_error: when memory fails. "queue": messages that the model cannot extract now are committed to be extracted
+            later, and found meanwhile as they were said; any other failure is a warning, and the run goes on. "skip":
+            any failure is a warning, and nothing is committed. "raise": it fails the run. Whatever it is,
+            InvalidRequest, MissingDependency, BankNotFound and SchemaMismatch are raised: they are mistakes of the
+            program.
+        background: return once the messages are committed, found as they were said; a worker extracts them.
+        timeout_s: seconds that the model may take, after which the rest is left for later; None means the settings'.
         context: what the conversation is, for extraction ("support chat").
         tags: visibility tags of what is retained.
         messages_key: where the state holds its messages.
 
     Raises:
-        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+        InvalidRequest: an argument is wrong, or `background` without a worker; when run: the run does not say whose
+            memory it needs, or the state has no messages there.
     """
-    where, kinds = BankFinder(memory, bank, bank_from), checked_roles(roles)
-    options: dict[str, Any] = {"context": context, "tags": tuple(tags)}
+    where, policy = BankFinder(memory, bank, bank_from), choice(OnError, on_error, "on_error")
+    if background:
+        _check_worker(where)
+    failing = "queue" if policy is OnError.QUEUE else "raise"  # whatever the engine's settings say
+    checked_options(failing, background, timeout_s)
+    options: dict[str, Any] = {"on_fork": choice(OnFork, on_fork, "on_fork"), "on_model_failure": failing}
+    options |= {"roles": tuple(sorted(checked_roles(roles))), "tags": checked_tags(tags)}
+    options |= {"context": checked_words(context, "context"), "background": background}
+    options |= {"extraction_timeout_s": timeout_s}
 
     def retain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target = where.open(state, config)
-        if messages := messages_of_roles(state, messages_key, kinds):
-            target.retain(messages, thread=_thread(config), **options)
+        name, place = where.name(state, config), place_of(config)
+        if messages := messages_in(state, messages_key):
+            with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
+                target = where.open(state, config)
+                result = target.threads.follow(messages, **options | _of_run(place, messages_key))
+                _tell(name, result)
         return {}
 
     async def aretain(state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        target = await where.aopen(state, config)
-        if messages := messages_of_roles(state, messages_key, kinds):
-            await target.retain(messages, thread=_thread(config), **options)
+        name, place = where.name(state, config), place_of(config)
+        if messages := messages_in(state, messages_key):
+            with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
+                target = await where.aopen(state, config)
+                result = await target.threads.follow(messages, **options | _of_run(place, messages_key))
+                _tell(name, result)
         return {}
 
     return MemoryNode("retain", retain, aretain)
 
 
-def _thread(config: RunnableConfig) -> str:
-    """The conversation the messages belong to, so that equal message ids of two threads stay two messages."""
-    return str(config.get("configurable", {}).get("thread_id", ""))
+def _check_worker(where: BankFinder) -> None:
+    if where.worker is WorkerMode.NONE:
+        raise InvalidRequest(
+            "background",
+            "nobody extracts what is committed: the engine has no worker",
+            "Open it with worker=True, or worker='elsewhere' where another process or a job settles.",
+        )
+
+
+def _of_run(place: Place, messages_key: str) -> dict[str, Any]:
+    """What a run says of its messages: the thread, which of the thread's lists they are, and where they come from.
+
+    Two runs without a thread are two conversations, so that neither drops anything of the other.
+    """
+    keys = (place.namespace, "" if messages_key == "messages" else messages_key)
+    said: dict[str, Any] = {"thread": place.thread, "namespace": "|".join(filter(None, keys))}
+    said["metadata"] = {"run_id": place.run_id, "checkpoint_ns": place.namespace or None}
+    return said if place.thread else said | {"on_fork": OnFork.KEEP}
+
+
+def _tell(bank: str, result: RetainResult) -> None:
+    """Send what a turn changed of a bank."""
+    emit(
+        EventKind.RETAINED,
+        bank,
+        units=list(result.unit_ids),
+        created=result.created,
+        superseded=list(result.superseded),
+        restored=list(result.restored),
+        queued=len(result.queued),
+    )

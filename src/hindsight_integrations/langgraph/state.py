@@ -2,12 +2,13 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import (
-    AIMessage,
     BaseMessage,
+    BaseMessageChunk,
     HumanMessage,
     convert_to_messages,
     message_chunk_to_message,
@@ -17,8 +18,6 @@ from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.bank_finder import value_of
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_QUERY
-
-MESSAGES_OF_ROLE: dict[str, type[BaseMessage]] = {"user": HumanMessage, "assistant": AIMessage}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +33,41 @@ class Question:
     timestamp: str | float | None
 
 
-def checked_roles(roles: Iterable[str]) -> tuple[type[BaseMessage], ...]:
-    """The message classes of some roles.
+def messages_in(state: object, key: str) -> list[Any]:
+    """All messages of a state as they are: none is converted that need not be, since there may be thousands of them.
 
     Raises:
-        InvalidRequest: a role is neither "user" nor "assistant", or there is none.
+        InvalidRequest: the state has no messages under this key, or an item is none.
     """
-    chosen = (roles,) if isinstance(roles, str) else tuple(roles)
-    if not chosen or not set(chosen) <= set(MESSAGES_OF_ROLE):
-        raise InvalidRequest(
-            "roles", f"{chosen!r} has other roles, or none", "Use 'user', 'assistant' or both."
-        )
-    return tuple(MESSAGES_OF_ROLE[role] for role in chosen)
+    return [_message(item) for item in _held(state, key)]
 
 
-def messages_of_roles(state: object, key: str, kinds: tuple[type[BaseMessage], ...]) -> list[BaseMessage]:
-    """Messages of these kinds with text, in order: tool calls and tool results without words are left out.
-
-    Raises:
-        InvalidRequest: the state has no messages under this key.
-    """
+def _held(state: object, key: str) -> Sequence[Any]:
     found = value_of(state, key)
     if found is None:
         raise InvalidRequest(
             "messages_key", f"the state has no {key!r}", "Name the key of the state that holds the messages."
         )
-    messages = map(message_chunk_to_message, convert_to_messages(found))
-    return [message for message in messages if isinstance(message, kinds) and clean_text(str(message.text))]
+    if isinstance(found, str | Mapping | BaseMessage):
+        return [found]
+    return found if isinstance(found, Sequence) else list(found)
+
+
+def _message(item: Any) -> Any:  # noqa: ANN401 - whatever a state holds as a message
+    """A dict or a whole message as it is; a piece of one, a (role, text) pair or a text as a message."""
+    if isinstance(item, BaseMessageChunk):
+        return message_chunk_to_message(item)
+    if isinstance(item, BaseMessage | Mapping):
+        return item
+    try:
+        (message,) = convert_to_messages([item])
+    except (NotImplementedError, ValueError):
+        raise InvalidRequest(
+            "messages",
+            f"{type(item).__name__} is not a message",
+            "Pass LangChain messages, dicts with role and content, (role, text) pairs or texts.",
+        ) from None
+    return message
 
 
 def last_question(state: object, key: str) -> Question | None:
@@ -71,12 +78,7 @@ def last_question(state: object, key: str) -> Question | None:
     Raises:
         InvalidRequest: the state has no messages under this key.
     """
-    found = value_of(state, key)
-    if found is None:
-        raise InvalidRequest(
-            "messages_key", f"the state has no {key!r}", "Name the key of the state that holds the messages."
-        )
-    for given in reversed(found if isinstance(found, Sequence) else list(found)):
+    for given in reversed(_held(state, key)):
         (message,) = convert_to_messages([given])
         text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:

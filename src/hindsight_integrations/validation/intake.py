@@ -278,7 +278,12 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
         return item
     digest = content_hash(message.speaker, message.text)[:16]
     said[digest] += 1
-    return replace(message, id=f"{digest}:{said[digest]}")
+    derived = f"{digest}:{said[digest]}"
+    if isinstance(item, Mapping):
+        return {**item, "id": derived}
+    if isinstance(item, Message):
+        return replace(item, id=derived)
+    return item.model_copy(update={"id": derived})  # LangChain's; the tool calls of a message stay with it
 
 
 def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
@@ -326,6 +331,8 @@ def _read(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain 
 
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
+    if text is None and item.get("tool_calls"):
+        text = ""  # as OpenAI writes a message that only calls tools
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
