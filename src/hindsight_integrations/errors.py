@@ -151,8 +151,9 @@ class LedgerBusy(StorageError):
         self.path, self.pid = path, pid
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"{path} is open for writing in {owner}. Close it there, use another directory, "
-            "or open this one with read_only=True."
+            f"{path} is open for writing in {owner}, and one process at a time writes a directory. A server runs as one "
+            "process with many threads (uvicorn --workers 1), or gives each process a directory of its own and sends each "
+            "user always to the same one. Else close it there, or open it here with read_only=True."
         )
 
 

@@ -2,13 +2,17 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
-from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.callbacks import AsyncCallbackManager, CallbackManager
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, patch_config
+from langchain_core.runnables.config import set_config_context
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
+from langsmith import tracing_context
 
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
@@ -25,19 +29,44 @@ class MemoryNode(Runnable[Any, Update]):
         name: the node's name, where the graph gives it none.
         run: of (state, config), what the node writes into the state.
         arun: the same for code that awaits.
+        traced: whether tracers see what models are asked on the way.
     """
 
-    def __init__(self, name: str, run: Run, arun: AsyncRun) -> None:
+    def __init__(self, name: str, run: Run, arun: AsyncRun, *, traced: bool = True) -> None:
         self.name = name
-        self._run, self._arun = run, arun
+        self._run, self._arun, self._traced = run, arun, traced
+
+    def untraced(self) -> Self:
+        """The same node, of whose calls of models no tracer hears."""
+        return type(self)(self.name or "", self._run, self._arun, traced=False)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
         """Run the node on a state."""
-        return self._run(input, ensure_config(config))
+        given = ensure_config(config)
+        if self._traced:
+            return self._run(input, given)
+        given = patch_config(given, callbacks=CallbackManager([]))
+        with set_config_context(given) as context:
+            return context.run(self._untraced, input, given)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
         """Run the node on a state, awaiting."""
-        return await self._arun(input, ensure_config(config))
+        given = ensure_config(config)
+        if self._traced:
+            return await self._arun(input, given)
+        given = patch_config(given, callbacks=AsyncCallbackManager([]))
+        with set_config_context(given) as context:
+            return await asyncio.create_task(self._auntraced(input, given), context=context)
+
+    def _untraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
+        with tracing_context(
+            enabled=False
+        ):  # or LangChain makes a tracer of its own, where the environment asks for one
+            return self._run(given, config)
+
+    async def _auntraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
+        with tracing_context(enabled=False):
+            return await self._arun(given, config)
 
 
 @dataclass(frozen=True, slots=True)
