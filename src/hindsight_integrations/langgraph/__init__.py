@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.langgraph.failures import OnError
     from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
+    from hindsight_integrations.langgraph.reflect_graph import create_reflect_subgraph
     from hindsight_integrations.langgraph.retain_node import create_retain_node
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
     from hindsight_integrations.langgraph.settle_node import create_settle_node
@@ -26,6 +27,7 @@ __all__ = [
     "OnError",
     "RecallOutput",
     "create_recall_node",
+    "create_reflect_subgraph",
     "create_retain_node",
     "create_settle_node",
     "format_memories",
@@ -40,6 +42,7 @@ _HOME_OF = {
     "OnError": "failures",
     "RecallOutput": "recall_node",
     "create_recall_node": "recall_node",
+    "create_reflect_subgraph": "reflect_graph",
     "create_retain_node": "retain_node",
     "create_settle_node": "settle_node",
     "format_memories": "memories",
