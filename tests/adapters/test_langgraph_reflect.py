@@ -11,6 +11,8 @@ from typing import Any, TypedDict
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tracers.base import BaseTracer
+from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, Field
@@ -42,6 +44,17 @@ Opener = Callable[..., Hindsight]
 
 ASKED: Any = {"query": QUESTION}
 SURVEY = "I believe remote work pays, since those in it said in a survey that they get more done."
+
+
+class Recorder(BaseTracer):
+    """Keeps the runs that a tracer would send away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[Run] = []
+
+    def _persist_run(self, run: Run) -> None:
+        self.runs.append(run)
 
 
 class Around(MessagesState):
@@ -258,10 +271,24 @@ def test_the_bank_is_found_as_other_nodes_find_it(light: Hindsight) -> None:
     assert "red" in by_context.invoke(question, context={"user_id": "ana"})["answer"]
     by_state = within(create_reflect_subgraph(light, bank_from="state.user"))
     assert "blue" in by_state.invoke({**question, "user": "bob"})["answer"]
-    by_function = create_reflect_subgraph(light, bank=lambda state, _: state["user"], state_keys=["user"])
-    assert "blue" in within(by_function).invoke({**question, "user": "bob"})["answer"]
+    by_function = create_reflect_subgraph(light, bank=lambda _, runtime: runtime.context["user_id"])
+    assert "blue" in within(by_function).invoke(question, context={"user_id": "bob"})["answer"]
     with pytest.raises(InvalidRequest, match="user_id"):
         within(create_reflect_subgraph(light)).invoke(question)
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_traces_can_leave_out_what_was_remembered(light: Hindsight, traced: bool) -> None:
+    """With trace_payloads=False no node's run shows a memory."""
+    tracer = Recorder()
+    bank = light.bank("ana")
+    bank.retain("Ana's kayak is red.")
+    graph = create_reflect_subgraph(bank, trace_payloads=traced)
+    graph.invoke({"query": "What colour is the kayak?"}, {"callbacks": [tracer]})
+    (whole,) = tracer.runs
+    nodes = {run.name: f"{run.inputs} {run.outputs}" for run in whole.child_runs}
+    assert {"recall", "answer"} <= nodes.keys()
+    assert ("red" in nodes["recall"], "red" in nodes["answer"]) == (traced, traced)
 
 
 def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:

@@ -17,6 +17,7 @@ from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, 
 from hindsight_integrations.langgraph.failures import OnError
 from hindsight_integrations.langgraph.reflect_nodes import ReflectNodes
 from hindsight_integrations.langgraph.reflect_state import Keys, State
+from hindsight_integrations.langgraph.tracing import omit_payloads
 from hindsight_integrations.model.requests import GivenGroup
 
 MOVEMENTS = ("form", "reinforce", "weaken", "contradict", "neutral")
@@ -47,7 +48,7 @@ def create_reflect_subgraph(
     answer_key: str = "answer",
     reflection_key: str = "reflection",
     as_message: bool = False,
-    state_keys: Iterable[str] = (),
+    trace_payloads: bool = True,
     on_error: OnError | str = OnError.SKIP,
     checkpointer: Checkpointer = None,
 ) -> ReflectGraph:
@@ -64,8 +65,8 @@ def create_reflect_subgraph(
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
-        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; of the state it sees the keys
-            named here.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it; every node asks it, and its state
+            has none of the graph around, so that it goes by the runtime. By the state: bank_from="state.KEY".
         bank_from: with an engine: where the run says it ("context.user_id", "config.user_id", "state.user_id", "auth", or
             several of them). None of both: the authenticated user, else `bank` or `user_id` of the context, else of
             the configurable.
@@ -90,7 +91,7 @@ def create_reflect_subgraph(
         answer_key: takes the answer's text.
         reflection_key: takes the reflection.
         as_message: also write the answer to the messages, as an AIMessage; they need `add_messages` then.
-        state_keys: further keys of the state, for `bank` to read.
+        trace_payloads: whether tracers see what the nodes read and write; see `omit_payloads`, which this is for each of them.
         on_error: what is done when the memory fails after the answer is written: skip (the run goes on with a warning event,
             no opinion is kept) or raise. Before that every error is raised, since there is no answer.
         checkpointer: of the graph invoked by itself; in another graph its own is used.
@@ -116,41 +117,40 @@ def create_reflect_subgraph(
         "tag_groups": tag_groups,
         "as_of": as_of,
     }
-    further = (*state_keys, *_keys_named(bank_from))
-    keys = Keys(query_key, messages_key, answer_key, reflection_key, further, as_message)
-    nodes = ReflectNodes(
-        BankFinder(memory, bank, bank_from), options, keys, failing, approval=interrupt_before_commit
-    )
-    return _compiled(nodes, agentic=how is Strategy.AGENTIC, checkpointer=checkpointer)
+    where = BankFinder(memory, bank, bank_from)
+    keys = Keys(query_key, messages_key, answer_key, reflection_key, _keys_named(bank_from), as_message)
+    nodes = ReflectNodes(where, options, keys, failing, approval=interrupt_before_commit)
+    graph = _drawn(nodes, agentic=how is Strategy.AGENTIC, traced=trace_payloads)
+    return graph.compile(checkpointer=checkpointer, name="reflect")
 
 
-def _compiled(nodes: ReflectNodes, *, agentic: bool, checkpointer: Checkpointer) -> ReflectGraph:
+def _drawn(nodes: ReflectNodes, *, agentic: bool, traced: bool) -> StateGraph[Any, Any, Any, Any]:
     whole, given, made = nodes.keys.schemas
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(whole, input_schema=given, output_schema=made)
     last = "approve" if nodes.approval else "commit"
-    graph.add_node("recall", nodes.recall())
+    steps = [nodes.think(), nodes.tools()] if agentic else []
+    asked = [nodes.approve()] if nodes.approval else []
+    ways = [nodes.movement(name) for name in MOVEMENTS]
+    for node in (nodes.recall(), *steps, nodes.answer(), nodes.assess(), *ways, *asked, nodes.commit()):
+        if traced:
+            graph.add_node(str(node.name), node)
+        else:
+            graph.add_node(str(node.name), **omit_payloads(node))
     graph.add_edge(START, "recall")
     if agentic:
-        graph.add_node("think", nodes.think())
-        graph.add_node("tools", nodes.tools())
         graph.add_conditional_edges("recall", _recalled, ["think", "answer", END])
         graph.add_conditional_edges("think", _thought, ["tools", "answer"])
         graph.add_conditional_edges("tools", _called, ["think", "answer"])
     else:
         graph.add_conditional_edges("recall", _recalled, ["answer", END])
-    graph.add_node("answer", nodes.answer())
     graph.add_conditional_edges("answer", _answered, ["assess", END])
-    graph.add_node("assess", nodes.assess())
     graph.add_conditional_edges("assess", _assessed, [*MOVEMENTS, "commit", END])
     for name in MOVEMENTS:
-        graph.add_node(name, nodes.movement(name))
         graph.add_edge(name, last)
     if nodes.approval:
-        graph.add_node("approve", nodes.approve())
         graph.add_edge("approve", "commit")
-    graph.add_node("commit", nodes.commit())
     graph.add_edge("commit", END)
-    return graph.compile(checkpointer=checkpointer, name="reflect")
+    return graph
 
 
 def _recalled(state: State) -> str:
@@ -185,8 +185,8 @@ def _assessed(state: State) -> str | list[Send]:
     return [Send(move["movement"], {"move": move, "of_bank": state["of_bank"]}) for move in moves]
 
 
-def _keys_named(bank_from: BankFrom | None) -> list[str]:
+def _keys_named(bank_from: BankFrom | None) -> tuple[str, ...]:
     """The keys of the state that a bank's name is looked for in."""
     places = [bank_from] if isinstance(bank_from, str) else list(bank_from or ())
     parts = [place.split(".") for place in places if isinstance(place, str)]
-    return [part[1] for part in parts if part[0] == "state" and len(part) > 1]
+    return tuple(part[1] for part in parts if part[0] == "state" and len(part) > 1)

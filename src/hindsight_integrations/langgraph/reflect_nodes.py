@@ -17,6 +17,7 @@ from hindsight_integrations.langgraph.events import EventKind, emit
 from hindsight_integrations.langgraph.failures import OnError, tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, Update
 from hindsight_integrations.langgraph.reflect_state import Keys, State, changing, operation_of, question_of
+from hindsight_integrations.langgraph.state import Question
 
 Stage: TypeAlias = Callable[[Any, State], Any]
 """Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""
@@ -46,26 +47,25 @@ class ReflectNodes:
         """Looks up what the question needs; without a question there is nothing to do, and the answer is empty."""
         keys = self.keys
         fresh: Update = {keys.query: "", keys.messages: [], "answered": {}, "moves": None, "approved": []}
+        unasked: Update = {keys.answer: "", keys.reflection: {}, "of_bank": "", "underway": {}}
 
-        def begun(stages: Any, state: State, config: RunnableConfig) -> Any:  # noqa: ANN401 - either face
-            question = question_of(state, keys)
-            operation = operation_of(state, keys, config, question)
-            return stages.recall(question, **self.options, operation=operation)
+        def begun(stages: Any, asked: Question, config: RunnableConfig) -> Any:  # noqa: ANN401 - either face
+            return stages.recall(asked.text, **self.options, operation=operation_of(asked, config))
 
         def run(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
-            bank = self.where.open(state, config)
-            if not question_of(state, keys):
-                return {**fresh, **self._unasked}
-            return {**fresh, "of_bank": bank.name, "underway": begun(bank.reflect_stages, state, config)}
+            bank, asked = self.where.open(state, config), question_of(state, keys)
+            if asked is None:
+                return fresh | unasked
+            return {**fresh, "of_bank": bank.name, "underway": begun(bank.reflect_stages, asked, config)}
 
         async def arun(state: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
-            bank = await self.where.aopen(state, config)
-            if not question_of(state, keys):
-                return {**fresh, **self._unasked}
+            bank, asked = await self.where.aopen(state, config), question_of(state, keys)
+            if asked is None:
+                return fresh | unasked
             return {
                 **fresh,
                 "of_bank": bank.name,
-                "underway": await begun(bank.reflect_stages, state, config),
+                "underway": await begun(bank.reflect_stages, asked, config),
             }
 
         return MemoryNode("recall", run, arun)
@@ -130,10 +130,6 @@ class ReflectNodes:
             return stages.commit(state["answered"], approved=approved, **self.options)
 
         return self._stage("commit", committed, self._committed, missing="the opinions of the answer")
-
-    @property
-    def _unasked(self) -> Update:
-        return {self.keys.answer: "", self.keys.reflection: {}, "of_bank": "", "underway": {}}
 
     def _answered(self, given: Mapping[str, Any], _: str) -> Update:
         reflection = given["reflection"]

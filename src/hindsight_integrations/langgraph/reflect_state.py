@@ -3,17 +3,16 @@
 # No `from __future__ import annotations`: see memories.py.
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Annotated, Any, TypedDict
 from uuid import uuid4
 
-from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.bank_finder import value_of
-from hindsight_integrations.langgraph.state import last_question, messages_of_roles
+from hindsight_integrations.langgraph.state import Question, last_question, question
 
 State = Mapping[str, Any]
 
@@ -72,20 +71,20 @@ def joined(known: list[Any] | None, new: list[Any] | None) -> list[Any]:
     return sorted([*(known or ()), *new], key=lambda move: int(move["number"]))
 
 
-def question_of(state: State, keys: Keys) -> str:
-    """The question: the one named, else the user's last message; "" where there is none.
+def question_of(state: State, keys: Keys) -> Question | None:
+    """The question: the one named, else the user's last message; None where there is neither. Its message is the user's last.
 
     Raises:
-        InvalidRequest: the state has neither key.
+        InvalidRequest: the state has neither key, or what it names is no text.
     """
-    named = value_of(state, keys.query)
-    if isinstance(named, str) and named.strip():
-        return named
-    asked = last_question(state, keys.messages)
-    return asked.text if asked else ""
+    named = question(value_of(state, keys.query))
+    if named is None or state.get(keys.messages):
+        asked = last_question(state, keys.messages)
+        return asked if named is None else replace(named, message_id=asked.message_id if asked else None)
+    return named
 
 
-def operation_of(state: State, keys: Keys, config: RunnableConfig, question: str) -> str:
+def operation_of(asked: Question, config: RunnableConfig) -> str:
     """The key under which whatever is run again of this reflection forms nothing twice (decision 141).
 
     It is of the thread, the place of the graph, the user's message and the question: a replay of the turn has the same, the same
@@ -93,12 +92,11 @@ def operation_of(state: State, keys: Keys, config: RunnableConfig, question: str
     """
     configurable = config.get("configurable", {})
     thread, place = str(configurable.get("thread_id", "")), str(configurable.get("checkpoint_ns", ""))
-    spoken = messages_of_roles(state, keys.messages, (HumanMessage,)) if state.get(keys.messages) else []
-    message = spoken[-1].id if spoken else None
-    if not thread or not message:
+    if not thread or not asked.message_id:
         return f"langgraph:{uuid4().hex}"
     nodes = "|".join(part.partition(":")[0] for part in place.split("|")[:-1])
-    return f"langgraph:{sha256(chr(30).join((thread, nodes, message, question)).encode()).hexdigest()}"
+    seed = chr(30).join((thread, nodes, asked.message_id, asked.text))
+    return f"langgraph:{sha256(seed.encode()).hexdigest()}"
 
 
 def _typed(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - LangGraph takes any class with annotations

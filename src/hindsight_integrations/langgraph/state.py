@@ -27,10 +27,12 @@ class Question:
     Attributes:
         text: as much of it as a query may have.
         timestamp: when, if the message says so.
+        message_id: of the message; None where it has none, or the question is a text by itself.
     """
 
     text: str
     timestamp: str | float | None
+    message_id: str | None = None
 
 
 def messages_in(state: object, key: str) -> list[Any]:
@@ -82,7 +84,8 @@ def last_question(state: object, key: str) -> Question | None:
         (message,) = convert_to_messages([given])
         text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:
-            return Question(text[:MAX_QUERY], message.additional_kwargs.get("timestamp"))
+            timestamp = message.additional_kwargs.get("timestamp")
+            return Question(text[:MAX_QUERY], timestamp, message.id)
     return None
 
 
