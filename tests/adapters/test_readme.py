@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import START, MessagesState, StateGraph
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
@@ -134,3 +135,19 @@ def test_answering_by_hand_runs(tmp_path: Path) -> None:
     )
     assert done.stdout == "Is the kayak sold?\n"
     assert unanswered(tmp_path / "recordings") == {}
+
+
+def test_the_examples_of_a_graph_run(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its three nodes are a graph that remembers, and whoever watches it sees the warning of a memory that fails."""
+    found: dict[str, Any] = {"hindsight": light, "graph": StateGraph(MessagesState), "answer": lambda _: {}}
+    exec(next(code for code in examples() if "create_retain_node" in code), found)  # noqa: S102 - the README's own
+    graph = found["graph"].add_edge(START, "recall").add_edge("recall", "answer").add_edge("answer", "retain")
+    state = {"messages": [("user", "I own a kayak.")]}
+    watched = {"graph": graph.compile(), "given": state, "config": {"configurable": {"user_id": "alice"}}}
+    watching = next(code for code in examples() if "stream_mode" in code)
+    exec(watching, watched)  # noqa: S102 - the README's own
+    assert (capsys.readouterr().out, light.bank("alice").count()) == ("", 1)
+    light.close()
+    exec(watching, watched)  # noqa: S102 - the README's own
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in shown] == [["recall", "EngineClosed"], ["retain", "EngineClosed"]]

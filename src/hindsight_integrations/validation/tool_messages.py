@@ -16,10 +16,8 @@ from hindsight_integrations.validation.intake import as_message, id_of, role_nam
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
 from hindsight_integrations.validation.roles import role_of
 
-MAX_TOOL_RESULT = (
-    4_000  # characters, call and result together: what a prompt of extraction takes of a page or a table
-)
-MAX_ARGUMENTS = 1_000  # characters of a call's arguments
+MAX_TOOL_RESULT = 4_000  # characters, call and result together (decision 139)
+MAX_ARGUMENTS = 1_000  # characters of a call's arguments (decision 139)
 TOOL_ROLES = frozenset({"tool", "function"})
 
 Calls = Mapping[str, tuple[str, object]]
