@@ -8,6 +8,7 @@ set): it answers then, and memory is narrative facts that it extracts from the c
 """
 
 import os
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,20 +19,16 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, format_memories
+from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, with_memories
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
-PROMPT = "You are a helpful assistant. What you remember about the user, best first:\n"
+PROMPT = "You are a helpful assistant."
 
 
 def answer_from_memory(messages: list[BaseMessage]) -> str:
-    """Stands in for a language model: it quotes the best memory of its system message."""
-    memories = messages[0].text.removeprefix(PROMPT).splitlines()
-    return (
-        f"I remember: {memories[0].removeprefix('- ')}"
-        if memories
-        else "Nice to meet you! I will remember that."
-    )
+    """Stands in for a language model: it quotes the best of the memories it is shown."""
+    memories = re.findall(r"^- (.*)$", messages[-1].text, re.MULTILINE)
+    return f"I remember: {memories[0]}" if memories else "Nice to meet you! I will remember that."
 
 
 class State(MessagesState):
@@ -47,8 +44,8 @@ def build(hindsight: Hindsight) -> CompiledStateGraph:
 
     def answer(state: State) -> dict[str, list[BaseMessage]]:
         # Memories go into the prompt of this turn only; the conversation itself stays clean.
-        system = SystemMessage(PROMPT + format_memories(state["memories"]))
-        return {"messages": [model.invoke([system, *state["messages"]])]}
+        prompt = with_memories(state["messages"], state["memories"])
+        return {"messages": [model.invoke([SystemMessage(PROMPT), *prompt])]}
 
     graph = StateGraph(State)
     graph.add_node("recall", create_recall_node(hindsight))

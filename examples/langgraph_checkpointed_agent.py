@@ -22,7 +22,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, format_memories
+from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, with_memories
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 BANK = "rowing club"
@@ -37,7 +37,7 @@ FINDINGS = {
     "Otter": "The left foot stretcher of Otter is loose and needs a repair.",
     "Swift": "Swift has been lent to the school until the end of June.",
 }
-PROMPT = "Answer from what you remember, and name each boat:\n"
+PROMPT = "Answer from what you remember, and name each boat."
 
 
 class State(MessagesState):
@@ -49,8 +49,7 @@ class State(MessagesState):
 
 def name_the_repairs(messages: list[BaseMessage]) -> str:
     """Stands in for a language model: it names the boats of which a memory speaks of a repair."""
-    memories = messages[0].text.removeprefix(PROMPT)
-    broken = [boat for boat, found in FINDINGS.items() if "repair" in found and found in memories]
+    broken = [boat for boat, found in FINDINGS.items() if "repair" in found and found in messages[-1].text]
     return f"These need a repair: {', '.join(broken) or 'none that I know of'}."
 
 
@@ -66,8 +65,8 @@ def build(
 
     def report(state: State) -> dict[str, list[BaseMessage]]:
         # The report is made from memory, not from the messages: these may be trimmed long before it is due.
-        system = SystemMessage(PROMPT + format_memories(state["memories"]))
-        return {"messages": [model.invoke([system, HumanMessage(TASK)])]}
+        question = with_memories([HumanMessage(TASK)], state["memories"])
+        return {"messages": [model.invoke([SystemMessage(PROMPT), *question])]}
 
     def next_step(state: State) -> str:
         return "inspect" if state["boats"] else "recall"
