@@ -168,6 +168,21 @@ def test_a_confidence_moves_from_where_it_is_by_then(
     assert after.evidence == 2
 
 
+def test_what_was_forgotten_meanwhile_makes_no_opinion(
+    opener: Opener, light_config: HindsightConfig, saver: Saver
+) -> None:
+    """While the person thinks, the memory an opinion stands on is erased: approved all the same, it is refused."""
+    bank = two_opinions(opener, light_config)
+    graph = asking(bank, saver)
+    graph.invoke(says(), thread())
+    (gone,) = [unit.id for unit in bank.units().units if "mentors" in unit.text]
+    bank.forget(unit=gone)
+    state = graph.invoke(Command(resume=True), thread())
+    told = {each["text"]: (each["outcome"], each["reason"]) for each in state["reflection"]["opinions"]}
+    assert told[LOSS] == ("refused", "a memory it stands on was forgotten meanwhile")
+    assert [each.text for each in bank.opinions.list()] == [SURVEY]
+
+
 def test_where_nothing_would_change_nobody_is_asked(
     opener: Opener, light_config: HindsightConfig, saver: Saver
 ) -> None:

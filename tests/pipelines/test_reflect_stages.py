@@ -113,6 +113,19 @@ def test_what_a_person_refuses_is_not_kept(opener: Opener, light_config: Hindsig
     assert [each.text for each in bank.opinions.list()] == [survey]
 
 
+@pytest.mark.parametrize("approved", [5, "1", [True], [9], ["1"], [None], [[1]]], ids=str)
+def test_numbers_that_are_no_candidates_are_refused(
+    opener: Opener, light_config: HindsightConfig, approved: Any
+) -> None:
+    """The error names those there are, and nothing is kept."""
+    bank = remembering(opener, light_config, [single(opinion(GAIN, "1"))])
+    stages = bank.reflect_stages
+    assessed = stages.assess(stages.answer(stages.recall(QUESTION)))
+    with pytest.raises(InvalidRequest, match="1"):
+        stages.commit(assessed, approved=approved)
+    assert bank.opinions.list() == []
+
+
 def test_a_commit_decides_on_what_is_held_by_then(opener: Opener, light_config: HindsightConfig) -> None:
     """Somebody else's opinion came between the assessment and the commit: it is compared with, and nothing is kept twice."""
     bank = remembering(opener, light_config, [single(opinion(GAIN, "1")), single(opinion(GAIN, "1"))])

@@ -45,6 +45,7 @@ from hindsight_integrations.sync import (
     Opinions,
     Profile,
     Records,
+    ReflectStages,
     Tasks,
 )
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -67,6 +68,11 @@ WRONG: list[Callable[[], Any]] = [
 UNIT = "the id of a memory"  # stands for what a test makes
 NOTHING: Any = None
 LIST: Any = ["a"]
+
+ANSWERED: Any = {
+    "query": "plums", "asked_at": "2024-05-01T00:00:00Z", "operation": "", "revision": 1, "candidates": [], "moves": [],
+    "reflection": {"text": "Plums.", "opinions": [], "calls": 0, "tokens_in": 0, "tokens_out": 0},
+}  # fmt: skip
 
 Calls = dict[str, Callable[[Any, Any], object]]
 
@@ -106,6 +112,13 @@ VERBS: Calls = {
     **options("reflect_stream", "query"),
     **options("reflect_stream", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
               "tags tags_match tag_groups window as_of", query="plums"),
+    **options("reflect_stages.recall", "query"),
+    **options("reflect_stages.recall", "options", query="plums"),
+    **options("reflect_stages.think", "underway options", underway={}),
+    **options("reflect_stages.call_tool", "underway options", underway={}),
+    **options("reflect_stages.answer", "underway options", underway={}),
+    **options("reflect_stages.assess", "given options", given={}),
+    **options("reflect_stages.commit", "given approved options", given=ANSWERED),
     **options("with_profile", "profile"),
     **options("get", "unit_id"),
     **options("history", "unit_id"),
@@ -308,6 +321,7 @@ def test_every_verb_and_argument_is_tried() -> None:
         "profile.": Profile,
         "records.": Records,
         "opinions.": Opinions,
+        "reflect_stages.": ReflectStages,
         "mental_models.": MentalModels,
         "directives.": Directives,
     }

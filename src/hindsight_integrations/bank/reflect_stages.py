@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias, Unpack
 
@@ -22,9 +22,8 @@ from hindsight_integrations.cara.opinions.forming import foreseen, form_opinions
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.relating import Relations
 from hindsight_integrations.cara.reflection.opinions import occasion_of
-from hindsight_integrations.cara.reflection.tools import ReflectTools
 from hindsight_integrations.cara.reflection.underway import Underway, answered, begun, called, thought
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import OpinionMovement, OpinionOutcome
 from hindsight_integrations.model.requests import ReflectQuery
@@ -35,6 +34,38 @@ StageState: TypeAlias = dict[str, Any]
 
 REFUSED_BY_PERSON = "a person refused it"
 COSTS = ("calls", "tokens_in", "tokens_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An opinion of an answer that may be kept, and its place among those of the answer, from 1."""
+
+    number: int
+    opinion: PutForward
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerState:
+    """What lies between an answer and the commit.
+
+    Attributes:
+        query, asked_at, operation, revision: as of `Underway`.
+        reflection: the answer.
+        candidates: the opinions that may be kept.
+        moves: what each would do; None while they were not assessed.
+        relations: how they relate to those held.
+        compared: calls, prompt tokens and completion tokens that took.
+    """
+
+    query: str
+    asked_at: datetime
+    operation: str
+    revision: int
+    reflection: StageState
+    candidates: tuple[Candidate, ...]
+    moves: tuple[StageState, ...] | None = None
+    relations: tuple[StageState, ...] = ()
+    compared: tuple[int, int, int] = (0, 0, 0)
 
 
 class AsyncReflectStages(BankVerbs):
@@ -68,7 +99,7 @@ class AsyncReflectStages(BankVerbs):
             InvalidRequest: an option is out of range.
         """
         request = self._reflections.checked(query, **options)
-        return as_json(await begun(request, await self._tools(request)))
+        return as_json(await begun(request, await self._reflections.tools(request.recall.as_of)))
 
     async def think(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Ask the model for the next step of a reflection in steps.
@@ -85,7 +116,7 @@ class AsyncReflectStages(BankVerbs):
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
-        return as_json(await thought(state, request, await self._tools(request)))
+        return as_json(await thought(state, request, await self._reflections.tools(request.recall.as_of)))
 
     async def call_tool(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Make the call that the last step asked for.
@@ -101,7 +132,7 @@ class AsyncReflectStages(BankVerbs):
             InvalidRequest: what is underway is no reflection in steps.
         """
         state, request = self._underway(underway, options)
-        return as_json(await called(state, request, await self._tools(request)))
+        return as_json(await called(state, request, await self._reflections.tools(request.recall.as_of)))
 
     async def answer(self, underway: Mapping[str, Any], **options: Unpack[ReflectOptions]) -> StageState:
         """Answer; the opinions in it are not formed yet.
@@ -119,7 +150,7 @@ class AsyncReflectStages(BankVerbs):
             ModelError: the model failed; memory is unchanged.
         """
         state, request = self._underway(underway, options)
-        found = await answered(state, request, await self._tools(request))
+        found = await answered(state, request, await self._reflections.tools(request.recall.as_of))
         plain, candidates = plain_reflection(found.reflection), []
         for number, each in enumerate(found.opinions, 1):
             if isinstance(each, PutForward):
@@ -144,15 +175,18 @@ class AsyncReflectStages(BankVerbs):
         Raises:
             InvalidRequest: what is given is no answer.
         """
-        request, tools, candidates = await self._occasion(given, options)
-        if not candidates or tools.opinions is None:
+        state, request = self._answer(given, options)
+        tools = await self._reflections.tools(request.recall.as_of)
+        if not state.candidates or tools.opinions is None:
             return {**given, "moves": [], "relations": [], "compared": [0, 0, 0]}
-        occasion, relations = occasion_of(request, given["revision"]), Relations()
-        formed = await foreseen(list(candidates.values()), occasion, relations, tools.opinions)
-        moved = [plain_move(*each) for each in zip(candidates, formed.moves, strict=False)]
+        occasion, relations = occasion_of(request, state.revision), Relations()
+        formed = await foreseen(
+            [each.opinion for each in state.candidates], occasion, relations, tools.opinions
+        )
+        numbers = [each.number for each in state.candidates]
         return {
             **given,
-            "moves": moved,
+            "moves": [plain_move(*each) for each in zip(numbers, formed.moves, strict=False)],
             "relations": plain_relations(relations),
             "compared": [relations.calls, relations.tokens_in, relations.tokens_out],
         }
@@ -179,56 +213,62 @@ class AsyncReflectStages(BankVerbs):
         Raises:
             InvalidRequest: what is given was not assessed, or the engine is read-only.
         """
-        request, tools, candidates = await self._occasion(given, options)
-        reflection = dict(given["reflection"])
-        if tools.opinions is None or "moves" not in given:
+        state, request = self._answer(given, options)
+        tools = await self._reflections.tools(request.recall.as_of)
+        if tools.opinions is None or state.moves is None:
             raise InvalidRequest("given", "its opinions were not assessed", "Pass what `assess` gave.")
-        kept = candidates if approved is None else _among(candidates, frozenset(approved))
-        relations = relations_from(given["relations"], given["compared"])
-        occasion = occasion_of(request, given["revision"])
+        kept = _approved(state.candidates, approved)
+        relations = relations_from(state.relations, state.compared)
+        occasion = occasion_of(request, state.revision)
         formed = await form_opinions(list(kept.values()), occasion, tools.opinions, relations)
-        opinions = [*reflection["opinions"], *_refused(given["moves"], kept)]
+        opinions = [*state.reflection["opinions"], *_refused(state.moves, kept)]
         if formed.repeated:
             opinions = [plain_change(number, each) for number, each in enumerate(formed.changes, 1)]
         else:
             opinions += [plain_move(*each) for each in zip(kept, formed.moves, strict=True)]
-        costs = {name: reflection[name] + getattr(formed, name) for name in COSTS}
-        return {**reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
+        costs = {name: state.reflection[name] + getattr(formed, name) for name in COSTS}
+        return {**state.reflection, "opinions": sorted(opinions, key=lambda each: each["number"]), **costs}
 
-    async def _occasion(
-        self, given: Mapping[str, Any], options: ReflectOptions
-    ) -> tuple[ReflectQuery, ReflectTools, dict[int, PutForward]]:
-        """The question that was answered, and the opinions of the answer that may be kept, by number.
+    def _answer(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[AnswerState, ReflectQuery]:
+        """An answer whose opinions are not formed yet, and its question.
 
         Raises:
             InvalidRequest: what is given is no answer.
         """
-        if not {*_OCCASION, "reflection", "candidates"} <= given.keys():
-            raise InvalidRequest("given", "this is no answer of a reflection", "Pass what `answer` gave.")
-        request = self._request(given["query"], given["asked_at"], given["operation"], options)
-        found = {each["number"]: from_json(PutForward, each["opinion"]) for each in given["candidates"]}
-        return request, await self._tools(request), found
+        state = from_json(AnswerState, given)
+        return state, self._request(state.query, state.asked_at, state.operation, options)
 
     def _underway(self, given: Mapping[str, Any], options: ReflectOptions) -> tuple[Underway, ReflectQuery]:
         state = from_json(Underway, given)
         return state, self._request(state.query, state.asked_at, state.operation, options)
 
     def _request(
-        self, query: str, asked_at: str | datetime, operation: str, options: ReflectOptions
+        self, query: str, asked_at: datetime, operation: str, options: ReflectOptions
     ) -> ReflectQuery:
-        moment = datetime.fromisoformat(asked_at) if isinstance(asked_at, str) else asked_at
-        request = self._reflections.checked(query, asked_at=as_utc(moment), **options)
+        request = self._reflections.checked(query, asked_at=as_utc(asked_at), **options)
         return replace(request, operation=operation)
-
-    async def _tools(self, request: ReflectQuery) -> ReflectTools:
-        return await self._reflections.tools(request.recall.as_of)
 
 
 _OCCASION = ("query", "asked_at", "operation", "revision")
 
 
-def _among(candidates: Mapping[int, PutForward], approved: frozenset[int]) -> dict[int, PutForward]:
-    return {number: each for number, each in candidates.items() if number in approved}
+def _approved(candidates: Iterable[Candidate], approved: Iterable[int] | None) -> dict[int, PutForward]:
+    """The opinions that may be kept, by number.
+
+    Raises:
+        InvalidRequest: what is approved is no list of numbers of candidates.
+    """
+    by_number = {each.number: each.opinion for each in candidates}
+    if approved is None:
+        return by_number
+    numbers = list(approved) if isinstance(approved, Iterable) else [approved]
+    if any(isinstance(each, bool) or not isinstance(each, int) or each not in by_number for each in numbers):
+        raise InvalidRequest(
+            "approved",
+            f"{shown(numbers)} has something that is no candidate's number",
+            f"The numbers are {sorted(by_number)}.",
+        )
+    return {number: each for number, each in by_number.items() if number in numbers}
 
 
 def _refused(moves: Iterable[Mapping[str, Any]], kept: Mapping[int, PutForward]) -> list[StageState]:
