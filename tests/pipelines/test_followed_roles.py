@@ -67,6 +67,19 @@ def test_conversations_of_dicts_are_followed_like_those_of_messages(bank: Memory
     assert bank.threads.follow(given[1:], thread="t").superseded == ()
 
 
+def test_messages_that_nobody_numbered_are_known_a_turn_later_whatever_is_in_them(bank: MemoryBank) -> None:
+    """No id, an empty one, a tool's result of no known call, half a character: each is remembered once."""
+    given: list[Any] = [
+        HumanMessage("My bees are ill \ud83d."),
+        HumanMessage("They are in a hive.", id=""),
+        {"role": "tool", "content": "Mites harm bees.", "name": "read"},
+        ToolMessage("Acid harms mites.", tool_call_id="", name="read"),
+    ]
+    for end in (1, 2, 3, 4, 4):
+        bank.threads.follow(given[:end], thread="t", roles=("user", "tool"))
+    assert len(texts(bank)) == 4
+
+
 def test_a_message_that_is_too_long_is_cut_and_a_role_that_is_none_refused(bank: MemoryBank) -> None:
     """Five megabytes cost no turn; a typo in a role shows at once."""
     bank.threads.follow([HumanMessage("bees " * 1_000_000, id="h1")], thread="t")

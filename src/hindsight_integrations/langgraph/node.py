@@ -95,7 +95,7 @@ def place_of(config: RunnableConfig) -> Place:
     around = str(configurable.get("checkpoint_ns", "")).split("|")[:-1]
     return Place(
         node=str(metadata.get("langgraph_node", "")) or "memory",
-        thread=str(configurable.get("thread_id", "")),
+        thread="" if (thread := configurable.get("thread_id")) is None else str(thread),
         namespace="|".join(part.split(":")[0] for part in around),
         run_id=info.run_id if info else None,
     )

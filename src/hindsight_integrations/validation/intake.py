@@ -14,6 +14,7 @@ from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
@@ -33,7 +34,8 @@ from hindsight_integrations.validation.limits import (
 )
 
 ROLES = {"human": Role.USER, "ai": Role.ASSISTANT, "user": Role.USER, "assistant": Role.ASSISTANT}
-NOT_CONVERSATION = frozenset({"system", "developer", "tool", "function", "remove"})
+TOOL_ROLES = frozenset({"tool", "function"})
+NOT_CONVERSATION = TOOL_ROLES | {"system", "developer", "remove"}
 
 MAX_NUMBER = 2**63  # above every number that is used for an id
 
@@ -274,9 +276,10 @@ def identified(items: Sequence[Any]) -> list[Any]:
 
 
 def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Message, dict or LangChain message
-    if id_of(item) is not None or (message := as_message(item)) is None:
+    if id_of(item) is not None or role_named(item) in NOT_CONVERSATION - TOOL_ROLES:
         return item
-    digest = content_hash(message.speaker, message.text)[:16]
+    message = _read(item)
+    digest = content_hash(clean_text(message.speaker), clean_text(message.text))[:16]
     said[digest] += 1
     derived = f"{digest}:{said[digest]}"
     if isinstance(item, Mapping):
@@ -289,9 +292,8 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
 def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangChain message
     """The id that the caller gave a message, or that of the call whose result it is; None if there is neither."""
     read = item.get if isinstance(item, Mapping) else partial(getattr, item)
-    given = read("id", None)
-    given = read("tool_call_id", None) if given is None else given
-    return None if given is None else str(given)
+    named = (read("id", None), read("tool_call_id", None))
+    return next((str(given) for given in named if given not in (None, "")), None)
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in
