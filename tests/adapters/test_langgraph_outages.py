@@ -1,0 +1,405 @@
+"""A memory that fails never costs the user the answer: what a run gives, tells and makes up for, outage by outage."""
+
+# No `from __future__ import annotations`: LangGraph reads the annotations of the states and contexts defined here.
+
+import asyncio
+import logging
+import resource
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from pydantic import SecretStr
+
+from hindsight_integrations import (
+    BankNotFound,
+    Hindsight,
+    HindsightConfig,
+    HindsightError,
+    InvalidRequest,
+    MissingDependency,
+    ModelUnavailable,
+    SchemaMismatch,
+)
+from hindsight_integrations.config import KeywordBackend, ObservationConfig, StorageConfig, VectorBackend
+from hindsight_integrations.langgraph import (
+    Memory,
+    create_recall_node,
+    create_retain_node,
+    create_settle_node,
+)
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
+from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
+
+LIGHT = HindsightConfig(
+    storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
+    observations=ObservationConfig(mode="off"),
+)
+ANN: RunnableConfig = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
+FIRST, SECOND = "My kayak is called Thunder.", "My canoe is called Breeze."
+FACT = {"what": "Ann's kayak is called Thunder.", "fact_type": "world", "sources": ["m1"]}
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+
+
+class State(MessagesState):
+    memories: list[Memory]
+
+
+def answer(state: State) -> dict[str, Any]:
+    return {"messages": [AIMessage("Noted.")]}
+
+
+def graph_of(saver: BaseCheckpointSaver[Any], *, recall: Any = None, retain: Any = None) -> Any:
+    """recall -> answer -> retain, without the node that is not given."""
+    graph = StateGraph(State)
+    steps: list[Any] = [("recall", recall), ("answer", answer), ("retain", retain)]
+    steps = [(name, node) for name, node in steps if node is not None]
+    graph.add_sequence(steps)
+    graph.add_edge(START, steps[0][0])
+    return graph.compile(checkpointer=saver)
+
+
+def run(graph: Any, face: str, text: str, **fields: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The state after a turn, and the custom events of it."""
+    given = {"messages": [HumanMessage(text, **fields)]}
+
+    async def over() -> list[Any]:
+        return [part async for part in graph.astream(given, ANN, stream_mode=["values", "custom"])]
+
+    parts = (
+        asyncio.run(over())
+        if face == "async"
+        else list(graph.stream(given, ANN, stream_mode=["values", "custom"]))
+    )
+    return [value for mode, value in parts if mode == "values"][-1], [
+        value for mode, value in parts if mode == "custom"
+    ]
+
+
+def warnings_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["kind"] == "warning"]
+
+
+def said(state: dict[str, Any]) -> list[str]:
+    return [message.text for message in state["messages"]]
+
+
+# The model.  expected: units queued, found at once, found after settling; by trouble.
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., ChatOpenAI]]:
+    """A ChatOpenAI that talks to a local server with a script."""
+    servers: list[OpenAIServer] = []
+
+    def serve(*replies: ServerReply, timeout: float = 0.3, max_retries: int = 0) -> ChatOpenAI:
+        servers.append(OpenAIServer(list(replies)).__enter__())
+        return ChatOpenAI(
+            model="gpt-test",
+            base_url=servers[-1].url,
+            api_key=SecretStr("k"),
+            max_retries=max_retries,
+            timeout=timeout,
+        )
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+MODEL_TROUBLES: list[Any] = [
+    # expected seconds at most, trouble, the client's own settings, the node's
+    pytest.param(3.0, Status(503), {}, {}, id="down"),
+    pytest.param(3.0, Status(429, retry_after=7), {}, {}, id="rate-limited"),
+    pytest.param(3.0, Hang(), {}, {}, id="slow"),
+    pytest.param(5.0, Hang(), {"timeout": 30.0}, {"timeout_s": 0.3}, id="slower than the node waits"),
+    pytest.param(5.0, Status(429, retry_after=30), {"max_retries": 2, "timeout": 30.0}, {"timeout_s": 0.3}, id="a client that retries"),
+    pytest.param(3.0, Status(401), {}, {}, id="a key that expired"),
+]  # fmt: skip
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(("within", "trouble", "client", "options"), MODEL_TROUBLES)
+def test_a_model_in_trouble_costs_neither_the_answer_nor_the_turn(
+    opener: Callable[..., Hindsight],
+    serving: Callable[..., ChatOpenAI],
+    clock: FrozenClock,
+    face: str,
+    within: float,
+    trouble: ServerReply,
+    client: dict[str, Any],
+    options: dict[str, Any],
+) -> None:
+    """The user is answered in time, the turn is found at once by its words, and a settle node extracts it later, once."""
+    engine = opener(model=serving(trouble, {"facts": [FACT]}, **client), config=LIGHT)
+    graph = graph_of(InMemorySaver(), retain=create_retain_node(engine, roles="user", **options))
+    began = time.monotonic()
+    state, events = run(graph, face, FIRST, id="m1")
+    assert time.monotonic() - began < within
+    assert said(state) == [FIRST, "Noted."]
+    (told,) = [event for event in events if event["kind"] == "retained"]
+    assert told["queued"]
+    bank = engine.bank("ann")
+    assert any(FIRST in turn.text for turn in bank.recall("kayak").turns)
+    clock.advance(timedelta(hours=2))
+    settle = create_settle_node(engine)
+    given: Any = {"messages": []}
+    if face == "async":
+        asyncio.run(settle.ainvoke(given, ANN))
+    else:
+        settle.invoke(given, ANN)
+    assert [unit.text for unit in bank.iterate_units()] == [FACT["what"]]
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(
+    ("raised", "remembered_next", "on_error"), [(True, 2, "raise"), (False, 2, "skip"), (False, 2, "queue")]
+)
+def test_what_on_error_makes_of_a_model_that_is_down(
+    opener: Callable[..., Hindsight],
+    serving: Callable[..., ChatOpenAI],
+    clock: FrozenClock,
+    face: str,
+    raised: bool,
+    remembered_next: int,
+    on_error: str,
+) -> None:
+    """Raise is the run's error, skip one warning; either way the next turn makes up for it, as does queue's task."""
+    facts = {"facts": [FACT]}, {"facts": [{**FACT, "what": "Ann's canoe is called Breeze.", "sources": ["m2"]}]}
+    asked: list[str] = []
+
+    def reply(request: Any) -> ServerReply:
+        asked.append(str(request.body["messages"]))
+        if len(asked) == 1:
+            return Status(503)
+        passage = asked[-1].rpartition("PASSAGE")[0].rpartition("PASSAGE")[2] or asked[-1]
+        found = [fact for words, part in (("Thunder", facts[0]), ("Breeze", facts[1])) for fact in part["facts"] if words in passage]
+        return {"facts": found}
+
+    server = OpenAIServer(reply)
+    with server:
+        model = ChatOpenAI(model="m", base_url=server.url, api_key=SecretStr("k"), max_retries=0, timeout=2)
+        engine = opener(model=model, config=LIGHT)
+        graph = graph_of(
+            InMemorySaver(), retain=create_retain_node(engine, roles="user", on_error=on_error)
+        )
+        if raised:
+            with pytest.raises(ModelUnavailable):
+                run(graph, face, FIRST, id="m1")
+            assert said(graph.get_state(ANN).values) == [FIRST, "Noted."]
+        else:
+            state, events = run(graph, face, FIRST, id="m1")
+            assert said(state) == [FIRST, "Noted."]
+            assert len(warnings_of(events)) == (1 if on_error == "skip" else 0)
+        run(graph, face, SECOND, id="m2")
+        clock.advance(timedelta(hours=2))
+        engine.bank("ann").tasks.settle()
+        assert engine.bank("ann").count() == remembered_next
+
+
+# The memory itself.  expected: warnings of retain, warnings of recall, the error they name; by outage.
+
+
+class Switch(HashEmbedder):
+    """An embedder that fails while told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+
+    def embed_documents(self, texts: Any) -> Any:
+        if self.error:
+            raise self.error
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> Any:
+        if self.error:
+            raise self.error
+        return super().embed_query(text)
+
+
+@contextmanager
+def full_disk(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+    """No file may grow beyond a page."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def locked(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+    """A database tool holds the ledger for writing."""
+    tool = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
+    tool.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        tool.execute("ROLLBACK")
+        tool.close()
+
+
+@contextmanager
+def closed(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+    """Somebody closed the engine."""
+    engine.close()
+    yield
+
+
+@contextmanager
+def no_embeddings(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+    """The embedder's service cannot be reached."""
+    embedder.error = ConnectionError("refused")
+    yield
+    embedder.error = None
+
+
+OUTAGES: list[Any] = [
+    # expected warnings of retain, of recall, outage
+    pytest.param(1, 0, full_disk, id="full disk"),
+    pytest.param(1, 0, locked, id="ledger locked"),
+    pytest.param(1, 1, closed, id="engine closed"),
+    pytest.param(1, 1, no_embeddings, id="embedder down"),
+]
+
+
+@pytest.fixture
+def reopening(
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], tuple[Hindsight, Switch]]:
+    """Opens the engine of one directory, one that does not wait long for a lock."""
+    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
+
+    def open_engine() -> tuple[Hindsight, Switch]:
+        embedder = Switch()
+        return opener(tmp_path, config=LIGHT, embeddings=embedder), embedder
+
+    return open_engine
+
+
+@BOTH_FACES
+@pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
+@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
+def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
+    reopening: Callable[[], tuple[Hindsight, Switch]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    face: str,
+    on_error: str,
+    retaining: int,
+    recalling: int,
+    outage: Any,
+) -> None:
+    """One warning says what is missing and what to do, without words of the user; the next turn remembers both."""
+    saver = InMemorySaver()
+    engine, embedder = reopening()
+    engine.bank("ann").retain("A bank that is there already.")
+    graph = graph_of(saver, retain=create_retain_node(engine, roles="user", on_error=on_error))
+    with outage(tmp_path, engine, embedder), caplog.at_level(logging.WARNING, "hindsight_integrations"):
+        if on_error == "raise":
+            with pytest.raises(Exception):  # noqa: B017,PT011 - whatever the outage is
+                run(graph, face, FIRST, id="m1")
+        else:
+            state, events = run(graph, face, FIRST, id="m1")
+            assert said(state) == [FIRST, "Noted."]
+            told = warnings_of(events)
+            assert len(told) == retaining
+            assert told[0]["node"] and told[0]["error"] and told[0]["missing"] and told[0]["remedy"]
+            assert "Thunder" not in str(events) + caplog.text
+            assert len([line for line in caplog.records if line.name == "hindsight_integrations.langgraph"]) == 1
+    assert said(graph.get_state(ANN).values) == [FIRST, "Noted."]
+    engine.close()
+    engine, _ = reopening()
+    graph = graph_of(saver, retain=create_retain_node(engine, roles="user"))
+    run(graph, face, SECOND, id="m2")
+    told_texts = sorted(unit.text for unit in engine.bank("ann").iterate_units())
+    assert told_texts == ["A bank that is there already.", f"user: {SECOND}", f"user: {FIRST}"]
+
+
+@BOTH_FACES
+@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
+def test_an_outage_while_recalling_is_an_answer_without_memories(
+    reopening: Callable[[], tuple[Hindsight, Switch]],
+    tmp_path: Path,
+    face: str,
+    retaining: int,
+    recalling: int,
+    outage: Any,
+) -> None:
+    """Where memory cannot be read there is none, said once; where only writing fails it is read as ever."""
+    engine, embedder = reopening()
+    engine.bank("ann").retain(FIRST)
+    graph = graph_of(InMemorySaver(), recall=create_recall_node(engine))
+    with outage(tmp_path, engine, embedder):
+        state, events = run(graph, face, "What is my kayak called?")
+    assert said(state) == ["What is my kayak called?", "Noted."]
+    assert len(warnings_of(events)) == recalling
+    assert [memory["text"] for memory in state["memories"]] == ([] if recalling else [FIRST])
+
+
+MISTAKES: list[HindsightError] = [
+    InvalidRequest("k", "0", "Use 1."),
+    MissingDependency("a package", "Install it."),
+    BankNotFound("ann"),
+    SchemaMismatch(Path("/memory"), 99, 9),
+]
+
+
+@BOTH_FACES
+@pytest.mark.parametrize("create", [create_retain_node, create_recall_node])
+@pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda error: type(error).__name__)
+def test_mistakes_of_the_program_are_raised_by_every_node(
+    opener: Callable[..., Hindsight], face: str, create: Any, on_error: str, mistake: HindsightError
+) -> None:
+    """What every run would meet again is no outage, whatever on_error says; the conversation is whole all the same."""
+    embedder = Switch()
+    engine = opener(config=LIGHT, embeddings=embedder)
+    engine.bank("ann").retain(FIRST)
+    embedder.error = mistake
+    if create is create_recall_node and on_error == "queue":
+        on_error = "skip"  # there is nothing to queue of a recall
+    node = create(engine, on_error=on_error)
+    graph = graph_of(InMemorySaver(), **{"retain" if create is create_retain_node else "recall": node})
+    with pytest.raises(type(mistake)):
+        run(graph, face, "What is my kayak called?", id="m1")
+    assert said(graph.get_state(ANN).values)[0] == "What is my kayak called?"
+
+
+@BOTH_FACES
+def test_a_cancelled_turn_is_remembered_when_the_run_goes_on(
+    opener: Callable[..., Hindsight], serving: Callable[..., ChatOpenAI], face: str
+) -> None:
+    """A run cancelled while the model is asked leaves the state whole, the engine usable and the turn remembered once."""
+    engine = opener(model=serving(Hang(), {"facts": [FACT]}, timeout=30.0), config=LIGHT)
+    graph = graph_of(InMemorySaver(), retain=create_retain_node(engine, roles="user"))
+
+    async def cancelled() -> None:
+        turn = asyncio.create_task(graph.ainvoke({"messages": [HumanMessage(FIRST, id="m1")]}, ANN))
+        await asyncio.sleep(0.5)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+    asyncio.run(cancelled())
+    assert said(graph.get_state(ANN).values) == [FIRST, "Noted."]
+    assert graph.get_state(ANN).next == ("retain",)
+    if face == "sync":
+        graph.invoke(None, ANN)
+    else:
+        asyncio.run(graph.ainvoke(None, ANN))
+    engine.bank("ann").tasks.settle()
+    assert [unit.text for unit in engine.bank("ann").iterate_units()] == [FACT["what"]]
