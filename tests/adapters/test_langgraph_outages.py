@@ -176,7 +176,10 @@ def test_what_on_error_makes_of_a_model_that_is_down(
     on_error: str,
 ) -> None:
     """Raise is the run's error, skip one warning; either way the next turn makes up for it, as does queue's task."""
-    facts = {"facts": [FACT]}, {"facts": [{**FACT, "what": "Ann's canoe is called Breeze.", "sources": ["m2"]}]}
+    facts = (
+        {"facts": [FACT]},
+        {"facts": [{**FACT, "what": "Ann's canoe is called Breeze.", "sources": ["m2"]}]},
+    )
     asked: list[str] = []
 
     def reply(request: Any) -> ServerReply:
@@ -184,16 +187,19 @@ def test_what_on_error_makes_of_a_model_that_is_down(
         if len(asked) == 1:
             return Status(503)
         passage = asked[-1].rpartition("PASSAGE")[0].rpartition("PASSAGE")[2] or asked[-1]
-        found = [fact for words, part in (("Thunder", facts[0]), ("Breeze", facts[1])) for fact in part["facts"] if words in passage]
+        found = [
+            fact
+            for words, part in (("Thunder", facts[0]), ("Breeze", facts[1]))
+            for fact in part["facts"]
+            if words in passage
+        ]
         return {"facts": found}
 
     server = OpenAIServer(reply)
     with server:
         model = ChatOpenAI(model="m", base_url=server.url, api_key=SecretStr("k"), max_retries=0, timeout=2)
         engine = opener(model=model, config=LIGHT)
-        graph = graph_of(
-            InMemorySaver(), retain=create_retain_node(engine, roles="user", on_error=on_error)
-        )
+        graph = graph_of(InMemorySaver(), retain=create_retain_node(engine, roles="user", on_error=on_error))
         if raised:
             with pytest.raises(ModelUnavailable):
                 run(graph, face, FIRST, id="m1")
@@ -319,7 +325,9 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
             assert len(told) == retaining
             assert told[0]["node"] and told[0]["error"] and told[0]["missing"] and told[0]["remedy"]
             assert "Thunder" not in str(events) + caplog.text
-            assert len([line for line in caplog.records if line.name == "hindsight_integrations.langgraph"]) == 1
+            assert (
+                len([line for line in caplog.records if line.name == "hindsight_integrations.langgraph"]) == 1
+            )
     assert said(graph.get_state(ANN).values) == [FIRST, "Noted."]
     engine.close()
     engine, _ = reopening()
