@@ -193,11 +193,9 @@ def test_what_is_no_list_of_messages_is_refused(
     """A state that holds something else than a conversation is a mistake of the program, and the error names the place."""
     node = create(light)
     config: Any = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
+    given = {"messages": messages}
     with pytest.raises(InvalidRequest, match="messages"):
-        if face == "async":
-            asyncio.run(node.ainvoke({"messages": messages}, config))
-        else:
-            node.invoke({"messages": messages}, config)
+        asyncio.run(node.ainvoke(given, config)) if face == "async" else node.invoke(given, config)
     assert light.banks() == [] or remembered(light) == []
 
 

@@ -323,7 +323,7 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
             assert said(state) == [FIRST, "Noted."]
             told = warnings_of(events)
             assert len(told) == retaining
-            assert told[0]["node"] and told[0]["error"] and told[0]["missing"] and told[0]["remedy"]
+            assert all(told[0][key] for key in ("node", "error", "missing", "remedy"))
             assert "Thunder" not in str(events) + caplog.text
             assert (
                 len([line for line in caplog.records if line.name == "hindsight_integrations.langgraph"]) == 1
