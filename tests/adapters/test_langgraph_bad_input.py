@@ -93,6 +93,7 @@ MESSAGES: list[Any] = [
     ),
     pytest.param(["user: I own a kayak."], [{"role": "user", "content": "I own a kayak."}], id="a dict"),
     pytest.param(["user: I own a kayak."], [("user", "I own a kayak.")], id="a pair"),
+    pytest.param(["user: I own a kayak."], ["I own a kayak."], id="a text"),
     pytest.param(
         ["user: I own a kayak."],
         [HumanMessage("I own a kayak."), CALL, ToolMessage("x" * 5_000_000, tool_call_id="c1")],
@@ -185,7 +186,7 @@ def test_messages_without_ids_are_remembered_once_each(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("messages", ["a text", 7, {"role": "user"}, [object()], [None], [["user"]]])
+@pytest.mark.parametrize("messages", [7, object(), {"role": "user"}, [object()], [None], [["user"]]])
 @pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
 def test_what_is_no_list_of_messages_is_refused(
     light: Hindsight, face: str, create: Any, messages: Any

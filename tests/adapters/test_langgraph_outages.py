@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
@@ -39,6 +40,7 @@ from hindsight_integrations.langgraph import (
     create_retain_node,
     create_settle_node,
 )
+from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
 
@@ -151,7 +153,9 @@ def test_a_model_in_trouble_costs_neither_the_answer_nor_the_turn(
     (told,) = [event for event in events if event["kind"] == "retained"]
     assert told["queued"]
     bank = engine.bank("ann")
-    assert any(FIRST in turn.text for turn in bank.recall("kayak").turns)
+    (turn,) = bank.recall("kayak").units
+    assert turn.kind is UnitKind.TURN
+    assert FIRST in turn.unit.text
     clock.advance(timedelta(hours=2))
     settle = create_settle_node(engine)
     given: Any = {"messages": []}
@@ -217,8 +221,25 @@ def test_what_on_error_makes_of_a_model_that_is_down(
 # The memory itself.  expected: warnings of retain, warnings of recall, the error they name; by outage.
 
 
-class Switch(HashEmbedder):
-    """An embedder that fails while told to."""
+class Service(Embeddings):
+    """Embeddings of a service that cannot be reached while it has an error."""
+
+    def __init__(self) -> None:
+        self.hashed = HashEmbedder()
+        self.error: Exception | None = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self.error:
+            raise self.error
+        vectors: list[list[float]] = self.hashed.embed_documents(texts).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+class Mistaken(HashEmbedder):
+    """An embedder that meets a mistake of the program, from when it is told."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -236,7 +257,7 @@ class Switch(HashEmbedder):
 
 
 @contextmanager
-def full_disk(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+def full_disk(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
     """No file may grow beyond a page."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
@@ -247,7 +268,7 @@ def full_disk(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[Non
 
 
 @contextmanager
-def locked(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+def locked(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
     """A database tool holds the ledger for writing."""
     tool = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None, check_same_thread=False)
     tool.execute("BEGIN IMMEDIATE")
@@ -259,14 +280,14 @@ def locked(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
 
 
 @contextmanager
-def closed(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+def closed(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
     """Somebody closed the engine."""
     engine.close()
     yield
 
 
 @contextmanager
-def no_embeddings(folder: Path, engine: Hindsight, embedder: Switch) -> Iterator[None]:
+def no_embeddings(folder: Path, engine: Hindsight, embedder: Service) -> Iterator[None]:
     """The embedder's service cannot be reached."""
     embedder.error = ConnectionError("refused")
     yield
@@ -285,12 +306,12 @@ OUTAGES: list[Any] = [
 @pytest.fixture
 def reopening(
     opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], tuple[Hindsight, Switch]]:
+) -> Callable[[], tuple[Hindsight, Service]]:
     """Opens the engine of one directory, one that does not wait long for a lock."""
     monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.connections.BUSY_MILLISECONDS", 20)
 
-    def open_engine() -> tuple[Hindsight, Switch]:
-        embedder = Switch()
+    def open_engine() -> tuple[Hindsight, Service]:
+        embedder = Service()
         return opener(tmp_path, config=LIGHT, embeddings=embedder), embedder
 
     return open_engine
@@ -300,7 +321,7 @@ def reopening(
 @pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
 @pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
-    reopening: Callable[[], tuple[Hindsight, Switch]],
+    reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     face: str,
@@ -340,7 +361,7 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
 @BOTH_FACES
 @pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_while_recalling_is_an_answer_without_memories(
-    reopening: Callable[[], tuple[Hindsight, Switch]],
+    reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,
     face: str,
     retaining: int,
@@ -374,7 +395,7 @@ def test_mistakes_of_the_program_are_raised_by_every_node(
     opener: Callable[..., Hindsight], face: str, create: Any, on_error: str, mistake: HindsightError
 ) -> None:
     """What every run would meet again is no outage, whatever on_error says; the conversation is whole all the same."""
-    embedder = Switch()
+    embedder = Mistaken()
     engine = opener(config=LIGHT, embeddings=embedder)
     engine.bank("ann").retain(FIRST)
     embedder.error = mistake

@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ def _held(state: object, key: str) -> Sequence[Any]:
         )
     if isinstance(found, str | Mapping | BaseMessage):
         return [found]
+    if not isinstance(found, Iterable):
+        raise _no_message(found)
     return found if isinstance(found, Sequence) else list(found)
 
 
@@ -59,17 +61,23 @@ def _message(item: Any) -> Any:  # noqa: ANN401 - whatever a state holds as a me
     """A dict or a whole message as it is; a piece of one, a (role, text) pair or a text as a message."""
     if isinstance(item, BaseMessageChunk):
         return message_chunk_to_message(item)
-    if isinstance(item, BaseMessage | Mapping):
-        return item
+    return item if isinstance(item, BaseMessage | Mapping) else _converted(item)
+
+
+def _converted(item: Any) -> BaseMessage:  # noqa: ANN401 - whatever a state holds as a message
     try:
         (message,) = convert_to_messages([item])
     except (NotImplementedError, ValueError):
-        raise InvalidRequest(
-            "messages",
-            f"{type(item).__name__} is not a message",
-            "Pass LangChain messages, dicts with role and content, (role, text) pairs or texts.",
-        ) from None
+        raise _no_message(item) from None
     return message
+
+
+def _no_message(item: object) -> InvalidRequest:
+    return InvalidRequest(
+        "messages",
+        f"{type(item).__name__} is not a message",
+        "Pass LangChain messages, dicts with role and content, (role, text) pairs or texts.",
+    )
 
 
 def last_question(state: object, key: str) -> Question | None:
@@ -78,10 +86,10 @@ def last_question(state: object, key: str) -> Question | None:
     Looked for from the end, so that a long conversation is not read whole.
 
     Raises:
-        InvalidRequest: the state has no messages under this key.
+        InvalidRequest: the state has no messages under this key, or one that is read is none.
     """
     for given in reversed(_held(state, key)):
-        (message,) = convert_to_messages([given])
+        message = _converted(given)
         text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:
             timestamp = message.additional_kwargs.get("timestamp")
