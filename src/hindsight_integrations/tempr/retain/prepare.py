@@ -8,6 +8,7 @@ from dataclasses import replace
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.search.bank_view import BankView, Projector
@@ -17,6 +18,12 @@ from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
+from hindsight_integrations.tempr.retain.recalled_text import (
+    may_repeat,
+    recalled_texts,
+    without_repeated,
+    worth_remembering,
+)
 from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.snippets import snippet_tasks
@@ -194,14 +201,43 @@ async def _extract_messages(
             with_shown = await shown(cut, request.tags, tools)
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
             return tools.llm.waiting(cut, error)
-        return await tools.llm.extract(with_shown)
+        return await _without_recalled(await tools.llm.extract(with_shown), with_shown, tools)
+    recalled = await _recalled(fresh, tools)
 
     def verbatim() -> Extraction:
-        aliases = _known_names([message.text for message in fresh], tools)
-        facts = tools.verbatim.extract(fresh, zone=request.zone, aliases=aliases)
-        return Extraction((tuple(facts),), guessed=True)
+        worth = worth_remembering(fresh, recalled, tools.languages)
+        aliases = _known_names([message.text for message in worth.messages], tools)
+        facts = tools.verbatim.extract(worth.messages, zone=request.zone, aliases=aliases)
+        return Extraction((tuple(facts),), guessed=True, dropped=worth.left_out)
 
     return await tools.workers.read(verbatim)
+
+
+async def _recalled(messages: Sequence[Message], tools: RetainTools) -> Mapping[str, Sequence[MemoryUnit]]:
+    """The memories that messages may repeat, by message id."""
+    suspected = [message for message in messages if may_repeat(message)]
+    if not suspected:
+        return {}
+    async with tools.projector.viewing() as view:
+        return await tools.workers.read(recalled_texts, suspected, view)
+
+
+async def _without_recalled(
+    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools
+) -> Extraction:
+    """What a model extracted, without what it only read in memories that were quoted or shown to it."""
+    said = {message.id or "": message for passage in passages for message in passage.messages}
+    recalled = await _recalled([*said.values()], tools)
+    memories = [unit for passage in passages for unit in passage.memories]
+    memories += [unit for units in recalled.values() for unit in units]
+    screened = [without_repeated(facts, memories, said) for facts in extraction.chunks]
+    if not any(left_out for _, left_out in screened):
+        return extraction
+    return replace(
+        extraction,
+        chunks=tuple(tuple(facts) for facts, _ in screened),
+        dropped=(*extraction.dropped, *(each for _, left_out in screened for each in left_out)),
+    )
 
 
 async def shown(

@@ -1,6 +1,7 @@
 """German, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.de.asking import ASKING
 from hindsight_integrations.text.languages.de.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.de.frames import FRAMES
 from hindsight_integrations.text.languages.de.judgements import JUDGEMENTS
@@ -20,6 +21,7 @@ GERMAN = Language(
     times=TIME_RULES,
     names=NAMES,
     questions=QUESTIONS,
+    asking=ASKING,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,

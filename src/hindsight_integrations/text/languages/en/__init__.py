@@ -1,6 +1,7 @@
 """English, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.en.asking import ASKING
 from hindsight_integrations.text.languages.en.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.en.frames import FRAMES
 from hindsight_integrations.text.languages.en.judgements import JUDGEMENTS
@@ -20,6 +21,7 @@ ENGLISH = Language(
     times=TIME_RULES,
     names=NAMES,
     questions=QUESTIONS,
+    asking=ASKING,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,

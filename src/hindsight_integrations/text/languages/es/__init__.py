@@ -1,6 +1,7 @@
 """Spanish, all of it."""
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages.es.asking import ASKING
 from hindsight_integrations.text.languages.es.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.judgements import JUDGEMENTS
@@ -20,6 +21,7 @@ SPANISH = Language(
     times=TIME_RULES,
     names=NAMES,
     questions=QUESTIONS,
+    asking=ASKING,
     withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,

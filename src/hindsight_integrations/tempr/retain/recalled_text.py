@@ -1,0 +1,211 @@
+"""Recalled text that comes back in a conversation is not learnt again (decision 138).
+
+An agent's answers quote memories; a prompt's block of memories ends up in a message. Neither says anything new: what is
+found in the bank in the same words is left out, and so is what an agent asks or says it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.channels.keyword import keyword_channel
+from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.stating import (
+    only_asks,
+    spoken_sentences,
+    stating_sentences,
+    without_lead_in,
+)
+from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.which_language import language_of
+from hindsight_integrations.validation.roles import role_of
+
+NEAREST = 16  # memories that a message is compared with, the best by its words [decision 138]
+LOOKED_UP = 2_000  # characters of a message they are looked for by: an answer quotes in its first lines [decision 138]
+RENDERED = "(mentioned on "  # how a date begins beside a memory in a prompt; see `model.time.readable_time`
+LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
+SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]
+FURTHER = (
+    1  # and content words that it has beside them: "lives" for "moved"; no name, no number [decision 138]
+)
+
+_WORD = re.compile(r"\w+")
+_SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as verbatim memories begin
+
+RECALLED_AGAIN = "recalled text that came back"
+NOTHING_STATED = "it states nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What of some messages is worth remembering.
+
+    Attributes:
+        messages: with the text that is; those with none are left out.
+        left_out: messages of which nothing is, and why.
+    """
+
+    messages: tuple[Message, ...]
+    left_out: tuple[Dropped, ...] = ()
+
+
+def recalled_texts(messages: Sequence[Message], view: BankView) -> dict[str, tuple[MemoryUnit, ...]]:
+    """By id of each message the valid memories, not made from it, that its words lead to; by keywords alone, which quotes keep."""
+    mask = valid_at(view.columns, None)
+    selected = Selection(mask, int(mask.sum()))
+    if not selected.count or "keyword" in view.failures:
+        return {}
+    found = {
+        message.id or "": keyword_channel(view, selected, message.text[:LOOKED_UP], limit=NEAREST).ids
+        for message in messages
+    }
+    units = view.ledger.units(view.bank, _distinct(found))
+    return {
+        name: tuple(units[row] for row in ids.tolist() if row in units and name not in units[row].sources)
+        for name, ids in found.items()
+    }
+
+
+def may_repeat(message: Message) -> bool:
+    """Whether a message may hold recalled text: any of an agent's, and one of a user that has a rendered line or a transcript in it."""
+    return (
+        role_of(message) is Role.ASSISTANT
+        or RENDERED in message.text
+        or _SPOKEN.search(message.text) is not None
+    )
+
+
+def worth_remembering(
+    messages: Sequence[Message],
+    recalled: Mapping[str, Sequence[MemoryUnit]],
+    languages: Sequence[Language],
+) -> Worth:
+    """What of messages is to be remembered word for word.
+
+    A message of a user stays as it is, unless it only asks; lines of memories pasted into it are left out. Of an agent's the
+    sentences stay that state something and repeat no memory.
+
+    Args:
+        messages: of a conversation.
+        recalled: memories that each may repeat, by its id.
+        languages: they may be in.
+    """
+    kept: list[Message] = []
+    left_out: list[Dropped] = []
+    for message in messages:
+        text, reason = _worth(message, recalled.get(message.id or "", ()), languages)
+        if text:
+            kept.append(message if text == message.text else replace(message, text=text))
+        else:
+            left_out.append(Dropped(f"message {message.id}", reason))
+    return Worth(tuple(kept), tuple(left_out))
+
+
+def without_repeated(
+    facts: Sequence[ExtractedFact], memories: Sequence[MemoryUnit], said: Mapping[str, Message]
+) -> tuple[list[ExtractedFact], list[Dropped]]:
+    """Facts a model extracted, without those in the very words of a memory, unless a user says these words again.
+
+    Args:
+        facts: of one passage.
+        memories: that its messages may repeat, or that the model was shown.
+        said: its messages, by id.
+    """
+    known = [_words(unit.text) for unit in memories]
+    spoken = {name: _words(each.text) for name, each in said.items() if _speaks_for_itself(each)}
+    places: dict[int, int] = {}  # causal claims name facts by position
+    dropped: list[Dropped] = []
+    for index, fact in enumerate(facts):
+        words = _words(fact.what)
+        heard = any(_within(words, spoken.get(source, "")) for source in fact.sources)
+        if not heard and any(_within(words, each) for each in known):
+            dropped.append(Dropped(fact.what[:200], RECALLED_AGAIN))
+        else:
+            places[index] = len(places)
+    return [_renumbered(facts[index], places) for index in places], dropped
+
+
+def _speaks_for_itself(message: Message) -> bool:
+    return role_of(message) is Role.USER and RENDERED not in message.text
+
+
+def _renumbered(fact: ExtractedFact, places: Mapping[int, int]) -> ExtractedFact:
+    claims = [
+        claim.model_copy(update={"target_fact_index": places[claim.target_fact_index]})
+        for claim in fact.causal_relations
+        if claim.target_fact_index in places
+    ]
+    return fact.model_copy(update={"causal_relations": claims})
+
+
+def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language]) -> tuple[str, str]:
+    """What of a message is to be remembered, and why nothing is."""
+    language = language_of(message.text, languages)
+    agent = role_of(message) is Role.ASSISTANT
+    lines = [line for line in message.text.splitlines() if line.strip()]
+    parts = [line for line in lines if not any(_is_rendered(line, unit) for unit in units)]
+    recalled = len(parts) < len(lines)
+    if not agent:
+        rest = "\n".join(parts) if recalled else message.text
+        reason = RECALLED_AGAIN if recalled else NOTHING_STATED
+        return ("", reason) if not rest or only_asks(rest, language) else (rest, "")
+    sentences = spoken_sentences("\n".join(parts))
+    new = [each for each in sentences if not any(_repeats(each, unit, language) for unit in units)]
+    stated = stating_sentences("\n".join(new), language, agent=True)
+    if not recalled and len(stated) == len(sentences):
+        return message.text, ""
+    return " ".join(stated), RECALLED_AGAIN if recalled or len(new) < len(sentences) else NOTHING_STATED
+
+
+def _is_rendered(line: str, unit: MemoryUnit) -> bool:
+    """Whether a line is a memory as prompts and transcripts show it, and no more."""
+    said, (before, mark, _) = _words(line), line.rpartition(RENDERED)
+    return said == _words(unit.text) or (bool(mark) and _words(before) == _words(unit.text))
+
+
+def _repeats(sentence: str, unit: MemoryUnit, language: Language) -> bool:
+    """Whether a sentence of an agent's says what a memory says, and nothing beside it."""
+    own = unit.text.removeprefix(f"{unit.speaker}: ") if unit.speaker else unit.text
+    bare = without_lead_in(sentence.rpartition(RENDERED)[0] or sentence, language)
+    if _within(_words(bare), _words(unit.text)) or _within(_words(own), _words(bare)):
+        return True
+    said, known = content_stems(bare, language), content_stems(unit.text, language)
+    further = said - known
+    return (
+        len(said & known) >= SHARED
+        and len(further) <= FURTHER
+        and not any(stem[:1].isdigit() or stem in _names(bare) for stem in further)
+    )
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words inside a text, in small letters."""
+    return {word.lower() for word in _WORD.findall(text)[1:] if word[:1].isupper()}
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(normalised_text(text)))
+
+
+def _within(part: str, whole: str) -> bool:
+    """Whether words stand in others, in a row; one or two prove nothing."""
+    return part.count(" ") >= LEAST_WORDS - 1 and f" {part} " in f" {whole} "
+
+
+def _distinct(found: Mapping[str, IntArray]) -> IntArray:
+    rows = {row for ids in found.values() for row in ids.tolist()}
+    return np.array(sorted(rows), np.int64)

@@ -1,0 +1,29 @@
+"""AskingWords: what a language says of sentences that ask."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NEVER = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskingWords:
+    """What tells a sentence that asks from one that states.
+
+    Attributes:
+        interjection: a sentence that is a greeting, thanks or "nice!" and no more.
+        opener: how a question begins, after "and" or "so".
+        request: how a sentence begins that asks without a question mark ("Tell me what ...", "I wonder where ...").
+        tells: what makes a question tell something as well: a clause of its own, or "did I tell you".
+        nothing_known: an agent's words for having no memory of something.
+        lead_in: how an agent introduces what it remembers.
+    """
+
+    interjection: re.Pattern[str] = _NEVER
+    opener: re.Pattern[str] = _NEVER
+    request: re.Pattern[str] = _NEVER
+    tells: re.Pattern[str] = _NEVER
+    nothing_known: re.Pattern[str] = _NEVER
+    lead_in: re.Pattern[str] = _NEVER

@@ -1,0 +1,50 @@
+"""German sentences that ask, and an agent's words for what it remembers or does not."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.asking_words import AskingWords
+
+_ASKED = r"(?:was|wann|wo|wohin|woher|wer|wen|wem|wessen|welche[rsnm]?|wie|warum|wieso|weshalb|ob|womit|worüber|wofür)"
+
+ASKING = AskingWords(
+    interjection=re.compile(
+        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|ja|nein|klar|gut|hm+|tut mir leid|tschüss|wie geht es dir)[\s,.!…]*",
+        re.IGNORECASE,
+    ),
+    opener=re.compile(
+        r"(?:(?:und|also|aber|ok|okay|hallo|hey|na|bitte|nun|dann|danke|super|schön|toll|oh)[,!.]? )*"
+        r"(?:(?:mit|für|in|an|auf|zu|von|aus|bei|seit|bis|um|über|nach) )?"
+        rf"(?:{_ASKED[3:-1]}|ist|sind|war|waren|bin|bist|hat|habe|haben|hast|hatte|hattest|hatten|kann|kannst|können|könntest|soll|sollte"
+        r"|sollten|darf|muss|willst|will|wird|werden|wirst|würdest|weißt|weisst|kennst|erinnerst|gibt|gab|magst|mag|machst|geht|lebt|wohnt"
+        r"|arbeitet|arbeitest|wohnst|lebst)\b",
+        re.IGNORECASE,
+    ),
+    request=re.compile(
+        rf"(?:bitte )?(?:kannst du |könntest du )?(?:mir )?(?:sag|sage|sagen|erzähl|erzähle|zeig|zeige|zeigen|verrate?|erinnere?)(?: mir| mich| uns)?"
+        rf"(?: bitte)?(?: nochmal| noch einmal| mal)?(?: daran)?,? {_ASKED}\b"
+        rf"|(?:ich frage mich|ich wüsste gern|ich würde gerne? wissen|ich möchte wissen|ich weiß nicht mehr|ich habe vergessen|weißt du(?: noch)?|keine ahnung),? {_ASKED}\b"
+        r"|(?:bitte )?(?:liste|nenne?|fasse?|wiederhole?) (?:mir )?(?:alle|meine|die|was|alles|unsere)\b",
+        re.IGNORECASE,
+    ),
+    tells=re.compile(
+        r"\b(?:habe|hab|hatte) ich (?:dir |euch )?(?:schon |eigentlich |je )*(?:gesagt|erzählt|erwähnt)\b|\bwusstest du,? (?:dass|schon)\b"
+        r"|\b(?:weißt du|erinnerst du dich),? dass\b|\bhast du gehört,? dass\b"
+        r"|[,;:\u2013\u2014] ?(?:aber |und |da |weil |denn |nachdem )?(?:ich|wir|er|sie|meine?r? [A-ZÄÖÜ]\w+|unsere?r? [A-ZÄÖÜ]\w+) (?!dass\b)\w+"
+        r"|\b(?:weil|nachdem|denn) (?:ich|wir|er|sie|mein|meine|unser|unsere)\b",
+        re.IGNORECASE,
+    ),
+    nothing_known=re.compile(
+        r"\bich (?:weiß|erinnere mich|habe|finde|kenne)(?: \w+){0,4} (?:nicht|nichts|keine?n?)\b|\bdarüber (?:weiß|habe) ich (?:nichts|keine)\b"
+        r"|\bdazu (?:weiß|habe) ich (?:nichts|keine)\b|\bich bin mir nicht sicher\b|\bkeine (?:erinnerung|erinnerungen|ahnung)\b"
+        r"|\b(?:erinnere|weiß)\w*(?: mich)?: ?nichts\b",
+        re.IGNORECASE,
+    ),
+    lead_in=re.compile(
+        r"^(?:(?:ja|klar|natürlich)[,!.]? )?(?:(?:ich|wir) (?:erinnere mich|erinnern uns|weiß|wissen)(?: noch)?(?: daran)?(?:, dass)?"
+        r"|du hast (?:mir )?(?:einmal |schon )?(?:gesagt|erzählt|erwähnt|geschrieben)(?:, dass)?|soweit ich (?:weiß|mich erinnere)|erinnerung(?:en)?)"
+        r"[\s:,\-\u2013\u2014\"\u201e]*",
+        re.IGNORECASE,
+    ),
+)

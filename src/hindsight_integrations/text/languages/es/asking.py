@@ -1,0 +1,48 @@
+"""Spanish sentences that ask, and an agent's words for what it remembers or does not."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.asking_words import AskingWords
+
+_ASKED = r"(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(?:es)?|cu[áa]nt[oa]s?|c[óo]mo|por qu[ée]|si|a qui[ée]n)"
+
+ASKING = AskingWords(
+    interjection=re.compile(
+        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|s[íi]|no|claro|bien|hm+|lo siento|adiós|perfecto)[\s,.!…]*",
+        re.IGNORECASE,
+    ),
+    opener=re.compile(
+        r"(?:(?:y|pero|entonces|bueno|ok|vale|hola|oye|por favor|gracias|ah|oh)[,!.]? ?[¿¡]?)*[¿¡]?"
+        r"(?:(?:de|a|con|en|por|para|desde|hasta|sobre) )?"
+        rf"(?:{_ASKED[3:-1]}|es|son|era|fue|est[áa]|est[áa]n|estoy|hay|hab[íi]a|tengo|tienes|tiene|tienen|puedo|puedes|puede|podr[íi]as|sabes"
+        r"|sabe|recuerdas|recuerda|conoces|debo|deber[íi]a|vive|viven|trabaja|va|van|vas|le|les|te|me|se|hice|hizo|he|has|ha)\b",
+        re.IGNORECASE,
+    ),
+    request=re.compile(
+        rf"(?:por favor,? )?(?:¿?puedes |podr[íi]as )?(?:d[ií]me|decirme|cu[ée]ntame|contarme|recu[ée]rdame|recordarme|mu[ée]strame|mostrarme)(?: otra vez| de nuevo)? "
+        rf"(?:de |sobre )?{_ASKED}\b"
+        rf"|(?:me pregunto|quisiera saber|quiero saber|me gustar[íi]a saber|no recuerdo|olvid[ée]|¿?sabes|¿?recuerdas) {_ASKED}\b"
+        r"|(?:por favor,? )?(?:enumera|resume|repite|lista) (?:todo|todas|mis|las|los|lo)\b",
+        re.IGNORECASE,
+    ),
+    tells=re.compile(
+        r"\b(?:te|os) (?:he |hab[íi]a )?(?:dicho|dije|cont[ée]|contado|mencion[ée]|mencionado) que\b|\bsab[íi]as que\b|\bsabes que (?:mi|me|yo|estoy|tengo|voy|vivo)\b"
+        r"|\b(?:recuerdas|te acuerdas de) que\b"
+        r"|[,;:\u2013\u2014] ?(?:pero |y |ya que |porque |pues |como )?(?:soy|estoy|tengo|vivo|voy|trabajo|me (?:gusta|mud[ée]|cas[ée]|llamo)|no (?:soy|tengo|como|puedo|me)"
+        r"|mi \w+ (?:es|est[áa]|tiene|vive|se|ha)|somos|tenemos|vivimos)\b"
+        r"|\b(?:porque|ya que|ahora que|dado que) (?:soy|estoy|tengo|vivo|voy|mi|me|no|somos|tenemos)\b",
+        re.IGNORECASE,
+    ),
+    nothing_known=re.compile(
+        r"\bno (?:lo )?(?:s[ée]|recuerdo|tengo (?:recuerdos?|informaci[óo]n|constancia|nada)|me (?:has )?(?:dicho|contado))\b|\bno estoy segur[oa]\b"
+        r"|\b(?:recuerdo|s[ée]|memoria): ?nada\b|\bninguna memoria\b",
+        re.IGNORECASE,
+    ),
+    lead_in=re.compile(
+        r"^(?:(?:s[íi]|claro|por supuesto)[,!.]? )?(?:(?:recuerdo|s[ée]|recordamos)(?: que)?|(?:me )?(?:dijiste|contaste|mencionaste|has dicho|has contado)(?: que)?"
+        r"|seg[úu]n (?:mi memoria|lo que (?:dijiste|me contaste))|recuerdos?)[\s:,\-\u2013\u2014\"\u201c«]*",
+        re.IGNORECASE,
+    ),
+)
