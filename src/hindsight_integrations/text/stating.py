@@ -11,11 +11,9 @@ _ENDS = re.compile(
     r"(?<=[.!?…])[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
 )  # what stands in brackets behind a sentence belongs to it
 _MARKS = re.compile(r"^[\s\-*•>¿¡\"'\u201c\u201e]+")
-_WORD = re.compile(r"\w+", re.UNICODE)
 INTERJECTION = (
     3  # words: a sentence as short as that, without a number or a name, is a greeting, thanks or "nice!"
 )
-IDLE_WORDS = 3  # of a sentence of an agent, without a number or a name: "Glad to hear" [decision 138]
 
 
 def spoken_sentences(text: str) -> list[str]:
@@ -70,17 +68,8 @@ def _idle(sentence: str, words: AskingWords) -> bool:
     """Whether a sentence of an agent's gives nothing to remember."""
     said = _MARKS.sub("", sentence)
     return (
-        _short(said)
-        or not words.lead_in.sub("", said).strip()
+        words.interjection.fullmatch(said) is not None
+        or not words.lead_in.sub("", said).strip(" .!")
         or said.rstrip("\"'\u201d\u2019)] ").endswith("?")
         or words.nothing_known.search(said) is not None
-    )
-
-
-def _short(sentence: str) -> bool:
-    words = _WORD.findall(sentence)
-    return (
-        len(words) <= IDLE_WORDS
-        and not any(map(str.isdigit, sentence))
-        and not any(w[:1].isupper() for w in words[1:])
     )

@@ -10,7 +10,7 @@ _ASKED = r"(?:was|wann|wo|wohin|woher|wer|wen|wem|wessen|welche[rsnm]?|wie|warum
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|ja|nein|klar|gut|hm+|tut mir leid|tschüss|wie geht es dir)[\s,.!…]*",
+        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|ja|nein|klar|gut|hm+|tut mir leid|tschüss|gern(?:e)?(?: geschehen)?|notiert|verstanden|wie geht es dir)[\s,.!…]*",
         re.IGNORECASE,
     ),
     opener=re.compile(

@@ -10,7 +10,7 @@ _ASKED = r"(?:what|when|where|who|whom|whose|which|how|why|if|whether|about)"
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|yes|no|sure|right|well|hm+|sorry|bye|perfect|awesome)(?: there)?[\s,.!…]*",
+        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|yes|no|sure|right|well|hm+|sorry|bye|perfect|awesome|you'?re welcome|noted|got it|glad to hear(?: it| that)?|of course|no problem)(?: there)?[\s,.!…]*",
         re.IGNORECASE,
     ),
     opener=re.compile(
@@ -45,7 +45,7 @@ ASKING = AskingWords(
         re.IGNORECASE,
     ),
     lead_in=re.compile(
-        r"^(?:(?:yes|sure|well|ok|okay|of course)[,!.]? )?(?:as )?(?:(?:i|we) (?:also )?(?:recall|remember|know|see|found)(?: that)?"
+        r"^(?:(?:yes|sure|well|ok|okay|of course)[,!.]? )?(?:as )?(?:(?:i|we) (?:also )?(?:recall|remember|know|see|found)(?: (?:that|it))?"
         r"|you(?:'ve| have)? (?:once |also |already )?(?:told me|said|mentioned|wrote)(?: that)?|from (?:memory|what i (?:recall|remember))"
         r"|according to (?:my memory|what you (?:said|told me))|here is what i (?:recall|remember|know)|memor(?:y|ies))[\s:,\-\u2013\u2014\"\u201c]*",
         re.IGNORECASE,

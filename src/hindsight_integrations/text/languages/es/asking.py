@@ -10,7 +10,7 @@ _ASKED = r"(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|s[íi]|no|claro|bien|hm+|lo siento|adiós|perfecto)[\s,.!…]*",
+        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|s[íi]|no|claro|bien|hm+|lo siento|adiós|perfecto|de nada|anotado|entendido)[\s,.!…]*",
         re.IGNORECASE,
     ),
     opener=re.compile(
