@@ -45,12 +45,27 @@ FACTS = [
 ]
 UNIT = "the id of a memory"
 
+UNDERWAY: Any = {"query": "figs", "asked_at": "2024-05-01T00:00:00Z", "operation": "", "revision": 1}
+BEGUN: Any = {**UNDERWAY, "best": [], "confidence": 0.0}
+ANSWERED: Any = {
+    **UNDERWAY,
+    "candidates": [],
+    "moves": [],
+    "reflection": {"text": "Figs.", "opinions": [], "calls": 0, "tokens_in": 0, "tokens_out": 0},
+}
+
 VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "retain": (("My tent leaks.",), {}),
     "retain_many": (([RetainItem("My tent leaks."), RetainItem("It rains.")],), {}),
     "recall": (("kayak",), {}),
     "reflect": (("kayak",), {}),
     "reflect_stream": (("kayak",), {}),
+    "reflect_stages.recall": (("kayak",), {}),
+    "reflect_stages.think": ((BEGUN,), {}),
+    "reflect_stages.call_tool": ((BEGUN,), {}),
+    "reflect_stages.answer": ((BEGUN,), {}),
+    "reflect_stages.assess": ((ANSWERED,), {}),
+    "reflect_stages.commit": ((ANSWERED,), {}),
     "get": ((UNIT,), {}),
     "edit": ((UNIT,), {"text": "Alice bought a blue kayak."}),
     "restore": ((UNIT,), {}),

@@ -57,6 +57,22 @@ class Subject:
     archive: str
 
 
+UNDERWAY: Any = {"query": "figs", "asked_at": "2024-05-01T00:00:00Z", "operation": "", "revision": 1}
+BEGUN: Any = {**UNDERWAY, "best": [], "confidence": 0.0}
+ANSWERED: Any = {
+    **UNDERWAY,
+    "candidates": [],
+    "moves": [],
+    "reflection": {"text": "Figs.", "opinions": [], "calls": 0, "tokens_in": 0, "tokens_out": 0},
+}
+
+
+def without_steps(stage: Callable[[Any], object]) -> None:
+    """A stage of reflections in steps, which there are none of without a model, says so: whether anybody may write or not."""
+    with pytest.raises(InvalidRequest, match="takes no steps"):
+        stage(BEGUN)
+
+
 CALLS: dict[str, Callable[[Subject], object]] = {
     "retain": lambda it: it.bank.retain(**fact("Bob Chen likes plums.")),
     "retain_many": lambda it: it.bank.retain_many([RetainItem(**fact("Ann Lee likes tea."))]),
@@ -67,6 +83,12 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "recall": lambda it: it.bank.recall("figs"),
     "reflect": lambda it: it.bank.reflect("figs"),
     "reflect_stream": lambda it: list(it.bank.reflect_stream("figs")),
+    "reflect_stages.recall": lambda it: it.bank.reflect_stages.recall("figs"),
+    "reflect_stages.think": lambda it: without_steps(it.bank.reflect_stages.think),
+    "reflect_stages.call_tool": lambda it: without_steps(it.bank.reflect_stages.call_tool),
+    "reflect_stages.answer": lambda it: it.bank.reflect_stages.answer(BEGUN),
+    "reflect_stages.assess": lambda it: it.bank.reflect_stages.assess(ANSWERED),
+    "reflect_stages.commit": lambda it: it.bank.reflect_stages.commit(ANSWERED),
     "get": lambda it: it.bank.get(it.unit),
     "history": lambda it: it.bank.history(it.unit),
     "units": lambda it: it.bank.units(),
@@ -122,7 +144,7 @@ WRITING = {
         "directives.add",
         "directives.remove",
     ),
-    *("opinions.forget",),
+    *("opinions.forget", "reflect_stages.commit"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 

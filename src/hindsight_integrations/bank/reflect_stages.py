@@ -215,8 +215,10 @@ class AsyncReflectStages(BankVerbs):
         """
         state, request = self._answer(given, options)
         tools = await self._reflections.tools(request.recall.as_of)
-        if tools.opinions is None or state.moves is None:
+        if state.moves is None:
             raise InvalidRequest("given", "its opinions were not assessed", "Pass what `assess` gave.")
+        if tools.opinions is None:
+            return state.reflection  # without a model nothing is put forward
         kept = _approved(state.candidates, approved)
         relations = relations_from(state.relations, state.compared)
         occasion = occasion_of(request, state.revision)
