@@ -47,6 +47,7 @@ from hindsight_integrations.sync import (
     Records,
     ReflectStages,
     Tasks,
+    Threads,
 )
 from hindsight_integrations.testing.doubles import HashEmbedder
 
@@ -98,8 +99,12 @@ RECORDS = "kind category unit window as_of tags tags_match tag_groups"
 SELECTORS = "unit document entity names window everything thread message"
 
 VERBS: Calls = {
-    **options("retain", "context timestamp thread document_id entities tags metadata facts append about_agent", content="Some text."),
+    **options("retain", "context timestamp thread document_id entities tags metadata facts append about_agent "
+              "on_model_failure background extraction_timeout_s", content="Some text."),
     **options("retain", "content"),
+    **options("threads.follow", "messages", thread="t"),
+    **options("threads.follow", "thread namespace on_fork roles context tags metadata on_model_failure background "
+              "extraction_timeout_s", messages=[{"role": "user", "content": "Some text.", "id": "m9"}], thread="t"),
     **options("retain_many", "items"),
     **options("retain_many", "progress batch_size", items=[RetainItem("Some text.")]),
     **options("recall", "query"),
@@ -192,6 +197,23 @@ INSIDE: Calls = {
     "a message of a list": lambda bank, value: bank.retain([value]),
     **each("Message.", fields(Message), lambda key, bank, value: bank.retain([Message(**{"text": "Hi.", key: value})])),
     **each("Document.", fields(Document), lambda key, bank, value: bank.retain(Document(**{"text": "Hi.", key: value}))),
+    "a message that is followed": lambda bank, value: bank.threads.follow([value], thread="t", roles=["user", "tool"]),
+    **each(
+        "followed.", ("role", "content", "id", "name", "tool_call_id", "tool_calls", "status", "timestamp", "additional_kwargs"),
+        lambda key, bank, value: bank.threads.follow(
+            [{"role": "tool", "content": "Hi.", "tool_call_id": "c1", key: value}], thread="t", roles=["user", "tool"]
+        ),
+    ),
+    **each(
+        "call.", ("id", "name", "args", "function"),
+        lambda key, bank, value: bank.threads.follow(
+            [
+                {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "find", "args": {}, key: value}]},
+                {"role": "tool", "content": "Hi.", "tool_call_id": "c1"},
+            ],
+            thread="t", roles=["user", "tool"],
+        ),
+    ),
     "a block of content": lambda bank, value: bank.retain([{"role": "user", "content": [value]}]),
     "text of a block": lambda bank, value: bank.retain([{"role": "user", "content": [{"text": value}]}]),
     **each(
@@ -316,6 +338,7 @@ def test_every_verb_and_argument_is_tried() -> None:
         "": MemoryBank,
         "entities.": Entities,
         "tasks.": Tasks,
+        "threads.": Threads,
         "archive.": Archive,
         "maintenance.": Maintenance,
         "profile.": Profile,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
+
+TOO_LONG = 10**9  # seconds: thirty years
 
 
 def check_seconds(name: str, value: float) -> None:
@@ -11,5 +13,5 @@ def check_seconds(name: str, value: float) -> None:
     Raises:
         InvalidRequest: it is not positive, or no number.
     """
-    if not value > 0:
-        raise InvalidRequest(name, f"{value} seconds is no time to answer in", "Give 60 or more.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < TOO_LONG:
+        raise InvalidRequest(name, f"{shown(value)} seconds is no time to answer in", "Give 60 or more.")

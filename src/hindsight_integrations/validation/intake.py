@@ -293,7 +293,13 @@ def id_of(item: Any) -> str | None:  # noqa: ANN401 - a Message, dict or LangCha
     """The id that the caller gave a message, or that of the call whose result it is; None if there is neither."""
     read = item.get if isinstance(item, Mapping) else partial(getattr, item)
     named = (read("id", None), read("tool_call_id", None))
-    return next((str(given) for given in named if given not in (None, "")), None)
+    found = next((given for given in named if given is not None and given != ""), None)
+    if found is None:
+        return None
+    try:
+        return str(found)
+    except ValueError as error:  # a number of more digits than Python writes
+        raise InvalidRequest("messages", f"an id cannot be written: {error}", "Give it as a text.") from None
 
 
 def as_message(item: Any) -> Message | None:  # noqa: ANN401 - this is the door where any caller's message type comes in

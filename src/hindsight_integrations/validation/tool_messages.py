@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hindsight_integrations.choices import choice
-from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.turns import Role
@@ -66,32 +66,43 @@ def _heard(item: Any, calls: Calls) -> Message | None:  # noqa: ANN401 - a Messa
 
 def _tool_result(item: Any, calls: Calls) -> Message:  # noqa: ANN401 - a dict or LangChain message
     """What a tool gave back, and what had been asked of it; no text where it gave back none."""
-    call_id = str(_field(item, "tool_call_id") or "")
-    called, arguments = calls.get(call_id, ("", None))
-    name = str(_field(item, "name") or called or "unnamed")
+    called, arguments = calls.get(_word(_field(item, "tool_call_id")), ("", None))
+    name = _word(_field(item, "name")) or called or "unnamed"
     result = clean_text(text_of(_field(item, "content") or ""))
     outcome = "failed" if _field(item, "status") == "error" else "returned"
     text = f"{name}({cut(_written(arguments), MAX_ARGUMENTS)}) {outcome}: {result}" if result else ""
-    stamp = _field(item, "timestamp") or (_field(item, "additional_kwargs") or {}).get("timestamp")
+    beside = _field(item, "additional_kwargs")
+    stamp = _field(item, "timestamp") or (beside.get("timestamp") if isinstance(beside, Mapping) else None)
     return Message(cut(text, MAX_TOOL_RESULT), f"tool {name}", stamp, id_of(item), Role.TOOL)
 
 
 def _calls(items: Sequence[Any]) -> Iterator[tuple[str, tuple[str, object]]]:
     for item in items:
-        for call in _field(item, "tool_calls") or ():
+        made = _field(item, "tool_calls")
+        for call in made if isinstance(made, Sequence) else ():
             if isinstance(call, Mapping):
-                written = call.get("function") or call  # as OpenAI writes a call, or as LangChain does
+                function = call.get("function")
+                written = function if isinstance(function, Mapping) else call  # OpenAI's form, or LangChain's
                 arguments = written.get("args", written.get("arguments"))
-                yield str(call.get("id") or ""), (str(written.get("name") or ""), arguments)
+                yield _word(call.get("id")), (_word(written.get("name")), arguments)
+
+
+def _word(value: object) -> str:
+    """A name or id of a call; of what is no text, none."""
+    return value if isinstance(value, str) else ""
 
 
 def _written(arguments: object) -> str:
     """Arguments of a call as they stand in code: names and JSON values."""
     if not isinstance(arguments, Mapping):
-        return "" if arguments is None else str(arguments)
-    return ", ".join(
-        f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items()
-    )
+        return _word(arguments)
+    try:
+        return ", ".join(
+            f"{name}={json.dumps(value, ensure_ascii=False, default=shown)}"
+            for name, value in arguments.items()
+        )
+    except (TypeError, ValueError):  # keys that JSON has not, or a number of more digits than Python writes
+        return shown(arguments)
 
 
 def _field(item: Any, name: str) -> Any:  # noqa: ANN401 - a Message, dict or LangChain message

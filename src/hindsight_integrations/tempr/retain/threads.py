@@ -34,11 +34,18 @@ def thread_digest(items: Sequence[Any]) -> str:
 
 def _signature(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
     if isinstance(item, Mapping):
-        return repr(sorted((str(key), str(value)) for key, value in item.items()))
+        return repr(sorted((_written(key), _written(value)) for key, value in item.items()))
     content = getattr(item, "content", None)
     if content is None:
         return repr(item)
     return f"{getattr(item, 'type', '')}\x1f{getattr(item, 'id', '')}\x1f{getattr(item, 'name', '')}\x1f{content}"
+
+
+def _written(value: object) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a number of more digits than Python writes; what follows refuses it where it counts
+        return type(value).__name__
 
 
 def thread_change(thread: Thread, messages: Sequence[tuple[str, str]], *, on_fork: OnFork) -> ThreadChange:
