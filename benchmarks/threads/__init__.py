@@ -1,0 +1,1 @@
+"""Agents on checkpointed graphs: long threads, killed ones, and many at once."""
