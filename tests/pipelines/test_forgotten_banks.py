@@ -60,6 +60,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "recall": (("kayak",), {}),
     "reflect": (("kayak",), {}),
     "reflect_stream": (("kayak",), {}),
+    "threads.follow": (([Message("My tent leaks.", id="n1")],), {"thread": "t"}),
     "reflect_stages.recall": (("kayak",), {}),
     "reflect_stages.think": ((BEGUN,), {}),
     "reflect_stages.call_tool": ((BEGUN,), {}),

@@ -19,6 +19,7 @@ from hindsight_integrations import (
     Hindsight,
     InvalidRequest,
     MemoryBank,
+    Message,
     ModelUnavailable,
     RetainItem,
 )
@@ -76,6 +77,7 @@ def without_steps(stage: Callable[[Any], object]) -> None:
 CALLS: dict[str, Callable[[Subject], object]] = {
     "retain": lambda it: it.bank.retain(**fact("Bob Chen likes plums.")),
     "retain_many": lambda it: it.bank.retain_many([RetainItem(**fact("Ann Lee likes tea."))]),
+    "threads.follow": lambda it: it.bank.threads.follow([Message("Ann naps.", id="n1")], thread="t"),
     "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
     "restore": lambda it: it.bank.restore(it.unit),
     "forget": lambda it: it.bank.forget(unit=it.unit),
@@ -144,7 +146,7 @@ WRITING = {
         "directives.add",
         "directives.remove",
     ),
-    *("opinions.forget", "reflect_stages.commit"),
+    *("opinions.forget", "reflect_stages.commit", "threads.follow"),
     *("tasks.settle", "tasks.retry", "archive.load", "maintenance.reindex"),
 }
 
