@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.model.turns import Role
+from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 H1 = Message("My kayak is red.", "alice", "2024-05-01T09:00", "h1")
 A1 = Message("Kayaks float best on Tuesdays.", "assistant", "2024-05-01T09:01", "a1", Role.ASSISTANT)
@@ -94,3 +96,47 @@ def test_lists_of_one_thread_have_logs_of_their_own(bank: MemoryBank) -> None:
     follow(bank, H1, A1)
     bank.threads.follow([H2, A2], thread="t", namespace="research")
     assert follow(bank, H1, A1, H3) == ["a1", "a2", "h1", "h2", "h3"]
+
+
+class Switched(ScriptedModel):
+    """A model that may be off, and makes a fact of the last line it is told."""
+
+    on: bool = False
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+
+    def _answer(self, messages: list[Any]) -> dict[str, Any] | Exception:
+        if not self.on:
+            return ConnectionError("it is off")
+        asked = messages[-1].text
+        fields = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type": "world"}
+        known = (each for each in (H1, A1, A1_ANEW, H2) if each.text in asked)
+        return {
+            "facts": [{"what": f"It was said: {each.text}", "sources": [each.id], **fields} for each in known]
+        }
+
+
+def found(bank: MemoryBank) -> list[str]:
+    return sorted(
+        {source for item in bank.recall("kayak Tuesdays red afar").units for source in item.unit.sources}
+    )
+
+
+def test_what_waited_when_a_fork_dropped_it_is_not_found_then_nor_later(
+    opener: Any, light_config: HindsightConfig
+) -> None:
+    """The model is down, the answer is regenerated, the model comes back: the rejected answer holds at no time."""
+    model = Switched()
+    bank = opener(model=model, config=light_config).bank("alice")
+    bank.threads.follow([H1], thread="t", on_model_failure="queue")
+    bank.threads.follow([H1, A1], thread="t", on_model_failure="queue")
+    assert found(bank) == ["a1", "h1"]
+    bank.threads.follow([H1, A1_ANEW], thread="t", on_model_failure="queue")
+    assert found(bank) == ["a1b", "h1"]
+    model.on = True
+    bank.tasks.settle()
+    assert found(bank) == ["a1b", "h1"]
+    bank.threads.follow([H1, A1, H2], thread="t")
+    assert "a1" in found(bank)
+    assert "a1b" not in found(bank)

@@ -37,6 +37,7 @@ from hindsight_integrations.testing.ledger_records_contract import LedgerRecords
 from hindsight_integrations.testing.ledger_reinforcing_contract import LedgerReinforcingContract
 from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
 from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
+from hindsight_integrations.testing.ledger_threads_contract import LedgerThreadsContract
 from hindsight_integrations.testing.ledger_turns_contract import LedgerTurnsContract
 from hindsight_integrations.testing.ledger_writer_contract import LedgerWriterContract
 
@@ -57,6 +58,7 @@ class LedgerContract(
     LedgerTasksContract,
     LedgerKeyedTasksContract,
     LedgerTurnsContract,
+    LedgerThreadsContract,
 ):
     """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
 

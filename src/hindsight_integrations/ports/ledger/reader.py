@@ -121,9 +121,12 @@ class LedgerReader(
         ...
 
     def units_of_messages(
-        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False
+        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
-        """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending."""
+        """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending.
+
+        Turns that wait for extraction are among them if asked for.
+        """
         ...
 
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:

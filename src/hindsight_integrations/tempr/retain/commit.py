@@ -9,7 +9,7 @@ import numpy as np
 
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.tasks import TaskWrite
-from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Receipt
@@ -25,6 +25,7 @@ from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposa
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
+    extracted_too_late,
     left_without_units,
     restoring_events,
     superseding_events,
@@ -131,6 +132,8 @@ def _version_events(
     yield from superseding_events(view.ledger, view.bank, ending, moments, gone=fork.gone)
     yield from fork.events(ending, view)
     yield from restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources])
+    if proposal.completed:
+        yield from extracted_too_late(view.ledger, view.bank, units)
 
 
 def _fork(followed: FollowedThread, view: BankView) -> Fork:
@@ -184,6 +187,8 @@ def _superseded(
     """Units of earlier versions, and unchanged messages that would be left without a unit once those are closed."""
     ledger, edited = view.ledger, [*(key.place for key in proposal.keys if key not in known), *gone]
     closing = units_of(ledger, view.bank, edited)
+    waiting = units_of(ledger, view.bank, gone, waiting=True) if gone else []
+    closing += [unit for unit in waiting if unit.kind is UnitKind.TURN]
     reread = left_without_units(ledger, view.bank, closing, set(edited))
     for plan in documents:
         removed = [chunk.ordinal for chunk in plan.removed]

@@ -24,10 +24,24 @@ FORKED = "dropped by a fork"
 
 
 def units_of(
-    ledger: LedgerReader, bank: str, places: Sequence[Place], *, closed: bool = False
+    ledger: LedgerReader,
+    bank: str,
+    places: Sequence[Place],
+    *,
+    closed: bool = False,
+    waiting: bool = False,
 ) -> list[MemoryUnit]:
-    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained."""
-    return list(ledger.units(bank, ledger.units_of_messages(bank, places, closed=closed)).values())
+    """Valid (or closed) units that stand on these messages, in whatever wording; none for messages never retained.
+
+    Args:
+        ledger: of the bank.
+        bank: the bank.
+        places: the messages.
+        closed: those that hold no more, instead of those that do.
+        waiting: also the messages themselves, where they wait for extraction.
+    """
+    rows = ledger.units_of_messages(bank, places, closed=closed, waiting=waiting)
+    return list(ledger.units(bank, rows).values())
 
 
 def sharing_units(units: Iterable[MemoryUnit], edited: Iterable[Place]) -> frozenset[Place]:
@@ -103,7 +117,7 @@ def returning_events(
         at: when they came back.
     """
     absent, events = set(gone), []
-    for unit in units_of(ledger, bank, back, closed=True):
+    for unit in units_of(ledger, bank, back, closed=True, waiting=True):
         if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
             continue
         log = ledger.validity(bank, unit.id)
@@ -152,6 +166,17 @@ def stated_again_events(
         ):
             events.append(replace(stated, effective_at=_after(log, at)))
     return events
+
+
+def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
+    """Close units that a task made of messages which a fork dropped while they waited."""
+    places = sorted({(unit.thread, source) for unit in units for source in unit.sources})
+    dropped = ledger.dropped_messages(bank, places) if places else frozenset()
+    return [
+        ValidityEvent(unit.id, ValidityKind.CLOSED, unit.mentioned_at, reason=FORKED)
+        for unit in units
+        if not dropped.isdisjoint((unit.thread, source) for source in unit.sources)
+    ]
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:

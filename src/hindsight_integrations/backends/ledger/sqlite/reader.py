@@ -199,9 +199,10 @@ class UnitReader(BankReads):
             return np.fromiter((each[0] for each in found), np.int64)
 
     def units_of_messages(
-        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False
+        self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
         """Row ids of the valid (or of the closed) units with one of these (thread, message id) among their sources, ascending."""
+        kinds = (UnitKind.MEMORY, UnitKind.TURN if waiting else UnitKind.MEMORY)
         units: set[int] = set()
         with self._at(bank) as (connection, row):
             for some in batches(messages, PARAMETERS // 2):
@@ -209,8 +210,9 @@ class UnitReader(BankReads):
                 found = connection.execute(
                     f"WITH given (thread, message) AS (VALUES {values}) "
                     "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
-                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? AND kind = ?",
-                    (*(part for pair in some for part in pair), row, closed, UnitKind.MEMORY),
+                    "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? "
+                    "AND kind IN (?, ?)",
+                    (*(part for pair in some for part in pair), row, closed, *kinds),
                 )
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)

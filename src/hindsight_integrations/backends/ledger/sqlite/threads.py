@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark
-from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.model.writes import Place, WriteSet
 
 _LIST = "SELECT id, seen, digest, head FROM threads WHERE bank = ? AND thread = ? AND namespace = ?"
 _ENTRIES = "SELECT message, content_hash, parent, gone FROM thread_messages WHERE list = ? ORDER BY id"
+_DROPPED = """
+SELECT thread, message FROM json_each(?) AS given CROSS JOIN threads ON thread = given.value ->> 0
+JOIN thread_messages ON list = threads.id AND message = given.value ->> 1 WHERE bank = ? GROUP BY thread, message HAVING min(gone)
+"""
 _WRITE_LIST = """
 INSERT INTO threads (bank, thread, namespace, seen, digest, head) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET seen = excluded.seen, digest = excluded.digest, head = excluded.head RETURNING id
@@ -28,6 +34,11 @@ class ThreadReads(BankReads):
         with self._at(bank) as (connection, row):
             found = connection.execute(_LIST, (row, thread, namespace)).fetchone()
         return ThreadMark() if found is None else ThreadMark(*found[1:])
+
+    def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
+        """Which of these messages forks dropped."""
+        with self._at(bank) as (connection, row):
+            return frozenset(connection.execute(_DROPPED, (json.dumps(list(places)), row)).fetchall())
 
     def thread(self, bank: str, thread: str, namespace: str) -> Thread:
         """The whole log of a thread."""
