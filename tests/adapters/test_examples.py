@@ -118,3 +118,18 @@ def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_findi
     with Hindsight.open(tmp_path / "memory") as hindsight:
         texts = [unit.text for unit in hindsight.bank("rowing club").iterate_units()]
     assert sorted(text.partition(": ")[2] for text in texts if "assistant: " in text) == sorted(found)
+
+
+def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> None:
+    """Each way of an opinion is a node that it passes; what a person refuses is not believed, what is agreed to moves it."""
+    turns = output_of(str(EXAMPLES / "langgraph_reflect.py"))
+    assert "reflect.answer -> reflect.assess -> reflect.form" in turns
+    assert "shall it form? None -> 0.7" in turns
+    assert (
+        turns.count("shall it contradict? 0.7 -> 0.4") == 2
+    )  # refused at first, and asked anew from where it was
+    believed = turns.rpartition("\n\n")[2].splitlines()
+    assert believed == [
+        "0.40 (weak): I think the club should keep Heron only with new planks, because rot has made Heron unsafe.",
+        "   0.70 -> 0.40: Joe: A surveyor found rot in half of the planks of Heron.",
+    ]

@@ -1,0 +1,132 @@
+"""An agent whose opinions are edges of its graph, and change only when a person agrees. Runs without a key and without a network.
+
+    pip install "hindsight-integrations[langgraph,openai,offline]"
+    python examples/langgraph_reflect.py
+
+A rowing club tells its secretary about a boat and asks what to do with it. The answer comes from memory, in the secretary's
+character; what it would come to believe is shown to a person first, who may refuse it.
+
+A script stands in for the model. To ask a real one, name it in HINDSIGHT_MODEL ("openai:gpt-5-mini", with OPENAI_API_KEY set);
+what it believes is then its own.
+"""
+
+import os
+import re
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command
+
+from hindsight_integrations import BankProfile, Disposition, Hindsight, HindsightConfig
+from hindsight_integrations.config import ObservationConfig, RetainConfig
+from hindsight_integrations.langgraph import create_reflect_subgraph, create_retain_node
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+SECRETARY = BankProfile(
+    "Iris", disposition=Disposition(skepticism=2, literalism=2, empathy=4), bias_strength=0.7
+)
+RUN = {"configurable": {"thread_id": "spring meeting", "user_id": "rowing club"}}
+
+# What the script says instead of a model: an opinion for what it has heard so far, and how the two relate.
+KEEP = "I think the club should keep Heron, because Heron wins races and costs little."
+QUALIFIED = "I think the club should keep Heron only with new planks, because rot has made Heron unsafe."
+
+
+def script(messages: list[BaseMessage]) -> dict[str, Any]:
+    """Answers a question from what memory shows, and compares two opinions."""
+    shown = messages[1].text
+    if "<<<HELD" in shown:
+        why = "As it is, the one would keep the boat, the other would not."
+        opposes = {"new": 1, "held": 1, "relation": "opposes", "strength": "strong", "reason": why}
+        return {"relations": [opposes]}
+    facts = dict(re.findall(r"^\[(\d+)\] (.*)$", shown, re.MULTILINE))
+    rot = [number for number, fact in facts.items() if "found rot" in fact]
+    opinion, numbers = (QUALIFIED, rot) if rot else (KEEP, list(facts))
+    held = {
+        "opinion": opinion,
+        "confidence": 0.7,
+        "reasoning": opinion,
+        "based_on": numbers,
+        "entities": ["Heron"],
+    }
+    return {"text": opinion, "based_on": numbers, "sufficient": True, "opinions": [held]}
+
+
+class State(MessagesState):
+    """What was said, and the last reflection: its answer, what that stands on, and what became of its opinions."""
+
+    answer: str
+    reflection: dict[str, Any]
+
+
+def build(hindsight: Hindsight) -> CompiledStateGraph:
+    """retain, then reflect where something was asked; a change of an opinion waits for a person."""
+    graph = StateGraph(State)
+    graph.add_node("retain", create_retain_node(hindsight, roles=("user",)))
+    graph.add_node(
+        "reflect", create_reflect_subgraph(hindsight, interrupt_before_commit=True, as_message=True)
+    )
+    graph.add_edge(START, "retain")
+    graph.add_conditional_edges(
+        "retain",
+        lambda state: "reflect" if state["messages"][-1].text.endswith("?") else END,
+        ["reflect", END],
+    )
+    graph.add_edge("reflect", END)
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def run(agent: CompiledStateGraph, given: dict[str, Any] | Command) -> list[dict[str, Any]]:
+    """Run the agent and say which nodes it passes; the changes it asks about, if it does."""
+    passed, changes = [], []
+    for place, step in agent.stream(given, RUN, stream_mode="updates", subgraphs=True):
+        for node, update in step.items():
+            if node == "__interrupt__":
+                changes = update[0].value["changes"]
+            else:
+                passed.append(f"{place[-1].partition(':')[0]}.{node}" if place else node)
+    print("  ", " -> ".join(passed))
+    return changes
+
+
+def say(agent: CompiledStateGraph, who: str, text: str, *, agree: bool = True) -> None:
+    """One turn; a person who is asked agrees to the change, or does not."""
+    print(f"{who}: {text}")
+    changes = run(agent, {"messages": [HumanMessage(text, name=who)]})
+    for change in changes:
+        before, after = (change[moment] for moment in ("before", "after"))
+        print(f"   shall it {change['movement']}? {before} -> {after}: {change['text']}")
+    if changes:
+        print("  ", "yes" if agree else "no")
+        run(agent, Command(resume=agree))
+
+
+def main() -> None:
+    """The club tells and asks; once the person who is asked says no."""
+    real = bool(os.environ.get("HINDSIGHT_MODEL"))
+    plain = HindsightConfig(
+        retain=RetainConfig(extraction="verbatim"), observations=ObservationConfig(mode="off")
+    )
+    model, config = (None, None) if real else (ScriptedModel(script), plain)
+    with Hindsight.open(":memory:", model=model, config=config) as hindsight:
+        bank = hindsight.bank("rowing club")
+        bank.profile.set(SECRETARY)
+        agent = build(hindsight)
+        say(agent, "Ada", "Heron won two regattas last summer.")
+        say(agent, "Ben", "A new coat of varnish for Heron costs forty euros.")
+        say(agent, "Ada", "Should the club keep Heron?")
+        say(agent, "Joe", "A surveyor found rot in half of the planks of Heron.")
+        say(agent, "Ada", "Should the club keep Heron after all?", agree=False)
+        say(agent, "Ben", "New planks for Heron cost nine hundred euros.")
+        say(agent, "Ada", "What should the club do with Heron?")
+        for opinion in bank.opinions.list():
+            print(f"\n{opinion.confidence:.2f} ({opinion.strength}): {opinion.text}")
+            for entry in bank.opinions.history(opinion.id).entries:
+                print(f"   {entry.before:.2f} -> {entry.after:.2f}: {bank.get(entry.evidence.unit_id).text}")
+
+
+if __name__ == "__main__":
+    main()
