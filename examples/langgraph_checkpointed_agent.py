@@ -87,14 +87,16 @@ def build(
 def next_input(agent: CompiledStateGraph) -> dict[str, object] | None:
     """What to invoke the agent with: its task, or None where a checkpoint says how far it had come."""
     checkpoint = agent.get_state(THREAD)
+    messages, boats = (checkpoint.values.get(key) for key in ("messages", "boats"))
     if checkpoint.next:
-        left = checkpoint.values["boats"]
-        print(f"going on with {checkpoint.next[0]}; boats left: {', '.join(left) or 'none'}", flush=True)
+        print(f"going on with {checkpoint.next[0]}; boats left: {', '.join(boats) or 'none'}", flush=True)
         return None
-    boats = (
-        [] if checkpoint.values else list(FINDINGS)
-    )  # once all are inspected it is asked again, and remembers
-    return {"messages": [HumanMessage(TASK)], "boats": boats}
+    if messages and isinstance(
+        messages[-1], HumanMessage
+    ):  # killed before its first step: the same task again
+        return {"messages": messages[-1:], "boats": boats}
+    # Once all boats are inspected none is left: asked again, it answers from memory.
+    return {"messages": [HumanMessage(TASK)], "boats": [] if messages else list(FINDINGS)}
 
 
 def main() -> None:

@@ -133,3 +133,22 @@ def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> 
         "0.40 (weak): I think the club should keep Heron only with new planks, because rot has made Heron unsafe.",
         "   0.70 -> 0.40: Joe: A surveyor found rot in half of the planks of Heron.",
     ]
+
+
+def test_the_checkpointed_agent_begins_anew_where_it_was_killed_before_its_first_step(tmp_path: Path) -> None:
+    """The task is checkpointed, and LangGraph says that nothing comes next: the boats are inspected all the same, once."""
+    script = str(EXAMPLES / "langgraph_checkpointed_agent.py")
+    cut_short = (
+        "import runpy, sys; from pathlib import Path\n"
+        f"example, folder = runpy.run_path({script!r}), Path({str(tmp_path)!r})\n"
+        "with example['Hindsight'].open(folder / 'memory') as hindsight, "
+        "example['SqliteSaver'].from_conn_string(str(folder / 'checkpoints.sqlite')) as saver:\n"
+        "    agent = example['build'](hindsight, saver, None, 0)\n"
+        "    given = example['next_input'](agent)\n"
+        "    agent.update_state(example['THREAD'], given, as_node='report')\n"
+        "    assert agent.get_state(example['THREAD']).next == ()\n"
+    )
+    output_of("-c", cut_short)
+    printed = output_of(script, str(tmp_path), "--pause", "0").splitlines()
+    assert len([line for line in printed if line.startswith("inspect: ")]) == 6
+    assert printed[-2] == "report: These need a repair: Thunder, Marten, Otter."
