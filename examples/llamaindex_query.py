@@ -40,7 +40,7 @@ TALK = [
 
 
 def main() -> None:
-    """Remember four messages word for word, then ask."""
+    """Remember what four messages state, word for word, then ask."""
     with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
         bank = hindsight.bank("alice")
         print(f"retained {bank.retain(TALK, thread='chat').created} memories\n")
