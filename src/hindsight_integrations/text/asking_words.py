@@ -14,7 +14,9 @@ class AskingWords:
 
     Attributes:
         interjection: a sentence that is a greeting, thanks or "nice!" and no more.
+        answer: a yes, a no: an answer where a person says it, small talk where an agent does.
         opener: how a question begins, after "and" or "so".
+        unmarked: a question as it is typed without its mark ("when is the dentist"), all of it.
         request: how a sentence begins that asks without a question mark ("Tell me what ...", "I wonder where ...").
         tells: what makes a question tell something as well: a clause of its own, or "did I tell you".
         nothing_known: an agent's words for having no memory of something.
@@ -22,7 +24,9 @@ class AskingWords:
     """
 
     interjection: re.Pattern[str] = _NEVER
+    answer: re.Pattern[str] = _NEVER
     opener: re.Pattern[str] = _NEVER
+    unmarked: re.Pattern[str] = _NEVER
     request: re.Pattern[str] = _NEVER
     tells: re.Pattern[str] = _NEVER
     nothing_known: re.Pattern[str] = _NEVER

@@ -59,7 +59,7 @@ def _asks(sentence: str, words: AskingWords) -> bool:
     said = _MARKS.sub("", sentence)
     if words.tells.search(said):
         return False
-    if words.request.match(said):
+    if words.request.match(said) or words.unmarked.fullmatch(said):
         return True
     return said.rstrip("\"'\u201d\u2019)] ").endswith("?") and words.opener.match(said) is not None
 
@@ -69,6 +69,7 @@ def _idle(sentence: str, words: AskingWords) -> bool:
     said = _MARKS.sub("", sentence)
     return (
         words.interjection.fullmatch(said) is not None
+        or words.answer.fullmatch(said) is not None
         or not words.lead_in.sub("", said).strip(" .!")
         or said.rstrip("\"'\u201d\u2019)] ").endswith("?")
         or words.nothing_known.search(said) is not None

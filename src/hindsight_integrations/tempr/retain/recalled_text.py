@@ -7,7 +7,7 @@ found in the bank in the same words is left out, and so is what an agent asks or
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,8 +35,12 @@ from hindsight_integrations.text.which_language import language_of
 from hindsight_integrations.validation.roles import role_of
 
 NEAREST = 16  # memories that a message is compared with, the best by its words [decision 138]
-LOOKED_UP = 2_000  # characters of a message they are looked for by: an answer quotes in its first lines [decision 138]
-RENDERED = "(mentioned on "  # how a date begins beside a memory in a prompt; see `model.time.readable_time`
+LOOKED_UP = 48  # words of a message they are looked for by, the longest, which are the rarest [decision 138]
+MOST_LINES = 100  # of a pasted prompt that are looked up one by one [decision 138]
+NEAREST_LINE = 3  # memories that each is compared with: in its very words the best [decision 138]
+RENDERED = re.compile(
+    r"\((?:mentioned on|happened (?:in|on|from)) [^()]*\)\s*$", re.MULTILINE
+)  # the date beside a memory in a prompt; see `model.time.readable_time`
 LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
 SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]
 FURTHER = (
@@ -69,10 +73,13 @@ def recalled_texts(messages: Sequence[Message], view: BankView) -> dict[str, tup
     selected = Selection(mask, int(mask.sum()))
     if not selected.count or "keyword" in view.failures:
         return {}
-    found = {
-        message.id or "": keyword_channel(view, selected, message.text[:LOOKED_UP], limit=NEAREST).ids
-        for message in messages
-    }
+    found = {}
+    for message in messages:
+        hits = [
+            keyword_channel(view, selected, words, limit=limit).ids
+            for words, limit in _searches(message.text)
+        ]
+        found[message.id or ""] = np.unique(np.concatenate(hits))
     units = view.ledger.units(view.bank, _distinct(found))
     return {
         name: tuple(units[row] for row in ids.tolist() if row in units and name not in units[row].sources)
@@ -80,11 +87,24 @@ def recalled_texts(messages: Sequence[Message], view: BankView) -> dict[str, tup
     }
 
 
+def _searches(text: str) -> list[tuple[str, int]]:
+    """What is searched for, and how many memories each may find: the text, and each line of it that is rendered as a memory.
+
+    Of the text the longest words: short ones are in so many memories that they lead to none, and cost most.
+    """
+    lines = [line for line in text.splitlines() if RENDERED.search(line)][:MOST_LINES]
+    words = sorted(dict.fromkeys(_WORD.findall(text.casefold())), key=len, reverse=True)
+    return [
+        (" ".join(words[:LOOKED_UP]), NEAREST),
+        *((RENDERED.sub("", line), NEAREST_LINE) for line in lines),
+    ]
+
+
 def may_repeat(message: Message) -> bool:
     """Whether a message may hold recalled text: any of an agent's, and one of a user that has a rendered line or a transcript in it."""
     return (
         role_of(message) is Role.ASSISTANT
-        or RENDERED in message.text
+        or RENDERED.search(message.text) is not None
         or _SPOKEN.search(message.text) is not None
     )
 
@@ -140,7 +160,7 @@ def without_repeated(
 
 
 def _speaks_for_itself(message: Message) -> bool:
-    return role_of(message) is Role.USER and RENDERED not in message.text
+    return role_of(message) is Role.USER and RENDERED.search(message.text) is None
 
 
 def _renumbered(fact: ExtractedFact, places: Mapping[int, int]) -> ExtractedFact:
@@ -152,44 +172,74 @@ def _renumbered(fact: ExtractedFact, places: Mapping[int, int]) -> ExtractedFact
     return fact.model_copy(update={"causal_relations": claims})
 
 
+@dataclass(frozen=True, slots=True)
+class _Recalled:
+    """A memory as sentences are compared with it.
+
+    Attributes:
+        words: all of it, speaker included.
+        own: what the speaker said.
+        stems: of its words that say something.
+        negated: whether it says that something is not so.
+    """
+
+    words: str
+    own: str
+    stems: frozenset[str]
+    negated: bool
+
+
+def _as_recalled(unit: MemoryUnit, language: Language) -> _Recalled:
+    own = unit.text.removeprefix(f"{unit.speaker}: ") if unit.speaker else unit.text
+    return _Recalled(
+        _words(unit.text), _words(own), content_stems(unit.text, language), _is_negated(own, language)
+    )
+
+
 def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language]) -> tuple[str, str]:
     """What of a message is to be remembered, and why nothing is."""
     language = language_of(message.text, languages)
     agent = role_of(message) is Role.ASSISTANT
+    known = [_as_recalled(unit, language) for unit in units]
+    rendered = {each.words for each in known}
     lines = [line for line in message.text.splitlines() if line.strip()]
-    parts = [line for line in lines if not any(_is_rendered(line, unit) for unit in units)]
+    parts = [line for line in lines if not _is_rendered(line, rendered)] if known else lines
     recalled = len(parts) < len(lines)
     if not agent:
         rest = "\n".join(parts) if recalled else message.text
         reason = RECALLED_AGAIN if recalled else NOTHING_STATED
         return ("", reason) if not rest or only_asks(rest, language) else (rest, "")
     sentences = spoken_sentences("\n".join(parts))
-    new = [each for each in sentences if not any(_repeats(each, unit, language) for unit in units)]
+    new = [each for each in sentences if not _repeats(each, known, language)]
     stated = stating_sentences("\n".join(new), language, agent=True)
     if not recalled and len(stated) == len(sentences):
         return message.text, ""
     return " ".join(stated), RECALLED_AGAIN if recalled or len(new) < len(sentences) else NOTHING_STATED
 
 
-def _is_rendered(line: str, unit: MemoryUnit) -> bool:
+def _is_rendered(line: str, memories: Collection[str]) -> bool:
     """Whether a line is a memory as prompts and transcripts show it, and no more."""
-    said, (before, mark, _) = _words(line), line.rpartition(RENDERED)
-    return said == _words(unit.text) or (bool(mark) and _words(before) == _words(unit.text))
+    return _words(line) in memories or _words(RENDERED.sub("", line)) in memories
 
 
-def _repeats(sentence: str, unit: MemoryUnit, language: Language) -> bool:
+def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -> bool:
     """Whether a sentence of an agent's says what a memory says, and nothing beside it."""
-    own = unit.text.removeprefix(f"{unit.speaker}: ") if unit.speaker else unit.text
-    bare = without_lead_in(sentence.rpartition(RENDERED)[0] or sentence, language)
-    if _within(_words(bare), _words(unit.text)) or _within(_words(own), _words(bare)):
+    bare = without_lead_in(RENDERED.sub("", sentence) or sentence, language)
+    words = _words(bare)
+    if any(_within(words, each.words) or _within(each.own, words) for each in memories):
         return True
-    said, known = content_stems(bare, language), content_stems(unit.text, language)
-    further = said - known
-    return (
-        len(said & known) >= SHARED
-        and len(further) <= FURTHER
-        and not any(stem[:1].isdigit() or stem in _names(bare) for stem in further)
+    said, names, negated = content_stems(bare, language), _names(bare), _is_negated(bare, language)
+    return any(
+        len(said & each.stems) >= SHARED
+        and len(further := said - each.stems) <= FURTHER
+        and negated == each.negated
+        and not any(stem[:1].isdigit() or stem in names for stem in further)
+        for each in memories
     )
+
+
+def _is_negated(text: str, language: Language) -> bool:
+    return language.frames.negation.search(text) is not None
 
 
 def _names(text: str) -> set[str]:

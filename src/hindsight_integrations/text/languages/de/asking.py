@@ -10,15 +10,21 @@ _ASKED = r"(?:was|wann|wo|wohin|woher|wer|wen|wem|wessen|welche[rsnm]?|wie|warum
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|ja|nein|klar|gut|hm+|tut mir leid|tschüss|gern(?:e)?(?: geschehen)?|notiert|verstanden|wie geht es dir)[\s,.!…]*",
+        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|gut|hm+|tut mir leid|tschüss|gern(?:e)?(?: geschehen)?|notiert|verstanden|wie geht es dir)[\s,.!…]*",
         re.IGNORECASE,
     ),
+    answer=re.compile(r"(?:ja|nein|klar|genau)[\s,.!…]*", re.IGNORECASE),
     opener=re.compile(
         r"(?:(?:und|also|aber|ok|okay|hallo|hey|na|bitte|nun|dann|danke|super|schön|toll|oh)[,!.]? )*"
         r"(?:(?:mit|für|in|an|auf|zu|von|aus|bei|seit|bis|um|über|nach) )?"
         rf"(?:{_ASKED[3:-1]}|ist|sind|war|waren|bin|bist|hat|habe|haben|hast|hatte|hattest|hatten|kann|kannst|können|könntest|soll|sollte"
         r"|sollten|darf|muss|willst|will|wird|werden|wirst|würdest|weißt|weisst|kennst|erinnerst|gibt|gab|magst|mag|machst|geht|lebt|wohnt"
         r"|arbeitet|arbeitest|wohnst|lebst)\b",
+        re.IGNORECASE,
+    ),
+    unmarked=re.compile(
+        r"(?:(?:und|also|aber) )?(?:was|wann|wo|wohin|woher|wer|wie|warum) (?:ist|sind|war|waren|hat|habe|heißt|heisst|wohnt|kommt|geht)"
+        r"(?!.*\b(?:ist|sind|war|waren|hat)\b)(?: \w+){1,6}",
         re.IGNORECASE,
     ),
     request=re.compile(
@@ -32,7 +38,12 @@ ASKING = AskingWords(
         r"\b(?:habe|hab|hatte) ich (?:dir |euch )?(?:schon |eigentlich |je )*(?:gesagt|erzählt|erwähnt)\b|\bwusstest du,? (?:dass|schon)\b"
         r"|\b(?:weißt du|erinnerst du dich),? dass\b|\bhast du gehört,? dass\b"
         r"|[,;:\u2013\u2014] ?(?:aber |und |da |weil |denn |nachdem )?(?:ich|wir|er|sie|meine?r? [A-ZÄÖÜ]\w+|unsere?r? [A-ZÄÖÜ]\w+) (?!dass\b)\w+"
-        r"|\b(?:weil|nachdem|denn) (?:ich|wir|er|sie|mein|meine|unser|unsere)\b",
+        r"|\b(?:weil|nachdem|denn) (?:ich|wir|er|sie|mein|meine|unser|unsere)\b"
+        r"|\b(?:mein|unser)\w* \w+(?: \w+)?, (?:der|die|das|dem|den|deren|dessen) |\bwenn (?:ich|wir) (?:kein\w*|nur|nie|nicht)\b"
+        r"|^(?:darf|kann|soll|sollte|könnte|muss|ist es) .*\b(?:nach|vor|trotz|wegen|mit) (?:mein|unser)\w* \w+"
+        r"|^(?:(?:und|aber) )?(?:warum|wieso|weshalb)\b.*\b(?:ich|mich|mir|mein\w*|wir|uns|unser\w*)\b|\bdass (?:ich|wir|mein\w*|unser\w*)\b"
+        r"|\b(?:obwohl|als \w+(?:er|erin|ierte[rn]?))\b|^(?:darf|kann|könnte|soll|sollte|muss) (?:ich|wir)\b.*\b(?:mein|unser)|^gibt es\b.*\b(?:mein|unser)"
+        r"|\b(?:ab jetzt|ab sofort|von nun an)\b|^(?:kannst|könntest|würdest) du (?:bitte )?(?:aufhören|immer|nie)\b",
         re.IGNORECASE,
     ),
     nothing_known=re.compile(

@@ -10,9 +10,10 @@ _ASKED = r"(?:what|when|where|who|whom|whose|which|how|why|if|whether|about)"
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|yes|no|sure|right|well|hm+|sorry|bye|perfect|awesome|you'?re welcome|noted|got it|glad to hear(?: it| that)?|of course|no problem)(?: there)?[\s,.!…]*",
+        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|well|hm+|sorry|bye|perfect|awesome|you'?re welcome|noted|got it|glad to hear(?: it| that)?|no problem)(?: there)?[\s,.!…]*",
         re.IGNORECASE,
     ),
+    answer=re.compile(r"(?:yes|no|sure|right|of course|exactly)[\s,.!…]*", re.IGNORECASE),
     opener=re.compile(
         r"(?:(?:and|so|but|ok|okay|well|hey|hi|hello|please|now|then|oh|thanks|great|nice|cool|wow)[,!.]? )*"
         r"(?:(?:by|for|in|on|at|to|from|since|until|with|of|about) )?"
@@ -21,8 +22,13 @@ ASKING = AskingWords(
         r"|won'?t|wouldn'?t|shouldn'?t|what'?s|where'?s|who'?s|when'?s|how'?s|any|anything)\b",
         re.IGNORECASE,
     ),
+    unmarked=re.compile(
+        r"(?:(?:and|so|but) )?(?:what|when|where|who|why|how)(?:'s| is| are| was| were| do| does| did| should| will)"
+        r"(?!.*\b(?:is|are|was|were)\b)(?: [\w']+){1,7}",
+        re.IGNORECASE,
+    ),
     request=re.compile(
-        rf"(?:please )?(?:can you |could you |would you )?(?:please )?(?:tell|remind|show|let) (?:me|us)(?: know)?(?: again)? {_ASKED}\b"
+        rf"(?:please )?(?:can you |could you |would you )?(?:please )?(?:tell|remind|show|let) (?:me|us)(?: know)?(?: again)? {_ASKED}\b(?! to\b)"
         rf"|(?:i (?:just )?wonder(?:ed)?|i'?m wondering|i was wondering|i(?:'d| would) (?:like|love) to know|i want to know"
         rf"|i (?:forgot|forget|can'?t remember|don'?t remember)|do you know|do you remember|any idea) {_ASKED}\b"
         r"|(?:please )?(?:list|summari[sz]e|recap|repeat) (?:all|my|the|what|everything|our)\b",
@@ -35,7 +41,14 @@ ASKING = AskingWords(
         r"(?:'m|'ve|'re|'s|'d)?(?: (?:also |just |really |already |only |have |has |had |am |is |are |was |were |got |don'?t |didn'?t |can'?t ))?"
         r"\b(?! (?:ask|mean)\b)"
         r"|\b(?:because|now that|given that|seeing that|since) (?:i|we|he|she|they|my|our)(?:'m|'ve|'re)?\b"
-        r"|\b(?:since|as) (?:i|we) (?:am|are|have|had|moved|started|got|only|can)\b",
+        r"|\b(?:since|as) (?:i|we) (?:am|are|have|had|moved|started|got|only|can)\b"
+        r"|\b(?:my|our|his|her|their|the) \w+(?: \w+)?, (?:who|which|whose)\b|\bit (?:\w+ ){1,3}that (?:i|we|he|she|they|my|our)\b"
+        r"|(?<!know )(?<!me )(?<!wonder )(?<!remember )\bif (?:i'?m|i am|(?:i|we) (?:don'?t|can'?t|only|never|have no))\b"
+        r"|^(?:can|could|may|should|shall|must|is it|would it) .*\b(?:after|before|despite|because of|due to|with) (?:my|our) \w+"
+        r"|^(?:(?:and|so|but) )?(?:why|how come)\b.*\b(?:i|i'm|me|my|we|our|us)\b|\bfrom now on\b|\bthat (?:i|we|my|our)\b|\bbelieve (?:i|we)\b"
+        r"|\b(?:although|even though|as an? \w+|considering)\b|^(?:can|could|may|should|shall|must|would) (?:i|we)\b.*\b(?:my|our)\b"
+        r"|^(?:is|are) there\b.*\b(?:my|our)\b|^(?:do|does|is|are|can|could|should|will|would|may)\b.*\b\w+ (?:i|we) (?:bought|got|made|sold|lost|found|took|gave|have)\b"
+        r"|^(?:please )?(?:can|could|would|will) you (?:please )?(?:stop|start|always|never|call me|write|note|save|remember that|remind me (?:to|that))\b",
         re.IGNORECASE,
     ),
     nothing_known=re.compile(

@@ -10,14 +10,20 @@ _ASKED = r"(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|s[íi]|no|claro|bien|hm+|lo siento|adiós|perfecto|de nada|anotado|entendido)[\s,.!…]*",
+        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|bien|hm+|lo siento|adiós|perfecto|de nada|anotado|entendido)[\s,.!…]*",
         re.IGNORECASE,
     ),
+    answer=re.compile(r"(?:s[íi]|no|claro|exacto)[\s,.!…]*", re.IGNORECASE),
     opener=re.compile(
         r"(?:(?:y|pero|entonces|bueno|ok|vale|hola|oye|por favor|gracias|ah|oh)[,!.]? ?[¿¡]?)*[¿¡]?"
         r"(?:(?:de|a|con|en|por|para|desde|hasta|sobre) )?"
-        rf"(?:{_ASKED[3:-1]}|es|son|era|fue|est[áa]|est[áa]n|estoy|hay|hab[íi]a|tengo|tienes|tiene|tienen|puedo|puedes|puede|podr[íi]as|sabes"
+        rf"(?:{_ASKED[3:-1]}|soy|somos|eres|es|son|era|fue|est[áa]|est[áa]n|estoy|hay|hab[íi]a|tengo|tienes|tiene|tienen|puedo|puedes|puede|podr[íi]as|sabes"
         r"|sabe|recuerdas|recuerda|conoces|debo|deber[íi]a|vive|viven|trabaja|va|van|vas|le|les|te|me|se|hice|hizo|he|has|ha)\b",
+        re.IGNORECASE,
+    ),
+    unmarked=re.compile(
+        r"(?:(?:y|pero) )?(?:qué|cuándo|dónde|quién|cuál|cómo) (?:es|son|era|fue|está|están|vive|tengo|tiene|se llama)"
+        r"(?!.*\b(?:es|son|era|fue|está)\b)(?: \w+){1,6}",
         re.IGNORECASE,
     ),
     request=re.compile(
@@ -32,7 +38,13 @@ ASKING = AskingWords(
         r"|\b(?:recuerdas|te acuerdas de) que\b"
         r"|[,;:\u2013\u2014] ?(?:pero |y |ya que |porque |pues |como )?(?:soy|estoy|tengo|vivo|voy|trabajo|me (?:gusta|mud[ée]|cas[ée]|llamo)|no (?:soy|tengo|como|puedo|me)"
         r"|mi \w+ (?:es|est[áa]|tiene|vive|se|ha)|somos|tenemos|vivimos)\b"
-        r"|\b(?:porque|ya que|ahora que|dado que) (?:soy|estoy|tengo|vivo|voy|mi|me|no|somos|tenemos)\b",
+        r"|\b(?:porque|ya que|ahora que|dado que) (?:soy|estoy|tengo|vivo|voy|mi|me|no|somos|tenemos)\b"
+        r"|\bmis? \w+(?: \w+)?, (?:que|quien|cuy[oa])\b"
+        r"|(?<!sabes )(?<!dime )(?<!recuerdas )(?<!saber )\bsi (?:(?:ya )?no|s[óo]lo) (?:soy|como|bebo|tengo|puedo|estoy)\b"
+        r"|^(?:puedo|podr[íi]a|debo|deber[íi]a) .*\b(?:despu[ée]s|antes|a pesar|a causa) de (?:mi|mis|nuestr\w+) \w+"
+        r"|^(?:(?:y|pero) ¿?)?por qu[ée]\b.*\b(?:me|mi|mis|yo|nos|nuestr\w+)\b|\bque (?:me |no |ya )?\w+[éí]\b|\baunque\b"
+        r"|^(?:puedo|podemos|podr[íi]a|debo|debemos) .*\b(?:mi|mis|nuestr\w+)\b|^hay .*\b(?:mi|mis|nuestr\w+)\b|\b(?:bien|mal|genial|normal|malo|bueno) que (?:me|haya|he|mi)\b"
+        r"|\b(?:a partir de ahora|desde ahora|de ahora en adelante)\b|^(?:puedes|podr[íi]as) (?:por favor )?(?:dejar de|llamarme)\b",
         re.IGNORECASE,
     ),
     nothing_known=re.compile(
