@@ -22,6 +22,12 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 TURN = {"messages": [HumanMessage("My kayak is red.", id="m1")]}
 SECOND = {"messages": [HumanMessage("My tent is green.", id="m2")]}
 
+SAID = {
+    "m1": "Red paint lasts ten years.",
+    "m2": "Pegs of steel hold best in sand.",
+    "m3": "The harbour opens in April.",
+}
+
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Run = Callable[..., Any]
 
@@ -46,9 +52,9 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 def answer(state: MessagesState) -> dict[str, Any]:
-    """The same answer each time, as a model at temperature 0 with a cache would give."""
+    """The same answer each time, as a model at temperature 0 with a cache would give; it says something of its own."""
     asked = next(message for message in reversed(state["messages"]) if message.type == "human")
-    return {"messages": [AIMessage(f"You said: {asked.text}", id=f"answer-{asked.id}")]}
+    return {"messages": [AIMessage(SAID[asked.id or ""], id=f"answer-{asked.id}")]}
 
 
 class Once:
@@ -106,11 +112,11 @@ def test_replay_from_an_old_checkpoint_adds_nothing(bank: MemoryBank, run: Run) 
     graph = chat(create_retain_node(bank))
     run(graph, TURN, CONFIG)
     run(graph, SECOND, CONFIG)
-    known = {found.unit.id for found in bank.recall("kayak tent").units}
+    known = {found.unit.id for found in bank.recall("kayak tent paint pegs").units}
     assert (bank.count(), len(known)) == (4, 4)
     run(graph, None, before_retain(graph))
     assert bank.count() == 4
-    assert {found.unit.id for found in bank.recall("kayak tent").units} == known
+    assert {found.unit.id for found in bank.recall("kayak tent paint pegs").units} == known
 
 
 def test_an_interrupt_around_retain_adds_nothing(bank: MemoryBank, run: Run) -> None:
@@ -154,7 +160,7 @@ def test_a_turn_that_was_missed_is_caught_up(bank: MemoryBank, run: Run) -> None
     history = {
         "messages": [
             HumanMessage("My bike is blue.", id="m0"),
-            AIMessage("Nice.", id="a0"),
+            AIMessage("Blue paint lasts ten years.", id="a0"),
             *TURN["messages"],
         ]
     }
@@ -173,7 +179,7 @@ def test_equal_ids_in_two_threads_are_two_messages(bank: MemoryBank, run: Run) -
 def test_many_runs_of_one_turn_at_once_remember_it_once(bank: MemoryBank) -> None:
     """Workers that race on the same turn, sync and async, leave one memory a message."""
     node = create_retain_node(bank)
-    state = {"messages": [*TURN["messages"], AIMessage("Nice.", id="a1")]}
+    state = {"messages": [*TURN["messages"], AIMessage("Red paint lasts ten years.", id="a1")]}
 
     def work(number: int) -> None:
         if number % 2:

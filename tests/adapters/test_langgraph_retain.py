@@ -84,11 +84,19 @@ def test_a_regenerated_answer_takes_the_place_of_the_first_and_comes_back_with_i
 def test_trimming_the_state_changes_no_memory(light: Hindsight) -> None:
     bank = light.bank("ann")
     graph = remembering(bank)
-    graph.invoke(said(KAYAK, AIMessage("Nice.", id="a1"), HumanMessage("It leaks.", id="m2")), CONFIG)
+    graph.invoke(
+        said(KAYAK, AIMessage("Red paint lasts ten years.", id="a1"), HumanMessage("It leaks.", id="m2")),
+        CONFIG,
+    )
     graph.invoke(
         said(RemoveMessage(id="m1"), RemoveMessage(id="a1"), HumanMessage("Badly.", id="m3")), CONFIG
     )
-    assert valid(bank) == ["assistant: Nice.", "user: Badly.", "user: I own a red kayak.", "user: It leaks."]
+    assert valid(bank) == [
+        "assistant: Red paint lasts ten years.",
+        "user: Badly.",
+        "user: I own a red kayak.",
+        "user: It leaks.",
+    ]
 
 
 def test_runs_without_a_thread_drop_nothing_of_each_other(light: Hindsight) -> None:
