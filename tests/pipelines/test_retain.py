@@ -32,7 +32,12 @@ TALK = [
         "id": "m1",
         "timestamp": "2024-05-03T10:00",
     },
-    {"role": "assistant", "content": "Will you give it a name?", "id": "m2", "timestamp": "2024-05-03T10:01"},
+    {
+        "role": "assistant",
+        "content": "I noted the kayak for you.",
+        "id": "m2",
+        "timestamp": "2024-05-03T10:01",
+    },
     {
         "role": "user",
         "name": "Alice",
