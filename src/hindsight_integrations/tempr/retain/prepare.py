@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from hindsight_integrations.errors import ModelRefused, ModelUnavailable
 from hindsight_integrations.model.names import normalise_name
@@ -21,6 +22,7 @@ from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassag
 from hindsight_integrations.tempr.retain.recalled_text import (
     may_repeat,
     recalled_texts,
+    stands_on,
     without_repeated,
     worth_remembering,
 )
@@ -201,8 +203,10 @@ async def _extract_messages(
             with_shown = await shown(cut, request.tags, tools)
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
             return tools.llm.waiting(cut, error)
-        return await _without_recalled(await tools.llm.extract(with_shown), with_shown, tools)
-    recalled = await _recalled(fresh, tools)
+        return await _without_recalled(
+            await tools.llm.extract(with_shown), with_shown, tools, dropped=request.dropped
+        )
+    recalled = await _recalled(fresh, tools, request.dropped)
 
     def verbatim() -> Extraction:
         worth = worth_remembering(fresh, recalled, tools.languages)
@@ -213,22 +217,26 @@ async def _extract_messages(
     return await tools.workers.read(verbatim)
 
 
-async def _recalled(messages: Sequence[Message], tools: RetainTools) -> Mapping[str, Sequence[MemoryUnit]]:
+async def _recalled(
+    messages: Sequence[Message], tools: RetainTools, dropped: Sequence[Place]
+) -> Mapping[str, Sequence[MemoryUnit]]:
     """The memories that messages may repeat, by message id."""
     suspected = [message for message in messages if may_repeat(message)]
     if not suspected:
         return {}
     async with tools.projector.viewing() as view:
-        return await tools.workers.read(recalled_texts, suspected, view)
+        return await tools.workers.read(partial(recalled_texts, dropped=frozenset(dropped)), suspected, view)
 
 
 async def _without_recalled(
-    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools
+    extraction: Extraction, passages: Sequence[Passage], tools: RetainTools, *, dropped: Sequence[Place]
 ) -> Extraction:
     """What a model extracted, without what it only read in memories that were quoted or shown to it."""
     said = {message.id or "": message for passage in passages for message in passage.messages}
-    recalled = await _recalled([*said.values()], tools)
-    memories = [unit for passage in passages for unit in passage.memories]
+    recalled = await _recalled([*said.values()], tools, dropped)
+    memories = [
+        unit for passage in passages for unit in passage.memories if not stands_on(unit, frozenset(dropped))
+    ]
     memories += [unit for units in recalled.values() for unit in units]
     screened = [without_repeated(facts, memories, said) for facts in extraction.chunks]
     if not any(left_out for _, left_out in screened):

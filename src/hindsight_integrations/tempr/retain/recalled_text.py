@@ -18,6 +18,7 @@ from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.keyword import keyword_channel
@@ -67,8 +68,17 @@ class Worth:
     left_out: tuple[Dropped, ...] = ()
 
 
-def recalled_texts(messages: Sequence[Message], view: BankView) -> dict[str, tuple[MemoryUnit, ...]]:
-    """By id of each message the valid memories, not made from it, that its words lead to; by keywords alone, which quotes keep."""
+def recalled_texts(
+    messages: Sequence[Message], view: BankView, *, dropped: Collection[Place] = ()
+) -> dict[str, tuple[MemoryUnit, ...]]:
+    """By id of each message the valid memories, not made from it, that its words lead to; by keywords alone, which quotes keep.
+
+    Args:
+        messages: which may repeat memories.
+        view: of the bank.
+        dropped: messages that are no longer part of the conversation: what was made of them ends with this retain, so
+            that an answer in the same words is no repetition of it.
+    """
     mask = valid_at(view.columns, None)
     selected = Selection(mask, int(mask.sum()))
     if not selected.count or "keyword" in view.failures:
@@ -82,9 +92,18 @@ def recalled_texts(messages: Sequence[Message], view: BankView) -> dict[str, tup
         found[message.id or ""] = np.unique(np.concatenate(hits))
     units = view.ledger.units(view.bank, _distinct(found))
     return {
-        name: tuple(units[row] for row in ids.tolist() if row in units and name not in units[row].sources)
+        name: tuple(
+            unit
+            for row in ids.tolist()
+            if (unit := units.get(row)) and name not in unit.sources and not stands_on(unit, dropped)
+        )
         for name, ids in found.items()
     }
+
+
+def stands_on(unit: MemoryUnit, places: Collection[Place]) -> bool:
+    """Whether a memory was made from one of these messages."""
+    return any((unit.thread, source) in places for source in unit.sources)
 
 
 def _searches(text: str) -> list[tuple[str, int]]:
