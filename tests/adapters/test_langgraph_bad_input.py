@@ -230,7 +230,9 @@ USERS: list[Any] = [
 
 @BOTH_FACES
 @pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
-@pytest.mark.parametrize(("bank", "user"), USERS, ids=lambda value: "object" if type(value) is object else ascii(value)[:24])
+@pytest.mark.parametrize(
+    ("bank", "user"), USERS, ids=lambda value: "object" if type(value) is object else ascii(value)[:24]
+)
 def test_any_user_id_is_a_bank_of_its_own_or_refused(
     opener: Callable[..., Hindsight], tmp_path: Path, face: str, create: Any, bank: str | None, user: Any
 ) -> None:

@@ -153,3 +153,9 @@ def test_a_model_that_extracts_what_was_quoted_teaches_nothing(opener: Any, ligh
     for end in range(2, len(said) + 1, 2):
         bank.threads.follow(said[:end], thread="t")
     assert bank.count() == len(SAID)
+
+
+def test_sentences_that_differ_in_a_code_are_two(light: Hindsight) -> None:
+    bank = light.bank("alice")
+    said = [turn(number, "assistant", f"Boatyard m{number} sells paint.") for number in (1, 2)]
+    assert [bank.retain([each], thread="t").created for each in said] == [1, 1]

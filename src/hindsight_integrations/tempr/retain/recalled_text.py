@@ -252,7 +252,7 @@ def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -
         len(said & each.stems) >= SHARED
         and len(further := said - each.stems) <= FURTHER
         and negated == each.negated
-        and not any(stem[:1].isdigit() or stem in names for stem in further)
+        and not any(any(map(str.isdigit, stem)) or stem in names for stem in further)
         for each in memories
     )
 
