@@ -5,7 +5,8 @@
 1. `latency`: a thread on SQLite checkpoints whose state keeps every message. At turn 50 and at turn 5,000 a few turns are
    taken with the retain node, and as many, in turns with them, on a thread with the same messages whose graph has none. The turns
    between are put into the state at once, and the node catches up with them. All are on the same machine at the same time, so
-   the difference is what memory adds.
+   the difference is what memory adds. With "sync" durability: else LangGraph writes the checkpoint of the answer while the
+   retain node runs, and takes the interpreter from it.
 2. `kills`: an agent takes 1,000 turns with the last 40 messages in its state; its process is killed (SIGKILL) at any moment of
    a turn after every 50, and run again. Its memories must be those of an agent that was not killed.
 3. `points`: an agent is killed in its answer, before and after the memory is written, and in the next node, with each of
@@ -117,7 +118,7 @@ def _around(at: int, remembering: Graph, forgetful: Graph, spent: list[float]) -
     for turn in range(first, first + MEASURED):
         for name, graph in graphs.items():
             began = time.perf_counter()
-            graph.invoke({"messages": [asked(turn)]}, _thread(name))
+            graph.invoke({"messages": [asked(turn)]}, _thread(name), durability="sync")
             took[name].append((time.perf_counter() - began) * 1000)
     added = [most - least for most, least in zip(took["with"], took["without"], strict=True)]
     return {
