@@ -82,6 +82,59 @@ def test_what_a_dropped_message_withdrew_holds_again(bank: MemoryBank) -> None:
     assert follow(bank, H1, A1, moved, H3) == ["a1", "h1", "h3", "m1"]
 
 
+def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(bank: MemoryBank) -> None:
+    """A statement and its withdrawal are dropped together, and each comes back as the branch one is on has it."""
+    lives = Message("I live in Berlin.", "alice", "2024-05-01T09:02", "b1")
+    moved = Message("I no longer live in Berlin.", "alice", "2024-05-01T09:03", "m1")
+    assert follow(bank, H1, lives, moved) == ["h1", "m1"]
+    for _ in range(2):
+        assert follow(bank, H1, H2) == ["h1", "h2"]
+        assert follow(bank, H1, lives) == ["b1", "h1"]
+        assert follow(bank, H1, lives, moved) == ["h1", "m1"]
+        assert follow(bank, H1, lives, H3) == ["b1", "h1", "h3"]
+        assert follow(bank, H1, lives, moved) == ["h1", "m1"]
+
+
+STRIKE = Message("New mooring fees are off the agenda.", "alice", "2024-05-03T10:00", "s1")
+
+
+class Striking(ScriptedModel):
+    """A model that hears a strike of an item, and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+
+    def _answer(self, messages: list[Any]) -> dict[str, Any]:
+        if STRIKE.text not in messages[-1].text:
+            return {"facts": []}
+        fields = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type": "world"}
+        fees = "'new mooring fees' is an item of the agenda of the harbour meeting"
+        what = "Alice struck new mooring fees off the agenda of the harbour meeting"
+        return {"facts": [{"what": what, "sources": ["s1"], "invalidates": [fees], **fields}]}
+
+
+def test_an_item_that_a_dropped_message_struck_is_on_its_list_again(
+    opener: Any, light_config: HindsightConfig
+) -> None:
+    """One record of a memory was closed, the memory itself never was."""
+    bank = opener(model=Striking(), config=light_config).bank("port")
+    items = ["crane repair", "new mooring fees", "pier lights"]
+    records = [{"kind": "document_item", "category": "agenda", "value": item} for item in items]
+    agenda = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
+    told = {"role": "user", "content": agenda, "id": "d1"}
+    fact = {"what": agenda, "sources": ["d1"], "records": records}
+    bank.retain([told], timestamp="2024-05-01T10:00", facts=[fact])
+
+    def listed(*messages: Message) -> list[str]:
+        bank.threads.follow(messages, thread="t")
+        return [str(item.record.value) for item in bank.records.list(kind="document_item")]
+
+    struck = [items[0], items[2]]
+    for _ in range(2):
+        assert listed(H1, STRIKE) == struck
+        assert listed(H1, H2) == items
+
+
 def test_an_edited_message_is_its_later_wording(bank: MemoryBank) -> None:
     follow(bank, H1, A1)
     edited = Message("My kayak is blue.", "alice", "2024-05-01T09:02", "h1")

@@ -57,6 +57,9 @@ async def follow(given: ThreadList, requested: Requested, tools: RetainTools) ->
             return RetainResult((), 0, {}, 0, (), revision)
         first = max(0, start - EARLIER_MESSAGES)
         request = requested(given.items[first:])
+        if start and request and await tools.workers.read(_returns, request, tools):
+            start = first = 0
+            request = requested(given.items)
         earlier = {id_of(item) for item in given.items[first:start]}
         followed = _followed(given, request, earlier, before, digest=digest, whole=not start)
         if request is None:
@@ -70,6 +73,12 @@ async def follow(given: ThreadList, requested: Requested, tools: RetainTools) ->
 async def _stored(proposal: Proposal, tools: RetainTools) -> RetainResult:
     (result,) = await store([proposal], tools)
     return result
+
+
+def _returns(request: RetainRequest, tools: RetainTools) -> bool:
+    """Whether a message had been dropped: a list may come back to a branch by going on, too."""
+    places = [key.place for key in request.intake.keys]
+    return bool(tools.projector.ledger.dropped_messages(tools.projector.name, places))
 
 
 def _where(given: ThreadList, tools: RetainTools) -> tuple[ThreadMark, int, str]:

@@ -50,10 +50,11 @@ class Fork:
         at, ledger, dropped = max(self.moments.values()), view.ledger, set(self.gone)
         ending = [u for u in closing if not dropped.isdisjoint((u.thread, source) for source in u.sources)]
         returning = returning_events(ledger, view.bank, self.back, gone=self.absent, at=at)
-        undone = undone_events(ledger, view.bank, ending, at=at)
+        undone = undone_events(ledger, view.bank, ending, gone=self.absent, at=at)
         again = stated_again_events(ledger, view.bank, [event.unit_id for event in returning], at=at)
-        ended = {event.unit_id for event in again}
-        return [*returning, *(event for event in undone if event.unit_id not in ended), *again]
+        ended = {(event.unit_id, event.record) for event in again}
+        holding = (event for event in (*returning, *undone) if (event.unit_id, event.record) not in ended)
+        return [*holding, *again]
 
 
 NO_FORK = Fork()

@@ -92,12 +92,11 @@ def superseding_events(
 
 def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
     """Restore units an edit had closed and another edit brings back in the very words; other closed units stay closed."""
-    rows = ledger.row_ids(bank, [unit.id for unit in units])
-    stored = ledger.units(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
+    stored = _stored(ledger, bank, [unit.id for unit in units])
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
     for unit in stored.values():
-        log = ledger.validity(bank, unit.id) if unit.closed_at else []
+        log = _said_of(ledger, bank, unit.id) if unit.closed_at else []
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
             at = _after(log, moments[unit.id])
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
@@ -120,52 +119,71 @@ def returning_events(
     for unit in units_of(ledger, bank, back, closed=True, waiting=True):
         if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
             continue
-        log = ledger.validity(bank, unit.id)
+        log = _said_of(ledger, bank, unit.id)
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
     return events
 
 
 def undone_events(
-    ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit], *, at: datetime
+    ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit], *, gone: Collection[Place], at: datetime
 ) -> list[ValidityEvent]:
-    """Restore what units of dropped messages had closed: it was never said that it ended.
+    """Restore what units of dropped messages had closed, units and records: it was never said that it ended.
 
-    What another statement closed as well, or was closed otherwise since, stays closed.
+    What another statement closed as well, or was closed otherwise since, stays closed. So does a unit that was dropped
+    itself: it is closed for that reason from now on, which its own return undoes.
+
+    Args:
+        ledger: whose log is continued.
+        bank: the bank.
+        units: those of dropped messages.
+        gone: messages that are not part of the conversation.
+        at: when they were dropped.
     """
-    events = []
-    ending = {unit.id for unit in units}
-    for stated in ledger.stated_by(bank, sorted(ending)):
-        log = [event for event in ledger.validity(bank, stated.unit_id) if event.record == stated.record]
-        if (
-            stated.kind is ValidityKind.CLOSED
-            and log[-1].kind is ValidityKind.CLOSED
-            and log[-1].by_unit in ending
-        ):
-            at_last = _after(log, at)
-            events.append(
-                ValidityEvent(
-                    stated.unit_id, ValidityKind.RESTORED, at_last, log[-1].by_unit, FORKED, stated.record
-                )
-            )
+    ending, absent, events = {unit.id for unit in units}, set(gone), []
+    for stated in _closings(ledger, bank, sorted(ending)):
+        log = _said_of(ledger, bank, stated.unit_id, stated.record)
+        last = log[-1]
+        if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
+            continue
+        (unit,) = _stored(ledger, bank, [stated.unit_id]).values()
+        dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
+        kind = ValidityKind.CLOSED if dropped and stated.record is None else ValidityKind.RESTORED
+        by = None if kind is ValidityKind.CLOSED else last.by_unit
+        events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, FORKED, stated.record))
     return events
 
 
 def stated_again_events(
     ledger: LedgerReader, bank: str, units: Sequence[str], *, at: datetime
 ) -> list[ValidityEvent]:
-    """Close again what units that are restored had closed, and what was restored for want of them."""
+    """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
     events = []
-    for stated in ledger.stated_by(bank, sorted(units)):
-        log = [event for event in ledger.validity(bank, stated.unit_id) if event.record == stated.record]
-        last = log[-1]
-        if (
-            stated.kind is ValidityKind.CLOSED
-            and last.kind is ValidityKind.RESTORED
-            and last.reason == FORKED
-        ):
+    for stated in _closings(ledger, bank, sorted(units)):
+        log = _said_of(ledger, bank, stated.unit_id, stated.record)
+        if log[-1].reason == FORKED:
             events.append(replace(stated, effective_at=_after(log, at)))
     return events
+
+
+def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
+    """What these units closed, each unit or record once; a note on a unit holds as long as the one who made it."""
+    found = {
+        (event.unit_id, event.record, event.by_unit): event
+        for event in ledger.stated_by(bank, units)
+        if event.kind is (ValidityKind.CLOSED if event.record is None else ValidityKind.AMENDED)
+    }
+    return list(found.values())
+
+
+def _said_of(ledger: LedgerReader, bank: str, unit_id: str, record: int | None = None) -> list[ValidityEvent]:
+    """What closed and restored a unit, or one record of it, in the order recorded; without notes on it."""
+    closing = ValidityKind.CLOSED if record is None else ValidityKind.AMENDED
+    return [
+        event
+        for event in ledger.validity(bank, unit_id)
+        if event.record == record and event.kind in {closing, ValidityKind.RESTORED}
+    ]
 
 
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:
@@ -177,6 +195,11 @@ def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUn
         for unit in units
         if not dropped.isdisjoint((unit.thread, source) for source in unit.sources)
     ]
+
+
+def _stored(ledger: LedgerReader, bank: str, unit_ids: Sequence[str]) -> Mapping[int, MemoryUnit]:
+    rows = ledger.row_ids(bank, unit_ids)
+    return ledger.units(bank, np.array(sorted(rows.values()), np.int64)) if rows else {}
 
 
 def _after(log: Sequence[ValidityEvent], moment: datetime) -> datetime:
