@@ -271,6 +271,10 @@ def identified(items: Sequence[Any]) -> list[Any]:
 
     Unlike a position, that stays when earlier messages are trimmed.
     """
+    if all(
+        getattr(item, "id", None) for item in items
+    ):  # as in a state that LangGraph keeps, of thousands perhaps
+        return list(items)
     said: Counter[str] = Counter()
     return [_identified(item, said) for item in items]
 

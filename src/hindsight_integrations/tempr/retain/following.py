@@ -13,7 +13,7 @@ from hindsight_integrations.tempr.retain.forks import read_fork
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
-from hindsight_integrations.tempr.retain.threads import thread_digest
+from hindsight_integrations.tempr.retain.threads import thread_digests
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.intake import id_of
 from hindsight_integrations.validation.retain_request import RetainRequest
@@ -84,9 +84,9 @@ def _returns(request: RetainRequest, tools: RetainTools) -> bool:
 def _where(given: ThreadList, tools: RetainTools) -> tuple[ThreadMark, int, str]:
     """How far the thread was read before, from where on its list is new (0 unless it was only continued), and its digest."""
     before = tools.projector.ledger.thread_mark(tools.projector.name, given.thread, given.namespace)
-    continued = before.seen and len(given.items) >= before.seen
-    same = continued and thread_digest(given.items[: before.seen]) == before.digest
-    return before, before.seen if same else 0, thread_digest(given.items)
+    beginning, digest = thread_digests(given.items, before.seen)
+    continued = len(given.items) >= before.seen > 0 and beginning == before.digest
+    return before, before.seen if continued else 0, digest
 
 
 def _followed(

@@ -27,18 +27,29 @@ class ThreadChange:
     head: str | None = None
 
 
-def thread_digest(items: Sequence[Any]) -> str:
-    """A digest over the messages of a list, whatever their role and type; one cheap pass, no message is converted."""
-    return hashlib.sha256("\x1e".join(map(_signature, items)).encode("utf-8", "surrogatepass")).hexdigest()
+def thread_digests(items: Sequence[Any], first: int) -> tuple[str, str]:
+    """Digests over the first messages of a list, and over all, whatever their role and type.
+
+    One cheap pass over what may be thousands of messages: none is converted.
+
+    Args:
+        items: the list.
+        first: how many are the first; all, where there are not so many.
+    """
+    signatures = list(map(_signature, items))
+    digest = hashlib.sha256("".join(signatures[:first]).encode("utf-8", "surrogatepass"))
+    beginning = digest.hexdigest()
+    digest.update("".join(signatures[first:]).encode("utf-8", "surrogatepass"))
+    return beginning, digest.hexdigest()
 
 
 def _signature(item: Any) -> str:  # noqa: ANN401 - a Message, dict or LangChain message
-    if isinstance(item, Mapping):
-        return repr(sorted((_written(key), _written(value)) for key, value in item.items()))
-    content = getattr(item, "content", None)
-    if content is None:
-        return repr(item)
-    return f"{getattr(item, 'type', '')}\x1f{getattr(item, 'id', '')}\x1f{getattr(item, 'name', '')}\x1f{content}"
+    try:
+        return f"{item.type}\x1f{item.id}\x1f{item.name}\x1f{item.content}\x1e"
+    except AttributeError:  # of no LangChain message
+        if isinstance(item, Mapping):
+            return f"{sorted((_written(key), _written(value)) for key, value in item.items())}\x1e"
+        return f"{item!r}\x1e"
 
 
 def _written(value: object) -> str:
