@@ -98,6 +98,26 @@ def test_messages_for_the_model_leave_the_conversation_alone(bank: MemoryBank, r
         assert shown[-1].id == f"m{turn}"
 
 
+def test_messages_for_the_model_are_made_of_what_the_state_holds(bank: MemoryBank, run: Run) -> None:
+    """One text is one message, not one for each letter; what is no message is refused as everywhere."""
+
+    class Loose(TypedDict):
+        messages: Any
+        llm_input_messages: list[BaseMessage]
+
+    node = create_recall_node(bank, k=1, output="messages", output_key="llm_input_messages")
+    graph = StateGraph(Loose)
+    graph.add_node("recall", node)
+    graph.add_edge(START, "recall")
+    compiled = graph.compile()
+    for said in ("What colour is the kayak?", HumanMessage("What colour is the kayak?")):
+        (shown,) = run(compiled, {"messages": said})["llm_input_messages"]
+        assert BLUE in shown.text
+        assert shown.text.endswith("What colour is the kayak?")
+    with pytest.raises(InvalidRequest, match="not a message"):
+        run(compiled, {"messages": [{"text": "no role"}, HumanMessage("What colour is the kayak?")]})
+
+
 @pytest.mark.parametrize("key", ["messages", "memories"])
 def test_messages_with_memories_are_never_kept_as_messages(bank: MemoryBank, key: str) -> None:
     with pytest.raises(InvalidRequest, match="llm_input_messages"):
@@ -237,5 +257,11 @@ def test_a_closed_engine_costs_the_memories_alone(light: Hindsight, run: Run) ->
     events = list(graph.stream(asked("Again?", "m9"), CONFIG, stream_mode="custom"))
     (event,) = events
     assert (event["kind"], event["error"], event["node"]) == ("warning", "EngineClosed", "recall")
+    two = StateGraph(State)
+    two.add_node("look_up", create_recall_node(light, bank="alice"))
+    two.add_edge(START, "look_up")
+    compiled: Any = two.compile()
+    (event,) = compiled.stream(asked("Again?"), stream_mode="custom")
+    assert event["node"] == "look_up"
     with pytest.raises(Exception, match="closed"):
         run(one_node(create_recall_node(light, bank="alice", on_error="raise")), asked("Again?"))

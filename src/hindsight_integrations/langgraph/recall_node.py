@@ -16,12 +16,11 @@ from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, 
 from hindsight_integrations.langgraph.events import EventKind, emit
 from hindsight_integrations.langgraph.failures import OnError, tolerated
 from hindsight_integrations.langgraph.memories import Memory, as_memory, format_memories, with_memories
-from hindsight_integrations.langgraph.node import MemoryNode
-from hindsight_integrations.langgraph.state import Question, last_question, question
+from hindsight_integrations.langgraph.node import MemoryNode, place_of
+from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.model.results import RecallResult
 
-NODE = "recall"
 MISSING = "the agent answers without its memories"
 
 
@@ -102,7 +101,7 @@ def create_recall_node(
     options |= {} if types is None else {"types": tuple(types)}
 
     recall = _Recall(where, options, failing, form, output_key, query_key, messages_key)
-    return MemoryNode(NODE, recall.run, recall.arun)
+    return MemoryNode("recall", recall.run, recall.arun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ class _Recall:
 
     def run(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, query, found = self.where.name(state, config), self._question(state), None
-        with tolerated(self.failing, node=NODE, bank=name, missing=MISSING):
+        with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = self.where.open(state, config)
             if query:
                 found = bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
@@ -127,7 +126,7 @@ class _Recall:
 
     async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
         name, query, found = self.where.name(state, config), self._question(state), None
-        with tolerated(self.failing, node=NODE, bank=name, missing=MISSING):
+        with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = await self.where.aopen(state, config)
             if query:
                 found = await bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
@@ -149,7 +148,7 @@ def _written(form: RecallOutput, memories: list[Memory], state: object, messages
     if form is RecallOutput.TEXT:
         return format_memories(memories)
     if form is RecallOutput.MESSAGES:
-        return with_memories(value_of(state, messages_key) or (), memories)
+        return with_memories(conversation(state, messages_key), memories)
     return memories
 
 

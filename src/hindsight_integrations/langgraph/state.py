@@ -44,6 +44,15 @@ def messages_in(state: object, key: str) -> list[Any]:
     return [_message(item) for item in _held(state, key)]
 
 
+def conversation(state: object, key: str) -> list[BaseMessage]:
+    """All messages of a state, each converted; none where the state has none.
+
+    Raises:
+        InvalidRequest: an item is no message.
+    """
+    return [] if value_of(state, key) is None else [_converted(item) for item in _held(state, key)]
+
+
 def _held(state: object, key: str) -> Sequence[Any]:
     found = value_of(state, key)
     if found is None:
