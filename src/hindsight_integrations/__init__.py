@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from hindsight_integrations.bank import AsyncMemoryBank
     from hindsight_integrations.config import HindsightConfig
     from hindsight_integrations.engine.assembly import AsyncHindsight
+    from hindsight_integrations.engine.open_engines import bank_at
     from hindsight_integrations.errors import (
         ArchiveInvalid,
         BackgroundRefused,
         BankForgotten,
         BankNotFound,
+        BankNotOpen,
         EmbedderMismatch,
         EngineClosed,
         HindsightError,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
     from hindsight_integrations.model.recalled import RecalledUnit
     from hindsight_integrations.model.records import Record, RecordKind
+    from hindsight_integrations.model.references import BankReference
     from hindsight_integrations.model.reflections import (
         Citation,
         OpinionChange,
@@ -89,6 +92,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "engine.assembly": ("AsyncHindsight",),
+    "engine.open_engines": ("bank_at",),
     "bank": ("AsyncMemoryBank",),
     "config": ("HindsightConfig",),
     "errors": (
@@ -96,6 +100,7 @@ _HOMES = {
         "BackgroundRefused",
         "BankForgotten",
         "BankNotFound",
+        "BankNotOpen",
         "EmbedderMismatch",
         "EngineClosed",
         "HindsightError",
@@ -133,6 +138,7 @@ _HOMES = {
         "ReflectStep",
         "Reflection",
     ),
+    "model.references": ("BankReference",),
     "model.requests": (
         "Budget",
         "Document",
@@ -165,7 +171,9 @@ __all__ = [
     "BackgroundRefused",
     "BankForgotten",
     "BankNotFound",
+    "BankNotOpen",
     "BankProfile",
+    "BankReference",
     "BigFive",
     "Budget",
     "BulkResult",
@@ -235,6 +243,7 @@ __all__ = [
     "TagOr",
     "TagsMatch",
     "UnitPage",
+    "bank_at",
 ]
 
 

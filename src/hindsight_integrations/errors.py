@@ -128,6 +128,21 @@ class BankNotFound(HindsightError, LookupError):
         super().__init__(f"there is no bank {bank!r} (banks here: {listed}). Open it with create=True.")
 
 
+class BankNotOpen(HindsightError, LookupError):
+    """A reference means a bank of a directory that no engine of this process has open."""
+
+    def __init__(self, bank: str, place: str) -> None:
+        self.bank, self.place = bank, place
+        remedy = (
+            "It was kept in memory alone, by a process or an engine that has ended, and is gone with it."
+            if place.startswith(":memory:")
+            else "Open it first, with Hindsight.open or AsyncHindsight.open, and keep it open."
+        )
+        super().__init__(
+            f"bank {bank!r} lies in {place!r}, which no engine of this process has open. {remedy}"
+        )
+
+
 class BankForgotten(BankNotFound):
     """The bank this object was made for was forgotten; the call did nothing, whatever bears the name now."""
 

@@ -26,6 +26,7 @@ from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import EngineClosed, InvalidRequest
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.tasks import WorkerMode
 
 P = ParamSpec("P")
@@ -222,6 +223,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def name(self) -> str:
         """The bank's id."""
         return self._target.name
+
+    @property
+    def reference(self) -> BankReference:
+        """Where the bank is to be found again, also from another process; see `bank_at`."""
+        return self._target.reference
 
     @property
     def worker(self) -> WorkerMode:

@@ -48,7 +48,7 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
 }
 
 # What only one face has: making one face of the other, and what an engine needs of itself.
-ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now"}
+ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now", "bank_now", "place", "read_only"}
 
 LONGEST_FUNCTION, P90_FUNCTION, LONGEST_MODULE = 50, 25, 400  # lines, docstrings of functions aside
 

@@ -48,6 +48,7 @@ class Tools:
 
     Attributes:
         read_only: no verb that writes is allowed.
+        place: the resolved data directory, or a name of the engine's own if it keeps nothing on disk.
         worker: who does its tasks unasked.
         languages: of the banks' texts and questions, the likeliest first.
     """
@@ -63,6 +64,7 @@ class Tools:
     config: HindsightConfig
     zone: tzinfo
     read_only: bool
+    place: str
     worker: WorkerMode = WorkerMode.NONE
     in_flight: InFlight = field(default_factory=InFlight)
     vectors: RememberedVectors = field(default_factory=RememberedVectors)

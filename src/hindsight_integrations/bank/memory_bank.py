@@ -19,6 +19,7 @@ from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.bank.writing import WritingVerbs
 from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.validation.arguments import checked_profile
 
@@ -63,6 +64,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def name(self) -> str:
         """The bank's id."""
         return self._context.name
+
+    @property
+    def reference(self) -> BankReference:
+        """Where the bank is to be found again, also from another process; see `bank_at`."""
+        return BankReference(self._context.tools.place, self.name)
 
     @property
     def worker(self) -> WorkerMode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -45,26 +45,29 @@ class Workers:
 
     async def read(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes nothing."""
-        return await self._run(self._readers, function, *args, **kwargs)
+        return await asyncio.wrap_future(self._submitted(self._readers, function, *args, **kwargs))
+
+    def read_now(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """`read` for callers without an event loop; blocks until it is done."""
+        return self._submitted(self._readers, function, *args, **kwargs).result()
 
     async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that changes something; one at a time, in order.
 
         Once started it finishes even if the caller is cancelled: a commit is never half acknowledged.
         """
-        return await self._run(self._writer, function, *args, **kwargs)
+        return await asyncio.wrap_future(self._submitted(self._writer, function, *args, **kwargs))
 
-    async def _run(
+    def _submitted(
         self, pool: ThreadPoolExecutor, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-    ) -> R:
+    ) -> Future[R]:
         self.check_open()  # first without the lock: in a forked child somebody may hold it for ever
         with self._lock:
             self.check_open()
             try:
-                future = pool.submit(function, *args, **kwargs)
+                return pool.submit(function, *args, **kwargs)
             except RuntimeError as error:  # the executor's only complaint: the interpreter is on its way out
                 raise EngineClosed("the process is ending") from error
-        return await asyncio.wrap_future(future)
 
     def check_open(self) -> None:
         """Raises EngineClosed once closed."""

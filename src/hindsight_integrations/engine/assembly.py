@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, cast
+from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hindsight_integrations.bank import Tools
@@ -128,11 +129,19 @@ class AsyncHindsight(Engine):
             config=settings,
             zone=zone,
             read_only=read_only,
+            place=_place(path),
             worker=mode,
             time_parser=time_parser,
             languages=languages,
         )
         return cls(tools, storage, workers)
+
+
+def _place(path: str | Path) -> str:
+    """What a reference to a bank says of where it is."""
+    if path in (MEMORY, Path(MEMORY)):
+        return f"{MEMORY}{uuid4().hex}"
+    return str(checked_path(path, "path").resolve())
 
 
 def _store(

@@ -32,7 +32,8 @@ from hindsight_integrations.ports.ledger import BankHeader, Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
 from hindsight_integrations.validation.limits import checked_bank_id
 
-_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
+"""All of this process, for as long as somebody uses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Engine:
         self._closing = threading.Lock()
         self._closed = self._released = False
         self._worker: Worker | None = None
-        _engines.add(self)
+        ENGINES.add(self)
         if tools.worker is WorkerMode.OWN:
             self._begin_work()
 
@@ -89,6 +90,26 @@ class Engine:
         checked = checked_bank_id(name)
         header = await self._workers.write(self._open, checked, create and not self._tools.read_only)
         return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
+
+    def bank_now(self, name: str) -> AsyncMemoryBank:
+        """A bank that exists, for callers without an event loop; blocks for one read of the ledger.
+
+        Raises:
+            BankNotFound: it does not exist.
+            EngineClosed: the engine was closed.
+        """
+        header = self._workers.read_now(self._tools.ledger.bank, name)
+        return AsyncMemoryBank(BankContext(header, self._banks, self._tools))
+
+    @property
+    def place(self) -> str:
+        """Where its banks are: the resolved data directory, or a name of its own if it keeps nothing on disk."""
+        return self._tools.place
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it only reads what another engine may be writing."""
+        return self._tools.read_only
 
     @property
     def worker(self) -> WorkerMode:
@@ -269,7 +290,7 @@ def _projection(
 
 
 def _abandon_all() -> None:
-    for engine in list(_engines):
+    for engine in list(ENGINES):
         engine._abandon()  # noqa: SLF001 - the module's own class
 
 
