@@ -50,7 +50,7 @@ class AsyncThreads(BankVerbs):
         until a fork back brings it again.
 
         Args:
-            messages: the whole conversation as it is now: Message, dicts with role and content, or LangChain messages.
+            messages: the whole conversation as it is now: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
             thread: its id; message ids are unique within it.
             namespace: which of several lists of messages of one thread this is, where an agent and its parts keep their own.
             on_fork: "supersede", or "keep": what was made of dropped messages stays.

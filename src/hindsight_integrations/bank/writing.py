@@ -75,7 +75,7 @@ class WritingVerbs(BankVerbs):
         again.
 
         Args:
-            content: text, a Document, or messages: Message, dicts with role and content, or LangChain messages.
+            content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
             context: what this is, for extraction ("support chat").
             timestamp: when it was said or written, for what carries no time of its own; now if None.
             thread: the conversation; message ids are unique within it.

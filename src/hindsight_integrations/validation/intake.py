@@ -32,6 +32,7 @@ from hindsight_integrations.validation.limits import (
     checked_text,
     checked_words,
 )
+from hindsight_integrations.validation.llamaindex_messages import plain
 
 ROLES = {"human": Role.USER, "ai": Role.ASSISTANT, "user": Role.USER, "assistant": Role.ASSISTANT}
 TOOL_ROLES = frozenset({"tool", "function"})
@@ -130,7 +131,7 @@ def take_in(
     """Check and normalise what is to be retained.
 
     Args:
-        content: a text, a Document, or messages (Message, dict or LangChain message).
+        content: a text, a Document, or messages (Message, dict, or one of LangChain or LlamaIndex).
         now: time of texts and messages without one (aware UTC).
         dates: how times are read.
         thread: the conversation; message ids are unique within it.
@@ -150,7 +151,7 @@ def take_in(
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
-        return _take_messages(list(content), now=now, dates=dates, thread=thread, about_agent=marked)
+        return _take_messages(plain(content), now=now, dates=dates, thread=thread, about_agent=marked)
     raise InvalidRequest(
         "content",
         f"{type(content).__name__} cannot be retained",
@@ -276,7 +277,7 @@ def identified(items: Sequence[Any]) -> list[Any]:
     ):  # as in a state that LangGraph keeps, of thousands perhaps
         return list(items)
     said: Counter[str] = Counter()
-    return [_identified(item, said) for item in items]
+    return [_identified(item, said) for item in plain(items)]
 
 
 def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Message, dict or LangChain message
@@ -337,7 +338,7 @@ def _read(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or LangChain 
     raise InvalidRequest(
         "messages",
         f"{type(item).__name__} is not a message",
-        "Pass Message, a dict with role and content, or a LangChain message.",
+        "Pass Message, a dict with role and content, or a message of LangChain or LlamaIndex.",
     )
 
 
