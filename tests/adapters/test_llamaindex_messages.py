@@ -32,7 +32,7 @@ CHAT = [
 ]
 
 
-class OwnMessage(ChatMessage):
+class OwnMessage(ChatMessage):  # type: ignore[misc] # see the retriever
     """A message class of a user's own."""
 
 
