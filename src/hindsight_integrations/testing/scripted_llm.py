@@ -1,0 +1,218 @@
+"""ScriptedLLM: a LlamaIndex LLM that replays what a test wrote, and records its prompts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    ChatResponseAsyncGen,
+    ChatResponseGen,
+    CompletionResponse,
+    CompletionResponseAsyncGen,
+    CompletionResponseGen,
+    LLMMetadata,
+    TextBlock,
+    ToolCallBlock,
+)
+from llama_index.core.llms.function_calling import FunctionCallingLLM
+from llama_index.core.llms.llm import ToolSelection
+from pydantic import Field, PrivateAttr
+from typing_extensions import override
+
+from hindsight_integrations.testing.scripted_model import PIECE, ScriptExhausted
+
+if TYPE_CHECKING:
+    from llama_index.core.tools import BaseTool
+
+Reply: TypeAlias = "str | ChatMessage | Exception"
+Script: TypeAlias = "Sequence[Reply] | Callable[[list[ChatMessage]], Reply]"
+
+
+class ScriptedLLM(FunctionCallingLLM):  # type: ignore[misc] # mypy is told to skip LlamaIndex
+    """Replays a script to query engines, chat engines and agents: sync, async, streamed, with tools or without.
+
+    A reply is a string, a ChatMessage (returned as it is; `calling` makes one that calls tools) or an exception
+    (raised). A stream is the text so far in pieces of a few characters, then the whole message.
+
+    Attributes:
+        script: the replies in order; or a function from the messages to a reply, for callers that ask concurrently.
+        prompts: copies of the messages of each call so far, in order of arrival; a completion is one user message.
+        calls_tools: whether it says of itself that it can.
+    """
+
+    script: Any = Field(
+        description="a sequence of replies, or a function from messages to a reply", exclude=True
+    )
+    prompts: list[list[ChatMessage]] = Field(default_factory=list, exclude=True)
+    calls_tools: bool = True
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, script: Script = (), **fields: Any) -> None:  # noqa: ANN401 - LLM's own fields
+        super().__init__(script=script if callable(script) else list(script), **fields)
+
+    @classmethod
+    @override
+    def class_name(cls) -> str:
+        return "ScriptedLLM"
+
+    @property
+    @override
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(
+            is_chat_model=True, is_function_calling_model=self.calls_tools, model_name="scripted"
+        )
+
+    @property
+    def calls(self) -> int:
+        """How often it has been called."""
+        return len(self.prompts)
+
+    @property
+    def last_prompt(self) -> str:
+        """The text of all messages of the latest call."""
+        return "\n".join(str(message.content or "") for message in self.prompts[-1])
+
+    @override
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """The next reply of the script."""
+        message = self._next(messages)
+        return ChatResponse(message=message, delta=message.content)
+
+    @override
+    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        """The next reply of the script."""
+        message = self._next(messages)
+        return ChatResponse(message=message, delta=message.content)
+
+    @override
+    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+        """The next reply of the script, in pieces."""
+        message = self._next(messages)
+
+        def pieces() -> ChatResponseGen:
+            yield from _pieces(message)
+
+        return pieces()
+
+    @override
+    async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
+        """The next reply of the script, in pieces."""
+        message = self._next(messages)
+
+        async def pieces() -> AsyncIterator[ChatResponse]:
+            for piece in _pieces(message):
+                yield piece
+
+        return pieces()
+
+    @override
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """The next reply of the script, as text."""
+        return CompletionResponse(text=str(self._next([_asked(prompt)]).content or ""))
+
+    @override
+    async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        """The next reply of the script, as text."""
+        return CompletionResponse(text=str(self._next([_asked(prompt)]).content or ""))
+
+    @override
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
+        """The next reply of the script, as text in pieces."""
+        message = self._next([_asked(prompt)])
+
+        def pieces() -> CompletionResponseGen:
+            for piece in _pieces(message):
+                yield CompletionResponse(text=str(piece.message.content or ""), delta=piece.delta)
+
+        return pieces()
+
+    @override
+    async def astream_complete(
+        self, prompt: str, formatted: bool = False, **kwargs: Any
+    ) -> CompletionResponseAsyncGen:
+        """The next reply of the script, as text in pieces."""
+        message = self._next([_asked(prompt)])
+
+        async def pieces() -> AsyncIterator[CompletionResponse]:
+            for piece in _pieces(message):
+                yield CompletionResponse(text=str(piece.message.content or ""), delta=piece.delta)
+
+        return pieces()
+
+    @override
+    def get_tool_calls_from_response(
+        self, response: ChatResponse, error_on_no_tool_call: bool = True, **kwargs: Any
+    ) -> list[ToolSelection]:
+        calls = [
+            ToolSelection(
+                tool_id=str(block.tool_call_id), tool_name=block.tool_name, tool_kwargs=block.tool_kwargs
+            )
+            for block in response.message.blocks
+            if isinstance(block, ToolCallBlock)
+        ]
+        if error_on_no_tool_call and not calls:
+            raise ValueError("the reply calls no tool")
+        return calls
+
+    @override
+    def _prepare_chat_with_tools(
+        self,
+        tools: Sequence[BaseTool],
+        user_msg: str | ChatMessage | None = None,
+        chat_history: list[ChatMessage] | None = None,
+        verbose: bool = False,
+        allow_parallel_tool_calls: bool = False,
+        tool_required: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        asked = [] if user_msg is None else [_asked(user_msg)]
+        return {"messages": [*(chat_history or []), *asked], "tools": tools}
+
+    def _next(self, messages: Sequence[ChatMessage]) -> ChatMessage:
+        with self._lock:
+            position = len(self.prompts)
+            self.prompts.append([message.model_copy(deep=True) for message in messages])
+        if callable(self.script):
+            reply: Reply = self.script(list(messages))
+        elif position < len(self.script):
+            reply = self.script[position]
+        else:
+            raise ScriptExhausted(
+                f"called {position + 1} times, but the script has {len(self.script)} replies"
+            )
+        if isinstance(reply, Exception):
+            raise reply
+        if isinstance(reply, ChatMessage):
+            return reply.model_copy(deep=True)
+        return ChatMessage(role="assistant", content=reply)
+
+
+def calling(tool: str, text: str = "", **arguments: Any) -> ChatMessage:  # noqa: ANN401 - whatever the tool takes
+    """A reply of the model that calls one tool.
+
+    Args:
+        tool: the tool's name.
+        text: what the model says beside it.
+        arguments: those of the tool.
+    """
+    said = [TextBlock(text=text)] if text else []
+    call = ToolCallBlock(tool_call_id=f"call-{tool}", tool_name=tool, tool_kwargs=arguments)
+    return ChatMessage(role="assistant", blocks=[*said, call])
+
+
+def _asked(text: str | ChatMessage) -> ChatMessage:
+    return ChatMessage(role="user", content=text) if isinstance(text, str) else text
+
+
+def _pieces(message: ChatMessage) -> Iterator[ChatResponse]:
+    """The text so far, piece by piece; the last is the message as it is, tool calls included."""
+    text = str(message.content or "")
+    starts = range(0, len(text), PIECE)
+    for start in starts[:-1]:
+        so_far = ChatMessage(role="assistant", content=text[: start + PIECE])
+        yield ChatResponse(message=so_far, delta=text[start : start + PIECE])
+    yield ChatResponse(message=message, delta=text[starts[-1] :] if starts else "")
