@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.trace import Channel
     from hindsight_integrations.model.units import FactType, MemoryUnit
     from hindsight_integrations.sync import Hindsight, MemoryBank
+    from hindsight_integrations.tolerance import OnError
 
 _HOMES = {
     "engine.assembly": ("AsyncHindsight",),
@@ -158,6 +159,7 @@ _HOMES = {
     "model.trace": ("Channel",),
     "model.units": ("FactType", "MemoryUnit"),
     "sync": ("Hindsight", "MemoryBank"),
+    "tolerance": ("OnError",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -215,6 +217,7 @@ __all__ = [
     "ModelError",
     "ModelState",
     "ModelUnavailable",
+    "OnError",
     "Opinion",
     "OpinionChange",
     "OpinionHistory",

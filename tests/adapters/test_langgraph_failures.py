@@ -22,7 +22,8 @@ from hindsight_integrations import (
     ModelUnavailable,
     SchemaMismatch,
 )
-from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.failures import tolerated
+from hindsight_integrations.tolerance import OnError
 
 QUOTED = "the safe opens with 4711"
 

@@ -11,7 +11,6 @@ from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.events import EventKind
-    from hindsight_integrations.langgraph.failures import OnError
     from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
     from hindsight_integrations.langgraph.reflect_graph import create_reflect_subgraph
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
     from hindsight_integrations.langgraph.settle_node import create_settle_node
     from hindsight_integrations.langgraph.tracing import omit_payloads
+    from hindsight_integrations.tolerance import OnError
 
 __all__ = [
     "EventKind",

@@ -1,47 +1,24 @@
-"""When the memory fails: which errors a run shall see, and how the others are told without costing the user the answer."""
+"""When the memory fails in a graph: the run goes on with a warning in its stream, unless it shall see the error."""
 
 # No `from __future__ import annotations`: see memories.py.
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import StrEnum
+from contextlib import AbstractContextManager
 
-from hindsight_integrations import (
-    BankNotFound,
-    HindsightError,
-    InvalidRequest,
-    MissingDependency,
-    ModelError,
-    SchemaMismatch,
-)
 from hindsight_integrations.langgraph.events import EventKind, emit
-
-MISTAKES = (InvalidRequest, MissingDependency, BankNotFound, SchemaMismatch)
-"""Mistakes of the program, which every run would meet again: they are raised whatever `on_error` says."""
+from hindsight_integrations.tolerance import OnError, Tolerated
+from hindsight_integrations.tolerance import tolerated as tolerated_anywhere
 
 _log = logging.getLogger("hindsight_integrations.langgraph")
 
 
-class OnError(StrEnum):
-    """What a node does when the memory fails for a reason that is no mistake of the program."""
-
-    QUEUE = "queue"
-    """The turn is kept for later where that can be done, and the run goes on with a warning."""
-    SKIP = "skip"
-    """The run goes on with a warning."""
-    RAISE = "raise"
-    """The error is raised; the node's retry policy, if any, then decides."""
-
-
-@contextmanager
-def tolerated(on_error: OnError, *, node: str, bank: str, missing: str, remedy: str = "") -> Iterator[None]:
+def tolerated(
+    on_error: OnError, *, node: str, bank: str, missing: str, remedy: str = ""
+) -> AbstractContextManager[None]:
     """Let a run go on when the memory fails: the error becomes one warning event and one line of the log.
 
-    Neither holds memory text: of a model's error only its class is told, since its words may quote what was read.
-
     Args:
-        on_error: RAISE lets every error pass.
+        on_error: RAISE lets every error pass; the node's retry policy, if any, then decides.
         node: the node's name.
         bank: whose memory; empty where it could not be told.
         missing: what the run goes on without.
@@ -50,21 +27,10 @@ def tolerated(on_error: OnError, *, node: str, bank: str, missing: str, remedy: 
     Raises:
         HindsightError: a mistake of the program, or any error under RAISE.
     """
-    try:
-        yield
-    except MISTAKES:
-        raise
-    except HindsightError as error:
-        if on_error is OnError.RAISE:
-            raise
-        kind = type(error).__name__
-        reason = "the model failed" if isinstance(error, ModelError) else str(error)
-        emit(
-            EventKind.WARNING,
-            bank,
-            node=node,
-            error=kind,
-            missing=missing,
-            remedy=" ".join(filter(None, (reason, remedy))),
-        )
-        _log.warning("%s of bank %r: %s; %s (%s)", node, bank, missing, reason, kind)
+    return tolerated_anywhere(
+        on_error, _warn, where=node, bank=bank, missing=missing, remedy=remedy, log=_log
+    )
+
+
+def _warn(met: Tolerated) -> None:
+    emit(EventKind.WARNING, met.bank, node=met.where, error=met.error, missing=met.missing, remedy=met.remedy)

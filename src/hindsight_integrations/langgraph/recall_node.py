@@ -14,12 +14,13 @@ from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.memories import Memory, as_memory, format_memories, with_memories
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
 from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.tolerance import OnError
 
 MISSING = "the agent answers without its memories"
 

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from hindsight_integrations import Budget, InvalidRequest, Strategy, TagsMatch
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
-from hindsight_integrations.langgraph.failures import OnError
 from hindsight_integrations.langgraph.reflect_nodes import ReflectNodes
 from hindsight_integrations.langgraph.reflect_state import Keys, State
 from hindsight_integrations.langgraph.tracing import omit_payloads
 from hindsight_integrations.model.requests import GivenGroup
+from hindsight_integrations.tolerance import OnError
 
 MOVEMENTS = ("form", "reinforce", "weaken", "contradict", "neutral")
 

@@ -14,10 +14,11 @@ from langgraph.types import interrupt
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.bank_finder import BankFinder
 from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, Update
 from hindsight_integrations.langgraph.reflect_state import Keys, State, changing, operation_of, question_of
 from hindsight_integrations.langgraph.state import Question
+from hindsight_integrations.tolerance import OnError
 
 Stage: TypeAlias = Callable[[Any, State], Any]
 """Of (the bank's stages, the state): what the stage gives, to be awaited on the async face."""

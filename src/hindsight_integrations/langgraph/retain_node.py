@@ -11,11 +11,12 @@ from hindsight_integrations import InvalidRequest, RetainResult
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
 from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, Place, place_of
 from hindsight_integrations.langgraph.state import messages_in
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.limits import checked_tags, checked_words
 from hindsight_integrations.validation.tool_messages import checked_roles

@@ -10,8 +10,9 @@ from hindsight_integrations import Settled
 from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
 from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.failures import OnError, tolerated
+from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
+from hindsight_integrations.tolerance import OnError
 
 NOT_SETTLED = "what waited to be done in the bank waits on"
 
