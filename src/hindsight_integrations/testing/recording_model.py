@@ -19,6 +19,7 @@ from hindsight_integrations.testing.recordings import (
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from llama_index.core.llms import LLM
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -31,16 +32,16 @@ class RecordingModel:
     that could not be reached or refused the key is not: its error is raised, and the request stays without an answer.
 
     Args:
-        model: a LanguageModel, a LangChain chat model, or "openai:<name>".
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or "openai:<name>".
         folder: where the recordings are kept; made if it is not there.
 
     Raises:
-        InvalidRequest: the model's name has another provider, or none.
+        InvalidRequest: the model is none of these, or its name has another provider, or none.
         MissingDependency: langchain-openai is not installed.
         ModelRefused: there is no API key.
     """
 
-    def __init__(self, model: LanguageModel | BaseChatModel | str, folder: str | Path) -> None:
+    def __init__(self, model: LanguageModel | LLM | BaseChatModel | str, folder: str | Path) -> None:
         from hindsight_integrations.backends.language_model.named_models import language_model
 
         self._model = language_model(model, in_words=with_schema_in_words)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-import logging
-import threading
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from enum import Enum, StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.backends.language_model.streamed import is_cut_off, streamed
+from hindsight_integrations.backends.language_model.streamed import CUT_OFF, streamed
+from hindsight_integrations.backends.language_model.structured_ways import (
+    Extra,
+    InWords,
+    StructuredWays,
+    Way,
+    said_along,
+)
 from hindsight_integrations.backends.vendor_errors import converting, described
 from hindsight_integrations.errors import FeatureUnsupported, MalformedOutput
 from hindsight_integrations.ports.language_model import (
@@ -35,32 +39,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=BaseModel)
 
-logger = logging.getLogger("hindsight_integrations")
-
-
 _NOT_SHOWN: RunnableConfig = {"tags": ["nostream"]}
 """How LangGraph is told that our pieces are no messages of its graph: reasoning and the line of sources are not left out yet."""
-
-
-class Way(Enum):
-    """How a service is asked for a structured answer, the surest first."""
-
-    SCHEMA = "response_format json_schema"  # or whatever is the client's own way
-    TOOL = "a tool call"
-    WORDS = "JSON in the prompt"
-
-
-class Extra(StrEnum):
-    """What of a prompt a request may say besides messages and schema, by the field of OpenAI's protocol."""
-
-    MOST_TOKENS = "max_completion_tokens"
-    TEMPERATURE = "temperature"
-
-
-_OF_PROMPT = {Extra.MOST_TOKENS: "most_tokens", Extra.TEMPERATURE: "temperature"}
-
-InWords: TypeAlias = "Callable[[Prompt[T]], Prompt[T]]"
-"""A prompt with its schema among the messages, for a service that takes none."""
 
 
 class LangChainModel:
@@ -96,13 +76,12 @@ class LangChainModel:
         self._chat_model = chat_model
         self._name = name or described(chat_model)
         self._in_words = in_words
-        self._sends = frozenset(sends)
-        self._way = Way.SCHEMA
+        ways = list(Way) if in_words else [Way.SCHEMA, Way.TOOL]
+        self._ways = StructuredWays(self._name, ways, sends)
         # A stream is parsed piece by piece, and prose in it raises a bare ValueError (openai 3.54): a graph that streams its
         # messages must not do so to ours. Other vendors' clients may not know the field.
         ours = any(kind.__module__.startswith("langchain_openai") for kind in type(chat_model).__mro__)
         self._always: dict[str, Any] = {"stream": False} if ours else {}
-        self._choosing = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -128,62 +107,35 @@ class LangChainModel:
             ModelError: as `complete`.
         """
         while True:
-            way, sends, begun = self._way, self._sends, False
+            asked, begun = self._ways.now, False
+            _, sends = asked
             try:
-                async with aclosing(streamed(self._name, partial(self._streaming, prompt, sends))) as pieces:
+                begin = partial(self._streaming, prompt, sends)
+                async with aclosing(streamed(self._name, begin, _piece)) as pieces:
                     async for piece in pieces:
                         begun = True
                         yield piece
             except FeatureUnsupported as error:
                 if begun or not any(extra in error.reason for extra in sends):
                     raise
-                self._step_down(way, sends, error)
+                self._ways.step_down(asked, error)
             else:
                 return
 
     def _streaming(self, prompt: TextPrompt, sends: frozenset[Extra]) -> Iterator[BaseMessage]:
-        extras = {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
-        return self._chat_model.bind(**extras).stream(_messages(prompt.messages), config=_NOT_SHOWN)
+        bound = self._chat_model.bind(**said_along(prompt, sends))
+        return bound.stream(_messages(prompt.messages), config=_NOT_SHOWN)
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
-            way, sends = self._way, self._sends
-            extras = {extra.value: getattr(prompt, _OF_PROMPT[extra]) for extra in sends}
+            way, sends = asked = self._ways.now
+            options = {**self._always, **said_along(prompt, sends)}
             try:
                 if way is Way.WORDS:
-                    return self._asked_in_words(prompt, {**self._always, **extras})
-                return self._asked(prompt, way, {**self._always, **extras})
+                    return self._asked_in_words(prompt, options)
+                return self._asked(prompt, way, options)
             except FeatureUnsupported as error:
-                self._step_down(way, sends, error)
-
-    def _step_down(self, way: Way, sends: frozenset[Extra], error: FeatureUnsupported) -> None:
-        """Ask in the next way from now on, or without what was refused; several calls at once step down together.
-
-        Raises:
-            FeatureUnsupported: the error given, if there is no next way.
-        """
-        with self._choosing:
-            if (self._way, self._sends) != (way, sends):
-                return  # another call has just done so
-            if refused := [extra for extra in sends if extra in error.reason]:
-                self._sends = sends - {*refused}
-                logger.warning(
-                    "model %s: its service refuses %s, which is not sent any more",
-                    self._name,
-                    refused[0].value,
-                )
-                return
-            ways = list(Way) if self._in_words else [Way.SCHEMA, Way.TOOL]
-            rest = ways[ways.index(way) + 1 :]
-            if not rest:
-                raise error
-            self._way = rest[0]
-            logger.warning(
-                "model %s: its service refuses %s; it is asked by %s from now on",
-                self._name,
-                way.value,
-                self._way.value,
-            )
+                self._ways.step_down(asked, error)
 
     def _asked(self, prompt: Prompt[T], way: Way, options: dict[str, Any]) -> Completion[T]:
         structured = self._structured(prompt.schema, way, options)
@@ -236,7 +188,7 @@ class LangChainModel:
     def _completion(self, prompt: Prompt[T], answer: dict[str, object]) -> Completion[T]:
         raw, parsed = answer.get("raw"), answer.get("parsed")
         error = answer.get("parsing_error")
-        if is_cut_off(raw):
+        if _is_cut_off(raw):
             raise self._malformed(
                 raw, "it reached its limit of tokens, and its end is not there", cut_off=True
             )
@@ -261,6 +213,16 @@ class LangChainModel:
             tokens_out=tokens_out,
             cut_off=cut_off,
         )
+
+
+def _is_cut_off(raw: object) -> bool:
+    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
+    metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
+    return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
+
+
+def _piece(message: BaseMessage) -> tuple[str, bool]:
+    return str(getattr(message, "text", "") or ""), _is_cut_off(message)
 
 
 def _usage(raw: object) -> tuple[int, int]:

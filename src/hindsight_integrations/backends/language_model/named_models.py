@@ -1,16 +1,19 @@
-"""What callers may name as their model, and what becomes of it: "openai:<name>", a LangChain chat model, a LanguageModel."""
+"""What callers may name as their model, and what becomes of it: "openai:<name>", a vendor's object, a LanguageModel."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from hindsight_integrations.backends.language_model.langchain import Extra, InWords, LangChainModel
+from hindsight_integrations.backends.clients import MODELS, Vendor, vendor_of_model
+from hindsight_integrations.backends.language_model.langchain import LangChainModel
+from hindsight_integrations.backends.language_model.structured_ways import Extra, InWords
 from hindsight_integrations.backends.language_model.timed import TimedModel
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, ModelRefused, shown
 from hindsight_integrations.ports.language_model import LanguageModel
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from llama_index.core.llms import LLM
 
 PROVIDER = "openai"
 HOSTED = "//api.openai.com"  # in the address of the service itself
@@ -19,7 +22,7 @@ TRIES = 3  # as many as OpenAI's own client makes
 
 
 def language_model(
-    model: BaseChatModel | LanguageModel | str,
+    model: LLM | BaseChatModel | LanguageModel | str,
     *,
     in_words: InWords[Any] | None = None,
     timeout_s: float = TIMEOUT_S,
@@ -27,23 +30,31 @@ def language_model(
     """What callers may name as their model, as a LanguageModel; one that they wrote themselves keeps its own time.
 
     Args:
-        model: a LanguageModel, a LangChain chat model, or "openai:<name>".
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or "openai:<name>".
         in_words: what asks for JSON by words, for services that take no schema.
         timeout_s: seconds of a call, tries included.
 
     Raises:
-        InvalidRequest: it is a name with another provider, or none.
+        InvalidRequest: it is none of these, or a name with another provider, or with none.
         MissingDependency: it is "openai:<name>", and langchain-openai is not installed.
         ModelRefused: it is "openai:<name>", and there is no API key.
     """
     if isinstance(model, str):
         named = openai_model(model, in_words=in_words, timeout_s=timeout_s)
         return TimedModel(named, timeout_s=timeout_s, tries=TRIES)
-    if hasattr(model, "complete"):
-        return cast(
-            "LanguageModel", model
-        )  # `RecordedModel` may wait an hour for somebody to write an answer
-    return TimedModel(LangChainModel(model, in_words=in_words), timeout_s=timeout_s)
+    match vendor_of_model(model):
+        case Vendor.OURS:
+            return cast(
+                "LanguageModel", model
+            )  # `RecordedModel` may wait an hour for somebody to write an answer
+        case Vendor.LLAMAINDEX:
+            from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
+
+            llm = cast("LLM", model)
+            return TimedModel(LlamaIndexModel(llm, in_words=in_words), timeout_s=timeout_s)
+        case Vendor.LANGCHAIN:
+            chat_model = cast("BaseChatModel", model)
+            return TimedModel(LangChainModel(chat_model, in_words=in_words), timeout_s=timeout_s)
 
 
 def openai_model(
@@ -68,7 +79,7 @@ def openai_model(
         raise InvalidRequest(
             "model",
             f"{shown(name)} is not of the form 'openai:<name>'",
-            "Write 'openai:gpt-5-mini', or pass a LangChain chat model of any other provider.",
+            f"Write 'openai:gpt-5-mini'; of another provider pass an object. {MODELS}",
         )
     try:
         from langchain_openai import ChatOpenAI

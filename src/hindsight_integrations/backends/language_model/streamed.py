@@ -1,10 +1,10 @@
-"""A LangChain chat model's stream, read on worker threads; see `LangChainModel` for why its sync client."""
+"""A vendor's sync stream, read on worker threads; see `LangChainModel` for why its sync client."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Generic, TypeVar
 
 import anyio.to_thread
 
@@ -12,20 +12,15 @@ from hindsight_integrations.backends.vendor_errors import converting
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.ports.spoken_text import SpokenText
 
-if TYPE_CHECKING:
-    from langchain_core.messages import BaseMessage
+P = TypeVar("P")
 
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
 """Reasons of vendors for an answer that ended because it reached a limit of tokens."""
 
 
-def is_cut_off(raw: object) -> bool:
-    """Whether an answer, or a piece of one, says that it ended at a limit of tokens."""
-    metadata: Mapping[str, Any] = getattr(raw, "response_metadata", None) or {}
-    return any(metadata.get(name) in CUT_OFF for name in ("finish_reason", "stop_reason", "done_reason"))
-
-
-async def streamed(name: str, begin: Callable[[], Iterator[BaseMessage]]) -> AsyncGenerator[str, None]:
+async def streamed(
+    name: str, begin: Callable[[], Iterator[P]], read: Callable[[P], tuple[str, bool]]
+) -> AsyncGenerator[str, None]:
     """The text of an answer as it comes, without the parts that are reasoning.
 
     Left before its end, the call ends: at once if nobody waits for a piece, else when that piece has come.
@@ -33,6 +28,7 @@ async def streamed(name: str, begin: Callable[[], Iterator[BaseMessage]]) -> Asy
     Args:
         name: of the model, for errors.
         begin: makes the call.
+        read: the text of a piece, and whether the answer was cut off there.
 
     Raises:
         ModelError: the service's own error, converted; MalformedOutput if it was cut off.
@@ -40,8 +36,9 @@ async def streamed(name: str, begin: Callable[[], Iterator[BaseMessage]]) -> Asy
     pieces, spoken, text, cut_off = _Pieces(name, begin), SpokenText(), "", False
     try:
         while (piece := await anyio.to_thread.run_sync(pieces.following, abandon_on_cancel=True)) is not None:
-            cut_off = cut_off or is_cut_off(piece)
-            if said := spoken.feed(str(getattr(piece, "text", "") or "")):
+            written, ends_here = read(piece)
+            cut_off = cut_off or ends_here
+            if said := spoken.feed(written):
                 text += said
                 yield said
         if rest := spoken.end():
@@ -55,17 +52,17 @@ async def streamed(name: str, begin: Callable[[], Iterator[BaseMessage]]) -> Asy
         )
 
 
-class _Pieces:
+class _Pieces(Generic[P]):
     """An iterator that one thread reads and another may close meanwhile; it is closed by whoever is last."""
 
-    def __init__(self, name: str, begin: Callable[[], Iterator[BaseMessage]]) -> None:
+    def __init__(self, name: str, begin: Callable[[], Iterator[P]]) -> None:
         self._name = name
         self._begin = begin
-        self._iterator: Iterator[BaseMessage] | None = None
+        self._iterator: Iterator[P] | None = None
         self._reading = threading.Lock()
         self._closed = False
 
-    def following(self) -> BaseMessage | None:
+    def following(self) -> P | None:
         """The next piece; None after the last, and once it is closed."""
         piece = None
         with self._reading, converting(self._name):
