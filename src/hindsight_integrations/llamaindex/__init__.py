@@ -1,4 +1,4 @@
-"""Long-term memory for LlamaIndex: a retriever over a memory bank.
+"""Long-term memory for LlamaIndex: a retriever over a memory bank, and the memory of agents and chat engines.
 
 Importing this package does not import LlamaIndex; using a name does.
 """
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
+    from hindsight_integrations.llamaindex.memory import HindsightMemory
     from hindsight_integrations.llamaindex.retriever import HindsightRetriever
 
-__all__ = ["HindsightRetriever"]
+__all__ = ["HindsightMemory", "HindsightRetriever"]
 
-_HOME_OF = {"HindsightRetriever": "retriever"}
+_HOME_OF = {"HindsightMemory": "memory", "HindsightRetriever": "retriever"}
 
 
 if not TYPE_CHECKING:  # a type checker shall go on naming what is not there

@@ -1,0 +1,285 @@
+"""HindsightMemory: a chat's history under a token limit, with what the bank remembers beside the question."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from llama_index.core.async_utils import asyncio_run
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory import BaseMemory
+from llama_index.core.utils import get_tokenizer
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
+from hindsight_integrations.choices import choice
+from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.llamaindex.arguments import checked_insert_method, checked_session, checked_tokens
+from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
+from hindsight_integrations.llamaindex.chat_history import AnyChatStore, ChatHistory, chat_store_beside
+from hindsight_integrations.llamaindex.events import dispatcher
+from hindsight_integrations.llamaindex.history import calls, fitting
+from hindsight_integrations.llamaindex.placing import InsertMethod, placed
+from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
+from hindsight_integrations.llamaindex.spoken import spoken
+from hindsight_integrations.prompts.recalled import memories_block
+from hindsight_integrations.tolerance import tolerated
+
+TOKEN_LIMIT = 30_000  # LlamaIndex's own default
+MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
+
+_log = logging.getLogger("hindsight_integrations.llamaindex")
+_chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
+
+
+class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
+    """Memory of an agent or chat engine: `FunctionAgent(...).run(question, memory=HindsightMemory(bank))`.
+
+    `put` keeps each message in the chat's history first; where a message ends a turn (the assistant's, without tool
+    calls), what is new of the chat is retained, in one piece and with the conversation before it. `get` gives the newest
+    turns that fit, and memories recalled once a turn. What a failing bank or a killed process did not retain, the next
+    turn does. `set` brings the bank to the chat as it is then: what was made of messages that it drops at the end holds
+    no more. `reset` clears the chat's history, not the memories.
+
+    It is serialised by reference: `to_dict`, JSON and pickle hold the bank's directory and name, never its content.
+
+    Args:
+        bank: of either face, or the reference to one (`bank.reference`).
+        session_id: the chat's id, under which its history is found again; a new one if None.
+        token_limit: what `get` may give, memories included, in tokens of `tokenizer_fn`.
+        memory_tokens: what the memories may cost of it, in the bank's tokens; None means 2,048, a quarter at most; 0
+            recalls none.
+        insert_method: "user": memories stand before the text of the user's last message; "system": in the system
+            message, in front.
+        roles: whose messages are retained: user, assistant, tool.
+        context: what the chat is, for extraction ("support chat").
+        tags: visibility tags of what is retained.
+        metadata: values to keep with every memory.
+        recall_options: of `bank.recall`, beside its query and max_tokens: budget (here "low"), types, tags, k, ...; as JSON
+            can hold them, if the memory is to be serialised.
+        on_error: "queue": where the model fails the turn waits, where the bank fails the chat goes on and the next turn
+            retains both; "skip": it goes on likewise, and a failing model's turn does not wait; "raise". Mistakes
+            (InvalidRequest, a forgotten bank) are always raised, after the message was kept.
+        background: with a model, retain without waiting for it; see the bank's `retain`.
+        chat_store: LlamaIndex's, of either kind, for the history; None means a file beside the bank.
+        tokenizer_fn: a text to its tokens; LlamaIndex's global one if None.
+
+    Raises:
+        InvalidRequest: an argument is of no use.
+        BankNotOpen: no open engine has the directory that a reference means.
+        BankNotFound: the bank is gone.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    bank: BankField
+    session_id: str
+    token_limit: int = TOKEN_LIMIT
+    memory_tokens: int = MEMORY_TOKENS
+    insert_method: InsertMethod = "user"
+    roles: tuple[str, ...] = ("user", "assistant")
+    context: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    recall_options: dict[str, Any] = Field(default_factory=dict)
+    on_error: str = OnError.QUEUE.value
+    background: bool = False
+    chat_store: Any = Field(default=None, exclude=True)
+    tokenizer_fn: Any = Field(default=None, exclude=True)
+
+    _history: ChatHistory = PrivateAttr()
+    _turn: tuple[int, str] | None = PrivateAttr(default=None)
+    _lines: list[str] = PrivateAttr(default_factory=list)
+
+    def __init__(
+        self,
+        bank: MemoryBank | AsyncMemoryBank | Mapping[str, str] | Any,  # noqa: ANN401 - checked by open_bank
+        *,
+        session_id: str | None = None,
+        token_limit: int = TOKEN_LIMIT,
+        memory_tokens: int | None = None,
+        insert_method: str = "user",
+        roles: Iterable[str] = ("user", "assistant"),
+        context: str = "",
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        recall_options: Mapping[str, Any] | None = None,
+        on_error: OnError | str = OnError.QUEUE,
+        background: bool = False,
+        chat_store: AnyChatStore | None = None,
+        tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
+        class_name: str | None = None,
+    ) -> None:
+        del class_name  # what to_dict writes beside the fields
+        opened = open_bank(bank)
+        limit = checked_tokens(token_limit, "token_limit", least=1)
+        share = min(MEMORY_TOKENS, limit // 4) if memory_tokens is None else memory_tokens
+        super().__init__(
+            bank=opened,
+            session_id=checked_session(session_id),
+            token_limit=limit,
+            memory_tokens=checked_tokens(share, "memory_tokens", least=0, most=limit),
+            insert_method=checked_insert_method(insert_method),
+            roles=tuple(str(role) for role in roles),
+            context=context,
+            tags=tuple(tags),
+            metadata=dict(metadata or {}),
+            recall_options={"budget": "low", **(recall_options or {})},
+            on_error=choice(OnError, on_error, "on_error").value,
+            background=background,
+            chat_store=chat_store or chat_store_beside(opened.reference),
+            tokenizer_fn=tokenizer_fn or get_tokenizer(),
+        )
+        self._history = ChatHistory(self.chat_store, f"{opened.name}/{self.session_id}")
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The component's name where LlamaIndex serialises it."""
+        return "HindsightMemory"
+
+    @classmethod
+    def from_defaults(cls, bank: Any = None, **options: Any) -> Self:  # noqa: ANN401 - as the constructor
+        """The constructor, by the name LlamaIndex's memories have for it.
+
+        Args:
+            bank: as in the constructor.
+            options: as in the constructor.
+        """
+        return cls(bank, **options)
+
+    async def aget(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+        """The newest turns that fit under the limit, with what is remembered of the question.
+
+        Args:
+            input: the question, a text or a message; None means the user's last message.
+            kwargs: `initial_token_count`: tokens of the limit that the caller uses up itself.
+        """
+        messages = await self._history.read()
+        question = _text(input)
+        lines = await self._remembered(messages, question)
+        block = memories_block(lines) if lines else ""
+        taken = self._count(block) + int(kwargs.get("initial_token_count") or 0)
+        shown_messages = fitting(messages, self.token_limit - taken, self._count)
+        if not block:
+            return shown_messages
+        return placed(shown_messages, block, self.insert_method, question)
+
+    async def aget_all(self) -> list[ChatMessage]:
+        """The chat's whole history, without memories."""
+        return await self._history.read()
+
+    async def aput(self, message: ChatMessage) -> None:
+        """Keep a message; retain what is new of the chat if it ends a turn."""
+        await self.aput_messages([message])
+
+    async def aput_messages(self, messages: list[ChatMessage]) -> None:
+        """Keep messages; retain what is new of the chat, once, if the last of them ends a turn."""
+        if not messages:
+            return
+        await self._history.add(messages)
+        if _ends_turn(messages[-1]):
+            await self.aflush()
+
+    async def aset(self, messages: list[ChatMessage]) -> None:
+        """Make these the chat's messages, and bring the bank to them."""
+        await self._history.replace(messages)
+        if any(message.role != "system" for message in messages):
+            await self.aflush()
+
+    async def areset(self) -> None:
+        """Clear the chat's history. The memories stay; `bank.forget(thread=...)` erases them."""
+        await self._history.clear()
+        self._turn = None
+
+    async def aflush(self) -> None:
+        """Retain now what is new of the chat, a turn without its answer included."""
+        on_error = OnError(self.on_error)
+        missing = "the turn is not retained"
+        remedy = "The next turn of the chat retains it too."
+        bank: AsyncMemoryBank = self.bank
+        with tolerated(
+            on_error, told, where="HindsightMemory", bank=bank.name, missing=missing, remedy=remedy, log=_log
+        ):
+            async with _chats.alone({(bank.reference, self.session_id)}):
+                result = await bank.threads.follow(
+                    spoken(await self._history.read()),
+                    thread=self.session_id,
+                    roles=self.roles,
+                    context=self.context,
+                    tags=self.tags,
+                    metadata=self.metadata,
+                    on_model_failure="queue" if on_error is OnError.QUEUE else None,
+                    background=self.background,
+                )
+            dispatcher.event(retained(bank.name, result))
+
+    def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
+        """As `aget`."""
+        return list(asyncio_run(self.aget(input, **kwargs)))
+
+    def get_all(self) -> list[ChatMessage]:
+        """As `aget_all`."""
+        return list(asyncio_run(self.aget_all()))
+
+    def put(self, message: ChatMessage) -> None:
+        """As `aput`."""
+        asyncio_run(self.aput(message))
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """As `aput_messages`."""
+        asyncio_run(self.aput_messages(messages))
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """As `aset`."""
+        asyncio_run(self.aset(messages))
+
+    def reset(self) -> None:
+        """As `areset`."""
+        asyncio_run(self.areset())
+
+    def flush(self) -> None:
+        """As `aflush`."""
+        asyncio_run(self.aflush())
+
+    async def _remembered(self, messages: Sequence[ChatMessage], question: str | None) -> list[str]:
+        """The memories of this turn, a line each: recalled once, however often they are asked for."""
+        asked = [message for message in messages if message.role == "user"]
+        query = (question or _text(asked[-1] if asked else None) or "").strip()
+        if not query or not self.memory_tokens:
+            return []
+        bank: AsyncMemoryBank = self.bank
+        async with _chats.alone({(bank.reference, self.session_id, "recall")}):
+            if self._turn != (turn := (len(asked), query)):
+                self._lines = []
+                with tolerated(
+                    OnError(self.on_error),
+                    told,
+                    where="HindsightMemory",
+                    bank=bank.name,
+                    missing="the answer is given without memories",
+                    log=_log,
+                ):
+                    self._lines = await recalled_lines(bank, query, self.memory_tokens, self.recall_options)
+                    self._turn = turn
+            return self._lines
+
+    def _count(self, text: str) -> int:
+        return len(self.tokenizer_fn(text)) if text else 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (self.from_dict, (self.to_dict(),))
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return copy.copy(self)  # the bank and the stored chat are the same ones
+
+
+def _ends_turn(message: ChatMessage) -> bool:
+    return message.role in ("assistant", "model", "chatbot") and not calls(message)
+
+
+def _text(given: object) -> str | None:
+    if given is None:
+        return None
+    return str(given.content or "") if isinstance(given, ChatMessage) else str(given)

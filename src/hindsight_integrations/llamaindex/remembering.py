@@ -1,0 +1,60 @@
+"""What a chat's memory asks of its bank, as lines of a prompt and events of LlamaIndex's instrumentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hindsight_integrations import AsyncMemoryBank, RecallResult, RetainResult
+from hindsight_integrations.llamaindex.events import (
+    MemoryRecalled,
+    MemoryRetained,
+    MemoryWarning,
+    dispatcher,
+)
+from hindsight_integrations.prompts.recalled import memory_line
+from hindsight_integrations.tolerance import Tolerated
+
+LONGEST_QUERY = (
+    8_000  # characters; the bank refuses longer ones, and what a user writes last is what is asked
+)
+
+
+async def recalled_lines(
+    bank: AsyncMemoryBank, query: str, max_tokens: int, options: Mapping[str, Any]
+) -> list[str]:
+    """The memories of a question, a line each, best first; watchers are told of them."""
+    found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **options)
+    dispatcher.event(recalled(bank.name, found))
+    return [memory_line(unit) for unit in found.units]
+
+
+def recalled(bank: str, found: RecallResult) -> MemoryRecalled:
+    """The event of a recall."""
+    return MemoryRecalled(
+        bank=bank,
+        units=[each.unit.id for each in found.units],
+        scores=[float(each.score) for each in found.units],
+        channels=[
+            {channel.value: hit.rank for channel, hit in each.channels.items()} for each in found.units
+        ],
+    )
+
+
+def retained(bank: str, result: RetainResult) -> MemoryRetained:
+    """The event of a retain."""
+    return MemoryRetained(
+        bank=bank,
+        units=list(result.unit_ids),
+        created=result.created,
+        superseded=list(result.superseded),
+        restored=list(result.restored),
+        queued=len(result.queued),
+    )
+
+
+def told(met: Tolerated) -> None:
+    """Tell watchers of a failure that the agent goes on with."""
+    dispatcher.event(
+        MemoryWarning(bank=met.bank, where=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
+    )
