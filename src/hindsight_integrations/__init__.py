@@ -44,6 +44,12 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.facts import ExtractedFact
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.mental_models import MentalModel, ModelState, RefreshTrigger
+    from hindsight_integrations.model.metadata import (
+        MetadataCondition,
+        MetadataFilter,
+        MetadataGroup,
+        MetadataOperator,
+    )
     from hindsight_integrations.model.observations import EntitySummary
     from hindsight_integrations.model.opinions import (
         Assessment,
@@ -140,6 +146,7 @@ _HOMES = {
         "Reflection",
     ),
     "model.references": ("BankReference",),
+    "model.metadata": ("MetadataCondition", "MetadataFilter", "MetadataGroup", "MetadataOperator"),
     "model.requests": (
         "Budget",
         "Document",
@@ -212,6 +219,10 @@ __all__ = [
     "MemoryUnit",
     "MentalModel",
     "Message",
+    "MetadataCondition",
+    "MetadataFilter",
+    "MetadataGroup",
+    "MetadataOperator",
     "MinScores",
     "MissingDependency",
     "ModelError",

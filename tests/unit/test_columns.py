@@ -46,6 +46,7 @@ def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = 
         tokens=full(3),
         tags=[tags] * size,
         turns=[("", "")] * size,
+        metadata=[""] * size,
     )
 
 

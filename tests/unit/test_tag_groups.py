@@ -36,7 +36,9 @@ def units(*tags: str) -> Columns:
 
     ids = np.arange(1, size + 1, dtype=np.int64)
     numbers = (column(0), column(UNDATED), column(UNDATED), column(0), column(NEVER), column(1))
-    rows = UnitColumns(ids, *numbers, tags=[tuple(own) for own in tags], turns=[("", "")] * size)
+    rows = UnitColumns(
+        ids, *numbers, tags=[tuple(own) for own in tags], turns=[("", "")] * size, metadata=[""] * size
+    )
     return updated(empty_columns(), rows, np.empty(0, np.int64))
 
 

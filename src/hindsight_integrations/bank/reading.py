@@ -9,6 +9,7 @@ from hindsight_integrations.bank.context import BankContext, BankVerbs
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import (
     RECALLED_BY_DEFAULT,
     Budget,
@@ -37,6 +38,7 @@ from hindsight_integrations.validation.limits import (
     checked_tags,
     checked_text,
 )
+from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.min_scores import checked_min_scores
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
@@ -56,6 +58,7 @@ class ReadingVerbs(BankVerbs):
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
         window: Window = None,
         as_of: datetime | str | None = None,
         query_timestamp: Moment = None,
@@ -83,6 +86,8 @@ class ReadingVerbs(BankVerbs):
                 memories.
             tag_groups: further conditions, all of which must hold, and `tags` too: {"tags": [...], "match":
                 "any_strict"}, {"and": [...]}, {"or": [...]}, {"not": {...}}, or TagLeaf, TagAnd, TagOr, TagNot.
+            metadata: what came with the memories: {"channel": "mail"} (each equal), `MetadataFilter`, `MetadataGroup`, their
+                JSON forms, or a list of these, all of which must hold; None means any memory.
             window: (start, end) of the time the question is about; None means find it in the question.
             as_of: a moment of conversation time; what was valid then. None means what is valid now.
             query_timestamp: the moment from which "yesterday" and recency count; now if None.
@@ -120,6 +125,7 @@ class ReadingVerbs(BankVerbs):
             include_invalidated=include_invalidated,
             k=None if k is None else checked_count(k, "k", most=MAX_UNITS),
             tag_groups=checked_tag_groups(tag_groups),
+            metadata=checked_metadata_filter(metadata),
             min_scores=checked_min_scores(min_scores),
             entity_tokens=entity_tokens if include_entities else 0,
             chunk_tokens=chunk_tokens if include_chunks else 0,

@@ -59,7 +59,7 @@ class AsyncThreads(BankVerbs):
                 message is cut.
             context: what this is, for extraction ("support chat").
             tags: visibility tags.
-            metadata: strings to keep with every memory.
+            metadata: values to keep with every memory.
             on_model_failure: as in `retain`.
             background: as in `retain`.
             extraction_timeout_s: as in `retain`.

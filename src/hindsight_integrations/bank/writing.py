@@ -32,11 +32,11 @@ from hindsight_integrations.validation.limits import (
     checked_count,
     checked_id,
     checked_list,
-    checked_metadata,
     checked_tags,
     checked_text,
     checked_words,
 )
+from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.retain_request import retain_request
 
 BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
@@ -82,7 +82,8 @@ class WritingVerbs(BankVerbs):
             document_id: the caller's id of a plain text.
             entities: names every memory of this call is about.
             tags: visibility tags.
-            metadata: strings to keep with every memory.
+            metadata: values to keep with every memory: text, numbers, truth values and lists of these keep their type, None is
+                left out, anything else is kept as its text; 16 kB at most.
             facts: facts somebody else extracted from the content; None means extract them here.
             append: add the text to the document of that id instead of replacing it; the same text with the same
                 timestamp is added once.
@@ -173,7 +174,7 @@ class WritingVerbs(BankVerbs):
             text: what it says.
             occurred: when it happened: an Interval, or (start, end).
             tags: its visibility tags.
-            metadata: its strings.
+            metadata: its values, in place of those it has.
 
         Raises:
             InvalidRequest: the bank holds none of that id, nothing is to be changed, a value is over a limit, or the

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, Field
 
 from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.metadata import Metadata, MetadataTest
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType
@@ -54,14 +55,14 @@ class Document:
         text: the text itself.
         id: the caller's stable id; None means the text identifies it.
         timestamp: when it was written; None means the time of the retain call.
-        metadata: the caller's own strings, kept on every unit made from it.
+        metadata: the caller's own values, kept on every unit made from it; see the bank's `retain`.
         about_agent: the program says here who the agent is: a memory like others, and merged into its background.
     """
 
     text: str
     id: str | None = None
     timestamp: GivenTime | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     about_agent: bool = False
 
 
@@ -75,7 +76,7 @@ class RetainItem:
         timestamp: when it was spoken or written, for what carries no time of its own; now if None.
         context: what it is, for extraction.
         tags: visibility tags.
-        metadata: strings to keep with every memory.
+        metadata: values to keep with every memory.
         facts: facts somebody else extracted from the content; None means extract them.
         entities: names every memory of it is about.
         document_id: the caller's id of a plain text.
@@ -198,6 +199,7 @@ class RecallQuery:
         include_invalidated: also return what is no longer valid, marked.
         k: a hard limit on the number of units; None means tokens alone decide.
         tag_groups: further conditions on tags; all must hold, and `tags` too.
+        metadata: condition on what came with them; None lets everything through.
         min_scores: thresholds.
         entity_tokens: budget for observations of the entities met; 0 means none are included.
         chunk_tokens: budget for the passages the units came from; 0 likewise.
@@ -217,6 +219,7 @@ class RecallQuery:
     include_invalidated: bool = False
     k: int | None = None
     tag_groups: tuple[TagGroup, ...] = ()
+    metadata: MetadataTest | None = None
     min_scores: MinScores = MinScores()
     entity_tokens: int = 0
     chunk_tokens: int = 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import Interval
 
@@ -60,7 +60,7 @@ class MemoryUnit:
         occurred: when what it describes happened, half-open; None if it has no time of its own.
         context: the caller's words about where this came from.
         confidence: belief strength in [0, 1], opinions only.
-        metadata: the caller's own strings.
+        metadata: the caller's own values: text, numbers, truth values and lists of them, as they were given.
         tags: the caller's visibility tags, sorted.
         document_id: the document it was extracted from, if any.
         chunk: ordinal of the chunk within that document or conversation.
@@ -81,7 +81,7 @@ class MemoryUnit:
     occurred: Interval | None = None
     context: str = ""
     confidence: float | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     document_id: str | None = None
     chunk: int = 0

@@ -9,6 +9,7 @@ from datetime import datetime
 from hindsight_integrations.model.entities import EntityRole, EntityType
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.mental_models import RefreshWrite
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import OpinionsWrite
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.records import RecordKind
@@ -63,7 +64,7 @@ class DocumentWrite:
     content_hash: str
     context: str
     mentioned_at: datetime
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     tags: tuple[str, ...] = ()
 
 

@@ -9,11 +9,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
 from hindsight_integrations.model.time import SECOND, to_micros
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, BoolArray, IntArray, no_gaps
 from hindsight_integrations.ports.ledger import UnitColumns
+from hindsight_integrations.search.metadata_rows import MetadataRows
 
 Code = TypeVar("Code", bound=Hashable)
 
@@ -30,9 +32,11 @@ class Columns:
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
         speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
+        metadata: each unit's row in `metadata_rows`.
         vocabulary: the distinct tag sets.
         thread_names: the distinct conversations of turns, the first one empty.
         speaker_names: the distinct speakers, the first one empty.
+        metadata_rows: the distinct metadata; what later snapshots add to it is not of this one.
         gaps: as in ports.ledger.UnitColumns.
     """
 
@@ -46,9 +50,11 @@ class Columns:
     tag_sets: IntArray
     threads: IntArray
     speakers: IntArray
+    metadata: IntArray
     vocabulary: tuple[frozenset[str], ...]
     thread_names: tuple[str, ...]
     speaker_names: tuple[str, ...]
+    metadata_rows: MetadataRows
     gaps: IntArray = field(default_factory=no_gaps)
 
     def __len__(self) -> int:
@@ -91,6 +97,7 @@ ARRAYS = (
     "tag_sets",
     "threads",
     "speakers",
+    "metadata",
 )
 
 
@@ -103,16 +110,19 @@ def empty_columns() -> Columns:
     """The columns of a bank without units."""
     none = np.empty(0, np.int64)
     arrays = dict.fromkeys(ARRAYS, none)
-    return Columns(**arrays, vocabulary=(), thread_names=("",), speaker_names=("",))
+    return Columns(
+        **arrays, vocabulary=(), thread_names=("",), speaker_names=("",), metadata_rows=MetadataRows()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Position of each distinct tag set, conversation and speaker; grows as new ones come."""
+    """Position of each distinct tag set, conversation, speaker and metadata; grows as new ones come."""
 
     tag_sets: dict[frozenset[str], int]
     threads: dict[str, int]
     speakers: dict[str, int]
+    metadata: MetadataRows
 
     @classmethod
     def of(cls, columns: Columns) -> Codes:
@@ -121,6 +131,7 @@ class Codes:
             _positions(columns.vocabulary),
             _positions(columns.thread_names),
             _positions(columns.speaker_names),
+            columns.metadata_rows,
         )
 
 
@@ -131,6 +142,7 @@ def snapshot(arrays: Mapping[str, IntArray], codes: Codes, gaps: IntArray, befor
         vocabulary=_names(codes.tag_sets, before.vocabulary),
         thread_names=_names(codes.threads, before.thread_names),
         speaker_names=_names(codes.speakers, before.speaker_names),
+        metadata_rows=codes.metadata,
         gaps=gaps,
     )
 
@@ -145,6 +157,7 @@ def coded_arrays(changes: UnitColumns, codes: Codes) -> dict[str, IntArray]:
         "tag_sets": _coded([frozenset(tags) for tags in changes.tags], codes.tag_sets),
         "threads": _coded([thread for thread, _ in changes.turns], codes.threads),
         "speakers": _coded([speaker for _, speaker in changes.turns], codes.speakers),
+        "metadata": np.array(codes.metadata.coded(changes.metadata), np.int64),
     }
     return coded | {name: getattr(changes, name) for name in ARRAYS if name not in coded}
 
@@ -232,6 +245,13 @@ def in_groups(columns: Columns, groups: Sequence[TagGroup]) -> BoolArray:
     if not groups:
         return np.ones(len(columns), bool)
     return _by_tag_set(columns, lambda own: all(group_selects(own, group) for group in groups))
+
+
+def with_metadata(columns: Columns, condition: MetadataTest | None) -> BoolArray:
+    """Units whose metadata a condition lets through; every unit where there is none (decision 144)."""
+    if condition is None:
+        return np.ones(len(columns), bool)
+    return columns.metadata_rows.passing(condition)[columns.metadata]
 
 
 def _by_tag_set(columns: Columns, selects: Callable[[frozenset[str]], bool]) -> BoolArray:

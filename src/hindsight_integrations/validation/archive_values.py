@@ -115,7 +115,8 @@ Revision = Annotated[int, Field(ge=0, le=MAX_REVISION)]
 Ordinal = Annotated[int, Field(ge=0, le=MAX_ORDINAL)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Texts = list[Text]
-Metadata = dict[Text, Text]
+_Scalar = bool | int | float | Text
+Metadata = dict[Text, _Scalar | list[_Scalar]]
 Tags = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_TAG)]],
     Field(max_length=MAX_TAGS),

@@ -12,6 +12,7 @@ from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import clean_text
@@ -27,12 +28,12 @@ from hindsight_integrations.validation.about_agent import (
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import (
     checked_id,
-    checked_metadata,
     checked_moment,
     checked_text,
     checked_words,
 )
 from hindsight_integrations.validation.llamaindex_messages import plain
+from hindsight_integrations.validation.metadata import checked_metadata
 
 ROLES = {"human": Role.USER, "ai": Role.ASSISTANT, "user": Role.USER, "assistant": Role.ASSISTANT}
 TOOL_ROLES = frozenset({"tool", "function"})
@@ -76,7 +77,7 @@ class DocumentIntake:
         text: the new version, or what is to be added.
         mentioned_at: when it was written (aware UTC).
         keys: what makes it the same next time; one key.
-        metadata: the caller's strings.
+        metadata: the caller's values.
         append: the text is added to what is stored of the document.
         about_agent: it says who the agent is.
     """
@@ -85,7 +86,7 @@ class DocumentIntake:
     text: str
     mentioned_at: datetime
     keys: tuple[MessageKey, ...]
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     append: bool = False
     about_agent: bool = False
 

@@ -17,7 +17,6 @@ MAX_QUERY = 8_000  # characters
 MAX_BANK_ID = 512  # characters
 MAX_TAGS = 64
 MAX_TAG = 256  # characters
-MAX_METADATA = 16_384  # bytes, keys and values together
 MAX_TOKENS = 10_000_000
 MAX_NAME = 200  # characters of an agent's name
 MAX_BACKGROUND = 4_000  # characters of an agent's background, which stands in the prompt of every answer
@@ -130,32 +129,6 @@ def checked_tags(tags: object) -> tuple[str, ...]:
             "tags", f"there are {len(found)}, over the limit of {MAX_TAGS}", "Use fewer tags."
         )
     return tuple(found)
-
-
-def checked_metadata(metadata: object) -> dict[str, str]:
-    """Metadata with every value as text; None values are left out.
-
-    Raises:
-        InvalidRequest: it is no mapping, a number in it has too many digits, or keys and values together take more
-            than 16 kB.
-    """
-    if not isinstance(metadata, Mapping):
-        remedy = 'Pass a mapping of strings: {"channel": "mail"}.'
-        raise InvalidRequest("metadata", f"it is {type(metadata).__name__}, not a mapping", remedy)
-    try:
-        kept = {
-            clean_text(str(key)): clean_text(str(value))
-            for key, value in metadata.items()
-            if value is not None
-        }
-    except ValueError as error:
-        raise InvalidRequest("metadata", str(error), "Pass strings.") from None
-    size = sum(len(key.encode()) + len(value.encode()) for key, value in kept.items())
-    if size > MAX_METADATA:
-        raise InvalidRequest(
-            "metadata", f"it takes {size:,} bytes, over the limit of {MAX_METADATA:,}", "Keep it small."
-        )
-    return kept
 
 
 def checked_moment(moment: object, field: str, *, date_order: DateOrder | None = None) -> datetime | None:

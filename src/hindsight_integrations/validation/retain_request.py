@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.requests import RetainItem
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.time import LocalDates, as_utc
@@ -21,11 +22,11 @@ from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.intake import Intake, take_in
 from hindsight_integrations.validation.limits import (
     checked_list,
-    checked_metadata,
     checked_tags,
     checked_text,
     checked_words,
 )
+from hindsight_integrations.validation.metadata import checked_metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class RetainRequest:
         thread: the conversation.
         context: about the source.
         tags: visibility tags for every unit.
-        metadata: the caller's strings for every unit.
+        metadata: the caller's values for every unit.
         entities: entities the caller says every unit mentions.
         facts: facts somebody else extracted; None means extract here.
         dropped: messages that a fork dropped; what shares a memory with them is read again.
@@ -51,7 +52,7 @@ class RetainRequest:
     thread: str = ""
     context: str = ""
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
     facts: tuple[ExtractedFact, ...] | None = None
     dropped: tuple[Place, ...] = ()

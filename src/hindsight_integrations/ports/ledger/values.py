@@ -70,6 +70,7 @@ class UnitColumns:
         tokens: token cost, int64.
         tags: each unit's tags, sorted.
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
+        metadata: each unit's metadata as JSON; empty text if it has none.
         gaps: past spans in which these units were closed, (m, 3) int64: row id, closed and restored in microseconds,
             closed before restored, ordered by row id, then closed.
     """
@@ -83,6 +84,7 @@ class UnitColumns:
     tokens: IntArray
     tags: list[tuple[str, ...]]
     turns: list[tuple[str, str]]
+    metadata: list[str]
     gaps: IntArray = field(default_factory=no_gaps)
 
 

@@ -10,7 +10,14 @@ from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray
-from hindsight_integrations.search.columns import Columns, found_types, in_groups, shown_at, tagged
+from hindsight_integrations.search.columns import (
+    Columns,
+    found_types,
+    in_groups,
+    shown_at,
+    tagged,
+    with_metadata,
+)
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.text.times import question_time
 
@@ -83,6 +90,8 @@ def _conditions(query: RecallQuery) -> dict[str, Callable[[Columns], BoolArray]]
         conditions[wanted] = lambda columns: tagged(columns, query.tags, query.tags_match)
     if query.tag_groups:
         conditions["tag_groups"] = lambda columns: in_groups(columns, query.tag_groups)
+    if query.metadata is not None:
+        conditions["metadata"] = lambda columns: with_metadata(columns, query.metadata)
     moment = f"as_of {query.as_of:%Y-%m-%d %H:%M:%S}" if query.as_of else "validity (all were closed)"
     if query.as_of or not query.include_invalidated:
         conditions[moment] = lambda columns: shown_at(

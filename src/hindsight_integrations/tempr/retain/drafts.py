@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from hindsight_integrations.model.entities import EntityMention
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
 from hindsight_integrations.model.links import CausalRelation
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
@@ -85,7 +86,7 @@ class Origin:
         document_id: the document, None for a conversation.
         context: about the source.
         tags: visibility tags.
-        metadata: the caller's strings.
+        metadata: the caller's values.
         entities: what the caller says every unit mentions.
     """
 
@@ -97,7 +98,7 @@ class Origin:
     document_id: str | None = None
     context: str = ""
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Metadata = field(default_factory=dict)
     entities: tuple[EntityMention, ...] = ()
 
 

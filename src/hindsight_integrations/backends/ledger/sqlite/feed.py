@@ -103,7 +103,7 @@ class SqliteFeed:
             self._connection, _COLUMNS, where, parameters
         )
         order = np.argsort(ids, kind="stable")
-        tags, turns = self._words(ids[order], where, parameters)
+        tags, turns, metadata = self._words(ids[order], where, parameters)
         return UnitColumns(
             ids=ids[order],
             types=types[order],
@@ -114,25 +114,27 @@ class SqliteFeed:
             tokens=tokens[order],
             tags=tags,
             turns=turns,
+            metadata=metadata,
             gaps=self._gaps(since),
         )
 
     def _words(
         self, ids: IntArray, where: str, parameters: tuple[int, int]
-    ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]]]:
-        """Tags, and thread and speaker of turns, of the units a condition selects (`ids`, ascending). Most have neither."""
+    ) -> tuple[list[tuple[str, ...]], list[tuple[str, str]], list[str]]:
+        """Tags, thread and speaker of turns, and metadata of the units a condition selects (`ids`, ascending). Most have none of them."""
         tags: list[tuple[str, ...]] = [()] * len(ids)
-        turns = [("", "")] * len(ids)
+        turns, metadata = [("", "")] * len(ids), [""] * len(ids)
         rows = self._connection.execute(
-            "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker FROM units "
-            f"WHERE {where} AND (tags <> '[]' OR speaker <> '')",
+            "SELECT id, tags, CASE speaker WHEN '' THEN '' ELSE thread END, speaker, metadata FROM units "
+            f"WHERE {where} AND (tags <> '[]' OR speaker <> '' OR metadata <> '{{}}')",
             parameters,
         ).fetchall()
         places = np.searchsorted(ids, np.fromiter((row[0] for row in rows), np.int64, len(rows)))
         parsed = {text: tuple(json.loads(text)) for text in {row[1] for row in rows}}
-        for place, (_, written, thread, speaker) in zip(places.tolist(), rows, strict=True):
+        for place, (_, written, thread, speaker, own) in zip(places.tolist(), rows, strict=True):
             tags[place], turns[place] = parsed[written], (thread, speaker)
-        return tags, turns
+            metadata[place] = "" if own == "{}" else own
+        return tags, turns, metadata
 
     def embedded(self, since: int) -> IntArray:
         """Row ids whose vectors were written after `since`, ascending."""

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from hindsight_integrations.errors import BankNotFound
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import Entity, EntityRole, EntityType
+from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
@@ -220,7 +221,7 @@ def fields_text(value: EmbedderIdentity | BankProfile) -> str:
     return json.dumps(asdict(value))
 
 
-def mapping_text(mapping: Mapping[str, str]) -> str:
+def mapping_text(mapping: Metadata) -> str:
     """A mapping as JSON, in its own order."""
     return json.dumps(dict(mapping))
 
