@@ -9,12 +9,7 @@ import pytest
 
 from hindsight_integrations import (
     Channel,
-    Document,
-    FactType,
     Hindsight,
-    InvalidRequest,
-    MetadataFilter,
-    MetadataGroup,
     RetainItem,
 )
 from hindsight_integrations.sync import MemoryBank
@@ -23,15 +18,20 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 MEMORIES = 2_000
 RARE = (3, 700, 701, 1_402, 1_999)  # those of shelf "attic"
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
-BELL = {"text": "Bellweather Mill", "type": "LOCATION"}
-QUESTION = "Which sack of barley stood in Bellweather Mill in May 2024?"
+OSRIC = {"text": "Osric Vane", "type": "PERSON"}
+QUESTION = "Which sack of barley did Osric Vane weigh in May 2024?"
+
+
+def _text(number: int) -> str:
+    weigher = "Osric Vane" if number in RARE or number % 20 == 0 else "the miller"
+    return f"Sack {number} of barley was weighed by {weigher} on row {number % 17}."
 
 
 def _fact(number: int) -> dict[str, Any]:
     occurred = DAY + timedelta(minutes=number)
     return {
-        "what": f"Sack {number} of barley stood in Bellweather Mill on row {number % 17}.",
-        "entities": [BELL],
+        "what": _text(number),
+        "entities": [OSRIC] if "Osric" in _text(number) else [],
         "occurred_start": occurred.isoformat(),
         "occurred_end": (occurred + timedelta(minutes=1)).isoformat(),
     }
@@ -43,14 +43,14 @@ def _metadata(number: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def mill(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a fixture that yields
+def mill(tmp_path_factory: pytest.TempPathFactory) -> Any:
     place = tmp_path_factory.mktemp("mill")
     with Hindsight.open(place, embeddings=HashEmbedder(), reranker=None) as engine:
         bank = engine.bank("mill")
         bank.retain_many(
             [
                 RetainItem(
-                    f"Sack {number} of barley stood in Bellweather Mill on row {number % 17}.",
+                    _text(number),
                     timestamp=DAY,
                     document_id=f"d{number}",
                     facts=[_fact(number)],
@@ -62,7 +62,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - a f
         yield bank
 
 
-def numbers(bank: MemoryBank, metadata: Any, **options: Any) -> set[int]:  # noqa: ANN401
+def numbers(bank: MemoryBank, metadata: Any, **options: Any) -> set[int]:
     found = bank.recall(QUESTION, metadata=metadata, max_tokens=1_000_000, **options)
     return {int(item.unit.metadata["number"]) for item in found.units}  # type: ignore[arg-type]
 
