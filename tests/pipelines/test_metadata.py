@@ -69,6 +69,6 @@ def numbers(bank: MemoryBank, metadata: Any, **options: Any) -> set[int]:
 
 def test_a_few_of_many_are_found_in_every_channel(mill: MemoryBank) -> None:
     found = mill.recall(QUESTION, metadata={"shelf": "attic"}, budget="low", max_tokens=100_000)
-    assert sorted(item.unit.metadata["number"] for item in found.units) == list(RARE)
+    assert len(found.units) == len(RARE)
     for channel in Channel:
         assert {item.unit.metadata["number"] for item in found.units if channel in item.channels} == set(RARE)
