@@ -108,9 +108,6 @@ class ReadingVerbs(BankVerbs):
             IndexOutOfStep: an index is broken and could not be healed.
         """
         tools = self._context.tools
-        entity_tokens = checked_count(max_entity_tokens, "max_entity_tokens")
-        chunk_tokens = checked_count(max_chunk_tokens, "max_chunk_tokens")
-        source_fact_tokens = checked_count(max_source_fact_tokens, "max_source_fact_tokens")
         request = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
             query_timestamp=checked_instant(query_timestamp, "query_timestamp", tools.dates)
@@ -127,9 +124,10 @@ class ReadingVerbs(BankVerbs):
             tag_groups=checked_tag_groups(tag_groups),
             metadata=checked_metadata_filter(metadata),
             min_scores=checked_min_scores(min_scores),
-            entity_tokens=entity_tokens if include_entities else 0,
-            chunk_tokens=chunk_tokens if include_chunks else 0,
-            source_fact_tokens=source_fact_tokens if include_source_facts else 0,
+            entity_tokens=checked_count(max_entity_tokens, "max_entity_tokens") * bool(include_entities),
+            chunk_tokens=checked_count(max_chunk_tokens, "max_chunk_tokens") * bool(include_chunks),
+            source_fact_tokens=checked_count(max_source_fact_tokens, "max_source_fact_tokens")
+            * bool(include_source_facts),
             trace=trace,
         )
         return await recalled(self._context, request)
