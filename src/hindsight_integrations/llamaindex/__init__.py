@@ -11,11 +11,16 @@ from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.llamaindex.memory import HindsightMemory
+    from hindsight_integrations.llamaindex.query_engine import HindsightQueryEngine
     from hindsight_integrations.llamaindex.retriever import HindsightRetriever
 
-__all__ = ["HindsightMemory", "HindsightRetriever"]
+__all__ = ["HindsightMemory", "HindsightQueryEngine", "HindsightRetriever"]
 
-_HOME_OF = {"HindsightMemory": "memory", "HindsightRetriever": "retriever"}
+_HOME_OF = {
+    "HindsightMemory": "memory",
+    "HindsightQueryEngine": "query_engine",
+    "HindsightRetriever": "retriever",
+}
 
 
 if not TYPE_CHECKING:  # a type checker shall go on naming what is not there

@@ -70,3 +70,17 @@ class MemoryWarning(MemoryEvent):
     error: str
     missing: str
     remedy: str
+
+
+class OpinionChanged(MemoryEvent):
+    """What became of an opinion that an answer put forward.
+
+    Attributes:
+        outcome: as `OpinionOutcome`: formed, known, changed, refused ...
+        opinion: its id; None where it was refused.
+        confidence: as it was put forward, in [0, 1]; None where it had none.
+    """
+
+    outcome: str
+    opinion: str | None = None
+    confidence: float | None = None

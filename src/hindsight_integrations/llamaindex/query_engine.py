@@ -1,0 +1,210 @@
+"""HindsightQueryEngine: `bank.reflect` as a query engine of LlamaIndex, with what the answer stands on as source nodes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
+from contextlib import aclosing, closing
+from typing import Any
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.response.schema import (
+    AsyncStreamingResponse,
+    PydanticResponse,
+    Response,
+    StreamingResponse,
+)
+from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from pydantic import BaseModel
+
+from hindsight_integrations import (
+    AsyncMemoryBank,
+    Budget,
+    MemoryBank,
+    ReflectEvent,
+    Reflection,
+    Strategy,
+    TagsMatch,
+)
+from hindsight_integrations.llamaindex.bank_field import open_bank
+from hindsight_integrations.llamaindex.events import OpinionChanged, dispatcher
+from hindsight_integrations.llamaindex.retriever import as_node
+from hindsight_integrations.model.requests import GivenGroup
+
+
+class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.py
+    """Answers from memory, in the bank's character: `HindsightQueryEngine(bank).query("Where does Alice live?")`.
+
+    The source nodes are the memories the answer stands on, in the order it cites them; `metadata` says how it came about
+    (`sufficient`, `extractive`, `citations`, `opinions`, `steps`, `notes`, `calls`, `tokens_in`, `tokens_out`). With
+    `streaming` both are empty until the text has been read to its end. With `output_cls` the response is of that form.
+
+    Prompts are the engine's own: `get_prompts` is empty, and `update_prompts` changes nothing.
+
+    Args:
+        bank: of either face, or the reference to one (`bank.reference`).
+        streaming: `query` gives a StreamingResponse, `aquery` an AsyncStreamingResponse.
+        form_opinions: whether answers may form opinions, which a query engine is not expected to do.
+        output_cls: a pydantic model; the answer comes in its form.
+        strategy: single or agentic; see the bank's `reflect`.
+        budget: effort: low, mid or high.
+        max_tokens: of the memories an answer may use.
+        max_answer_tokens: of an answer.
+        tools: functions that the model may call besides memory's own, agentic only.
+        context: your words about the situation, shown to the model as data.
+        tags: visibility tags; none means any memory.
+        tags_match: any, all, any_strict, all_strict or exact.
+        tag_groups: conditions on tags beside them; see the bank's `recall`.
+        callback_manager: LlamaIndex's own.
+
+    Raises:
+        InvalidRequest: `bank` is no bank; on a query: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        bank: MemoryBank | AsyncMemoryBank,
+        *,
+        streaming: bool = False,
+        form_opinions: bool = False,
+        output_cls: type[BaseModel] | None = None,
+        strategy: Strategy | str = Strategy.SINGLE,
+        budget: Budget | str = Budget.MID,
+        max_tokens: int = 4096,
+        max_answer_tokens: int = 2048,
+        tools: Iterable[Callable[..., object]] | None = None,
+        context: str | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        callback_manager: CallbackManager | None = None,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager)
+        self._bank = open_bank(bank)
+        self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
+        self._streaming = streaming
+        self._options: dict[str, Any] = {
+            "form_opinions": form_opinions,
+            "response_schema": output_cls,
+            "strategy": strategy,
+            "budget": budget,
+            "max_tokens": max_tokens,
+            "max_answer_tokens": max_answer_tokens,
+            "tools": None if tools is None else list(tools),
+            "context": context,
+            "tags": tuple(tags),
+            "tags_match": tags_match,
+            "tag_groups": tag_groups,
+        }
+
+    def _get_prompt_modules(self) -> dict[str, Any]:
+        return {}
+
+    def _query(self, query_bundle: QueryBundle) -> Any:  # noqa: ANN401 - one of LlamaIndex's responses
+        query = query_bundle.query_str
+        with self.callback_manager.event(
+            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query}
+        ) as watched:
+            if self._streaming:
+                stream = _Streamed(self._bank.name)
+                pieces = stream.pieces(self._sync_bank.reflect_stream(query, **self._options))
+                response = StreamingResponse(pieces, source_nodes=stream.nodes, metadata=stream.metadata)
+            else:
+                response = self._response(self._sync_bank.reflect(query, **self._options))
+            watched.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Any:  # noqa: ANN401 - one of LlamaIndex's responses
+        query = query_bundle.query_str
+        with self.callback_manager.event(
+            CBEventType.QUERY, payload={EventPayload.QUERY_STR: query}
+        ) as watched:
+            if self._streaming:
+                stream = _Streamed(self._bank.name)
+                pieces = stream.apieces(self._bank.reflect_stream(query, **self._options))
+                response = AsyncStreamingResponse(pieces, source_nodes=stream.nodes, metadata=stream.metadata)
+            else:
+                response = self._response(await self._bank.reflect(query, **self._options))
+            watched.on_end(payload={EventPayload.RESPONSE: response})
+        return response
+
+    def _response(self, reflection: Reflection) -> Response | PydanticResponse:
+        tell_of_opinions(self._bank.name, reflection)
+        nodes, metadata = source_nodes(reflection), answer_metadata(reflection)
+        if reflection.structured is not None:
+            return PydanticResponse(reflection.structured, source_nodes=nodes, metadata=metadata)
+        return Response(reflection.text, source_nodes=nodes, metadata=metadata)
+
+
+class _Streamed:
+    """The pieces of a streamed answer; at its end its source nodes and metadata are filled in."""
+
+    def __init__(self, bank: str) -> None:
+        self._bank = bank
+        self.nodes: list[NodeWithScore] = []
+        self.metadata: dict[str, Any] = {}
+
+    def pieces(self, events: Any) -> Generator[str, None, None]:  # noqa: ANN401 - a generator of ReflectEvent
+        with closing(events):
+            for event in events:
+                if event.text:
+                    yield event.text
+                self._ended(event)
+
+    async def apieces(self, events: Any) -> AsyncGenerator[str, None]:  # noqa: ANN401 - an async generator of ReflectEvent
+        async with aclosing(events):
+            async for event in events:
+                if event.text:
+                    yield event.text
+                self._ended(event)
+
+    def _ended(self, event: ReflectEvent) -> None:
+        if event.reflection is not None:
+            tell_of_opinions(self._bank, event.reflection)
+            self.nodes.extend(source_nodes(event.reflection))
+            self.metadata.update(answer_metadata(event.reflection))
+
+
+def source_nodes(reflection: Reflection) -> list[NodeWithScore]:
+    """The memories an answer stands on, in the order cited."""
+    return [as_node(recalled) for recalled in reflection.units]
+
+
+def answer_metadata(reflection: Reflection) -> dict[str, Any]:
+    """What a caller should know of an answer beside its text and sources, JSON-able."""
+    return {
+        "sufficient": reflection.sufficient,
+        "extractive": reflection.extractive,
+        "citations": [
+            {"unit": None if cited.unit is None else cited.unit.unit.id, "mental_model": cited.mental_model}
+            for cited in reflection.based_on
+        ],
+        "opinions": [
+            {
+                "outcome": change.outcome.value,
+                "text": change.text,
+                "confidence": change.confidence,
+                "opinion_id": change.opinion_id,
+                "reason": change.reason,
+            }
+            for change in reflection.opinions
+        ],
+        "steps": [step.tool for step in reflection.steps],
+        "notes": list(reflection.notes),
+        "calls": reflection.calls,
+        "tokens_in": reflection.tokens_in,
+        "tokens_out": reflection.tokens_out,
+    }
+
+
+def tell_of_opinions(bank: str, reflection: Reflection) -> None:
+    """Tell LlamaIndex's instrumentation what became of the opinions an answer put forward."""
+    for change in reflection.opinions:
+        dispatcher.event(
+            OpinionChanged(
+                bank=bank,
+                outcome=change.outcome.value,
+                opinion=change.opinion_id,
+                confidence=change.confidence,
+            )
+        )
