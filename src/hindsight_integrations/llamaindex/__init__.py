@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from hindsight_integrations.llamaindex.memory import HindsightMemory
     from hindsight_integrations.llamaindex.query_engine import HindsightQueryEngine
     from hindsight_integrations.llamaindex.retriever import HindsightRetriever
+    from hindsight_integrations.llamaindex.tools import HindsightToolSpec
 
-__all__ = ["HindsightMemory", "HindsightQueryEngine", "HindsightRetriever"]
+__all__ = ["HindsightMemory", "HindsightQueryEngine", "HindsightRetriever", "HindsightToolSpec"]
 
 _HOME_OF = {
     "HindsightMemory": "memory",
     "HindsightQueryEngine": "query_engine",
     "HindsightRetriever": "retriever",
+    "HindsightToolSpec": "tools",
 }
 
 

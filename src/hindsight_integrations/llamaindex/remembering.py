@@ -25,7 +25,12 @@ async def recalled_lines(
 ) -> list[str]:
     """The memories of a question, a line each, best first; watchers are told of them."""
     found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **options)
-    dispatcher.event(recalled(bank.name, found))
+    return lines_of(bank.name, found)
+
+
+def lines_of(bank: str, found: RecallResult) -> list[str]:
+    """What was found, a line each, best first; watchers are told of it."""
+    dispatcher.event(recalled(bank, found))
     return [memory_line(unit) for unit in found.units]
 
 

@@ -1,0 +1,120 @@
+"""HindsightToolSpec: retain, recall and reflect as tools that a LlamaIndex agent calls itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from llama_index.core.tools.tool_spec.base import BaseToolSpec
+
+from hindsight_integrations import AsyncMemoryBank, MemoryBank, RetainResult
+from hindsight_integrations.llamaindex.bank_field import open_bank
+from hindsight_integrations.llamaindex.events import dispatcher
+from hindsight_integrations.llamaindex.query_engine import tell_of_opinions
+from hindsight_integrations.llamaindex.remembering import lines_of, retained
+from hindsight_integrations.prompts.recalled import memories_block
+
+NOTHING = "Nothing is remembered about this."
+MEMORY_TOKENS = 2_048  # of what one call of recall shows, as HindsightMemory's
+NOTED = "noted by the agent"  # what extraction is told a text is that the agent asks to keep
+
+
+class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
+    """Tools over one bank: `FunctionAgent(tools=HindsightToolSpec(bank).to_tool_list())`.
+
+    The bank is chosen here, never by the model. What fails is raised: LlamaIndex's agents then tell the model of an error,
+    and cannot take it for what is remembered.
+
+    Args:
+        bank: of either face, or the reference to one (`bank.reference`).
+        max_tokens: what the memories of one call may cost.
+        recall_options: of `bank.recall`, beside its query and max_tokens: budget, types, tags, k, ...
+        reflect_options: of `bank.reflect`, beside its query: strategy, budget, tags, ...; no opinions are formed unless
+            `form_opinions` is among them.
+        tags: visibility tags of what is retained.
+        metadata: values to keep with every memory.
+
+    Raises:
+        InvalidRequest: `bank` is none.
+    """
+
+    spec_functions: ClassVar[list[Any]] = [
+        ("retain_memory", "aretain_memory"),
+        ("recall_memories", "arecall_memories"),
+        ("reflect_on_memories", "areflect_on_memories"),
+    ]
+
+    def __init__(
+        self,
+        bank: MemoryBank | AsyncMemoryBank,
+        *,
+        max_tokens: int = MEMORY_TOKENS,
+        recall_options: Mapping[str, Any] | None = None,
+        reflect_options: Mapping[str, Any] | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._bank = open_bank(bank)
+        self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
+        self._max_tokens = max_tokens
+        self._recall = dict(recall_options or {})
+        self._reflect = {"form_opinions": False, **(reflect_options or {})}
+        self._retain: dict[str, Any] = {
+            "context": NOTED,
+            "tags": tuple(tags),
+            "metadata": dict(metadata or {}),
+        }
+
+    def retain_memory(self, content: str) -> str:
+        """Keep something for later conversations: a fact about the user, a decision, a preference, an event.
+
+        Write full sentences that can be understood alone, with names and dates. Do not keep questions or guesses.
+
+        Args:
+            content (str): what to remember, in one or more sentences.
+        """
+        return self._kept(self._sync_bank.retain(content, **self._retain))
+
+    async def aretain_memory(self, content: str) -> str:
+        """As `retain_memory`."""
+        return self._kept(await self._bank.retain(content, **self._retain))
+
+    def recall_memories(self, query: str) -> str:
+        """Look up what is remembered from earlier conversations. Use it before answering questions about the user or the past.
+
+        Args:
+            query (str): what to look for: a question, or names and words.
+        """
+        found = self._sync_bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        return _shown(lines_of(self._bank.name, found))
+
+    async def arecall_memories(self, query: str) -> str:
+        """As `recall_memories`."""
+        found = await self._bank.recall(query, max_tokens=self._max_tokens, **self._recall)
+        return _shown(lines_of(self._bank.name, found))
+
+    def reflect_on_memories(self, question: str) -> str:
+        """Get a considered answer to a question from everything that is remembered. Slower than looking memories up.
+
+        Args:
+            question (str): the question, complete in itself.
+        """
+        answer = self._sync_bank.reflect(question, **self._reflect)
+        tell_of_opinions(self._bank.name, answer)
+        return answer.text
+
+    async def areflect_on_memories(self, question: str) -> str:
+        """As `reflect_on_memories`."""
+        answer = await self._bank.reflect(question, **self._reflect)
+        tell_of_opinions(self._bank.name, answer)
+        return answer.text
+
+    def _kept(self, result: RetainResult) -> str:
+        dispatcher.event(retained(self._bank.name, result))
+        if result.queued:
+            return "Kept; it is worked out later."
+        return "Kept." if result.created else "That was known already."
+
+
+def _shown(lines: list[str]) -> str:
+    return memories_block(lines) if lines else NOTHING
