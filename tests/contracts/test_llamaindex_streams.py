@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -99,6 +100,27 @@ def test_a_stream_that_takes_too_long_ends(serving: Serving) -> None:
     with pytest.raises(ModelUnavailable, match=r"within 0\.4 s"):
         asyncio.run(read(timed(serving([Drip(TEXT * 10, 20.0)]), seconds=0.4)))
     assert time.monotonic() - started < 5.0
+
+
+def test_a_reader_who_leaves_ends_the_call(serving: Serving) -> None:
+    """Nobody pays for an answer that nobody reads: the service sees its client go."""
+    server = serving([Drip(TEXT * 40, 15.0)])
+    gc.disable()  # it would end the request as well, some time
+
+    async def first() -> str:
+        stream = timed(server).stream(PROMPT)
+        piece = await anext(stream)
+        await stream.aclose()
+        return piece
+
+    try:
+        assert TEXT.startswith(asyncio.run(first()))
+        until = time.monotonic() + 5.0
+        while not server.left and time.monotonic() < until:
+            time.sleep(0.02)
+        assert server.left == 1
+    finally:
+        gc.enable()
 
 
 def test_what_a_service_refuses_is_left_out_of_a_stream_too(serving: Serving) -> None:

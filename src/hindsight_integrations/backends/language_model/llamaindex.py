@@ -13,6 +13,7 @@ import anyio.to_thread
 from pydantic import BaseModel, ValidationError
 
 from hindsight_integrations.backends.language_model.raw_answers import field_of, is_cut_off, tokens_of
+from hindsight_integrations.backends.language_model.stream_to_close import StreamToClose
 from hindsight_integrations.backends.language_model.streamed import streamed
 from hindsight_integrations.backends.language_model.structured_ways import (
     Extra,
@@ -128,12 +129,11 @@ class LlamaIndexModel:
     def _streaming(self, prompt: TextPrompt, options: dict[str, Any]) -> Iterator[ChatResponse]:
         messages = _messages(prompt.messages)
         try:
-            pieces: Iterator[ChatResponse] = self._llm.stream_chat(messages, **options)
+            return StreamToClose(self._llm.stream_chat(messages, **options))
         except NotImplementedError:
             whole = _sync_or_async(self._llm.chat, self._llm.achat, messages, **options)
             whole.delta = whole.message.content
             return iter([whole])
-        return pieces
 
     def _complete(self, prompt: Prompt[T]) -> Completion[T]:
         while True:
