@@ -16,8 +16,13 @@ _TOKENS_OUT = (
     "candidates_token_count",
     "eval_count",
 )
-_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason", "reason")
 _CHOICES = ("choices", "candidates")
+_ENDS = (
+    "incomplete_details",
+    "delta",
+    "messageStop",
+)  # OpenAI's responses; events of Anthropic's and Bedrock's streams
 
 
 def field_of(holder: object, name: str) -> object:
@@ -38,6 +43,7 @@ def is_cut_off(answer: object) -> bool:
 
 def _ends(answer: object) -> Iterator[object]:
     yield answer
+    yield from (field_of(answer, name) for name in _ENDS)
     for name in _CHOICES:
         choices = field_of(answer, name)
         if isinstance(choices, Sequence) and choices:

@@ -14,7 +14,7 @@ from hindsight_integrations.ports.spoken_text import SpokenText
 
 P = TypeVar("P")
 
-CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 """Reasons of vendors for an answer that ended because it reached a limit of tokens."""
 
 
