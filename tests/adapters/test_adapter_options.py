@@ -19,12 +19,13 @@ OPTIONS: dict[str, Any] = {
 @pytest.fixture
 def bank(light: Hindsight) -> MemoryBank:
     bank = light.bank("alice")
-    for text, tags in (
-        ("My kayak is red.", ["boats"]),
-        ("My kayak leaked.", ["boats", "old"]),
-        ("A kayak.", []),
+    for text, tags, length in (
+        ("My kayak is red.", ["boats"], 4.5),
+        ("My kayak leaked.", ["boats", "old"], 4.5),
+        ("My kayak is blue.", ["boats"], 10),
+        ("A kayak.", [], 4.5),
     ):
-        bank.retain(text, tags=tags)
+        bank.retain(text, tags=tags, metadata={"length": length})
     return bank
 
 
@@ -36,15 +37,19 @@ def texts_recalled(bank: MemoryBank, **options: Any) -> list[str]:
 
 def test_the_recall_node_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> None:
     """A graph's state gets only the memories whose tags meet the conditions and whose scores suffice."""
-    assert texts_recalled(bank, **OPTIONS) == ["My kayak is red."]
+    assert sorted(texts_recalled(bank, **OPTIONS)) == ["My kayak is blue.", "My kayak is red."]
+    shorter = {"key": "length", "value": 5, "operator": "<"}
+    assert texts_recalled(bank, metadata=shorter, **OPTIONS) == ["My kayak is red."]
     assert texts_recalled(bank, min_scores={"semantic": 1.0, "keyword": 1e6}) == []
     with pytest.raises(InvalidRequest, match="tag_groups"):
         texts_recalled(bank, tag_groups=[{}])
+    with pytest.raises(InvalidRequest, match=r"metadata\.operator"):
+        texts_recalled(bank, metadata={"key": "length", "value": 5, "operator": "<<"})
 
 
 def test_the_retriever_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> None:
     """A query engine gets the same memories as nodes."""
     nodes = HindsightRetriever(bank, **OPTIONS).retrieve("my kayak")
-    assert [found.node.text for found in nodes] == ["My kayak is red."]
+    assert sorted(found.node.text for found in nodes) == ["My kayak is blue.", "My kayak is red."]
     with pytest.raises(InvalidRequest, match="min_scores"):
         HindsightRetriever(bank, min_scores={"best": 1}).retrieve("my kayak")

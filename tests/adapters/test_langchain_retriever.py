@@ -8,7 +8,14 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
-from hindsight_integrations import AsyncHindsight, Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations import (
+    AsyncHindsight,
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    MetadataFilter,
+    MetadataGroup,
+)
 from hindsight_integrations.langgraph import HindsightRetriever
 
 ASKED = "What colour is the kayak?"
@@ -108,3 +115,40 @@ def test_a_bank_of_an_async_engine_serves_code_that_awaits_not() -> None:
         assert found(HindsightRetriever(bank=bank).invoke(ASKED)) == ["Alice"]
     finally:
         asyncio.run(engine.close())
+
+
+LONG = MetadataFilter("length", 5, ">")
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (LONG, ["long", "same"]),
+        (MetadataGroup((LONG, MetadataFilter("kind", "sea")), "and"), ["long"]),
+        ([LONG, {"kind": "sea"}], ["long"]),
+        ({"kind": "sea"}, ["long", "short"]),
+        (None, ["long", "same", "short"]),
+    ],
+)
+def test_metadata_filters_by_constructor_and_by_call(light: Hindsight, given: Any, names: list[str]) -> None:
+    """A filter is none of a trace's notes: given either way, to either face, it chooses among memories."""
+    bank = light.bank("boats")
+    for name, length, kind in (("long", 12, "sea"), ("short", 4.5, "sea"), ("same", 9, "river")):
+        bank.retain(f"The {name} kayak.", metadata={"length": length, "kind": kind, "name": name})
+    retriever = HindsightRetriever(bank=bank, metadata=given)
+    again = HindsightRetriever(bank=bank)
+    for documents in (
+        retriever.invoke("kayak"),
+        asyncio.run(retriever.ainvoke("kayak")),
+        again.invoke("kayak", metadata=given),
+        asyncio.run(again.ainvoke("kayak", metadata=given)),
+    ):
+        assert sorted(document.metadata["name"] for document in documents) == names
+    assert retriever.invoke("kayak", config={"metadata": {"run": 5}}) == retriever.invoke("kayak")
+
+
+def test_a_wrong_metadata_filter_is_refused_by_the_call(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidRequest, match=r"metadata\.operator"):
+        HindsightRetriever(bank=bank, metadata=MetadataFilter("a", 1, "like")).invoke(ASKED)
+    with pytest.raises(InvalidRequest, match=r"metadata.value.*list"):
+        HindsightRetriever(bank=bank).invoke(ASKED, metadata=MetadataFilter("a", 1, "in"))

@@ -12,6 +12,7 @@ from hindsight_integrations.bank.context import BankVerbs
 from hindsight_integrations.bank.entities import MAX_NAME, entity_named
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import MemoryDamaged
+from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -19,6 +20,7 @@ from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.listing.units import UnitFilter, find_page, place_of
 from hindsight_integrations.validation.arguments import Window, checked_instant, checked_types, checked_window
 from hindsight_integrations.validation.limits import checked_count, checked_tags, checked_text
+from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 LARGEST_PAGE = 10_000
@@ -38,6 +40,7 @@ class ListingVerbs(BankVerbs):
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
         include_invalidated: bool = False,
         limit: int = 100,
         cursor: str | None = None,
@@ -56,6 +59,7 @@ class ListingVerbs(BankVerbs):
             tags: visibility tags; none means any memory.
             tags_match: any, all, any_strict, all_strict or exact; any and all also list untagged memories.
             tag_groups: further conditions, all of which must hold; see `recall`.
+            metadata: conditions on what came with them; see `recall`.
             include_invalidated: also list what is no longer valid; with `as_of`, all that had been mentioned by then.
             limit: at most this many on the page, up to 10,000.
             cursor: of the page before; None for the first.
@@ -72,6 +76,7 @@ class ListingVerbs(BankVerbs):
             tags_match=choice(TagsMatch, tags_match, "tags_match"),
             include_invalidated=bool(include_invalidated),
             tag_groups=checked_tag_groups(tag_groups),
+            metadata=checked_metadata_filter(metadata),
         )
         most = checked_count(limit, "limit", most=LARGEST_PAGE)
         async with self._context.viewing() as view:
@@ -92,6 +97,7 @@ class ListingVerbs(BankVerbs):
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
         include_invalidated: bool = False,
     ) -> AsyncIterator[MemoryUnit]:
         """Every memory that matches, one after the other; see `units` for the options, the order and the errors.
@@ -100,7 +106,7 @@ class ListingVerbs(BankVerbs):
             MemoryDamaged: some were left out as damaged; raised at the end, after all the others.
         """
         networks, labels, cursor = checked_types(types), checked_tags(tags), None
-        groups = checked_tag_groups(tag_groups)
+        groups, condition = checked_tag_groups(tag_groups), checked_metadata_filter(metadata)
         damaged: tuple[str, ...] = ()
         while True:
             page = await self.units(
@@ -111,6 +117,7 @@ class ListingVerbs(BankVerbs):
                 tags=labels,
                 tags_match=tags_match,
                 tag_groups=groups,
+                metadata=condition,
                 include_invalidated=include_invalidated,
                 limit=UNITS_A_PAGE,
                 cursor=cursor,

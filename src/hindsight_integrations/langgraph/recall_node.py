@@ -18,6 +18,7 @@ from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.memories import Memory, as_memory, format_memories, with_memories
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
 from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
+from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.tolerance import OnError
@@ -48,6 +49,7 @@ def create_recall_node(
     tags: Iterable[str] = (),
     tags_match: TagsMatch | str = TagsMatch.ANY,
     tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+    metadata: GivenMetadata = None,
     min_scores: GivenScores = None,
     as_of: datetime | str | None = None,
     output: RecallOutput | str = RecallOutput.MEMORIES,
@@ -78,6 +80,7 @@ def create_recall_node(
         tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
+        metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then; what holds no more is marked as history. None means now.
         output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
@@ -98,7 +101,13 @@ def create_recall_node(
             'Name a key of its own, such as "llm_input_messages".',
         )
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
-    options |= {"tags": tuple(tags), "tag_groups": tag_groups, "min_scores": min_scores, "as_of": as_of}
+    options |= {
+        "tags": tuple(tags),
+        "tag_groups": tag_groups,
+        "metadata": metadata,
+        "min_scores": min_scores,
+        "as_of": as_of,
+    }
     options |= {} if types is None else {"types": tuple(types)}
 
     recall = _Recall(where, options, failing, form, output_key, query_key, messages_key)

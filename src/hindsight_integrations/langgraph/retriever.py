@@ -2,20 +2,22 @@
 
 # No `from __future__ import annotations`: LangChain reads the signatures of a retriever to see which options a call may give.
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from pydantic import ConfigDict
+from pydantic import ConfigDict, field_validator
 
 from hindsight_integrations import (
     AsyncMemoryBank,
     Budget,
     FactType,
     MemoryBank,
+    MetadataFilter,
+    MetadataGroup,
     TagsMatch,
 )
 from hindsight_integrations.model.recalled import RecalledUnit
@@ -43,6 +45,8 @@ class HindsightRetriever(BaseRetriever):
         memory_tags: visibility tags; none means any memory. (`tags` are LangChain's, of traces.)
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside them; see the bank's `recall`.
+        metadata: conditions on what came with the memories; see the bank's `recall`. (LangChain's own use of it, to say more
+            in traces, is `config={"metadata": ...}` of a call; a trace shows these conditions there.)
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid at a moment; None means now.
         query_timestamp: the moment from which "yesterday" counts; None means now.
@@ -58,9 +62,25 @@ class HindsightRetriever(BaseRetriever):
     memory_tags: Sequence[str] = ()
     tags_match: TagsMatch | str = TagsMatch.ANY
     tag_groups: Any = ()
+    metadata: Any = None
     min_scores: Any = None
     as_of: datetime | str | None = None
     query_timestamp: datetime | str | float | None = None
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _as_mapping(cls, given: object) -> object:
+        """Conditions in their JSON form: LangChain keeps a mapping there. What is wrong in them a call says."""
+        match given:
+            case MetadataFilter(key=key, value=value, operator=operator):
+                return {"key": key, "value": value, "operator": operator}
+            case MetadataGroup(filters=filters, condition=condition):
+                return {"filters": list(filters), "condition": condition}
+            case Mapping() | str() | None:
+                return given
+            case Sequence():
+                return {"filters": list(given)}
+        return given
 
     def _get_relevant_documents(
         self,
@@ -74,6 +94,7 @@ class HindsightRetriever(BaseRetriever):
         memory_tags: Sequence[str] | None = None,
         tags_match: TagsMatch | str | None = None,
         tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
+        metadata: Any = None,  # noqa: ANN401
         min_scores: Any = None,  # noqa: ANN401
         as_of: datetime | str | None = None,
         query_timestamp: datetime | str | float | None = None,
@@ -88,6 +109,7 @@ class HindsightRetriever(BaseRetriever):
             memory_tags=memory_tags,
             tags_match=tags_match,
             tag_groups=tag_groups,
+            metadata=metadata,
             min_scores=min_scores,
             as_of=as_of,
             query_timestamp=query_timestamp,
@@ -106,6 +128,7 @@ class HindsightRetriever(BaseRetriever):
         memory_tags: Sequence[str] | None = None,
         tags_match: TagsMatch | str | None = None,
         tag_groups: Any = None,  # noqa: ANN401 - see the bank's `recall`
+        metadata: Any = None,  # noqa: ANN401
         min_scores: Any = None,  # noqa: ANN401
         as_of: datetime | str | None = None,
         query_timestamp: datetime | str | float | None = None,
@@ -120,6 +143,7 @@ class HindsightRetriever(BaseRetriever):
             memory_tags=memory_tags,
             tags_match=tags_match,
             tag_groups=tag_groups,
+            metadata=metadata,
             min_scores=min_scores,
             as_of=as_of,
             query_timestamp=query_timestamp,

@@ -27,6 +27,16 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _MOST_DIGITS = 300  # what a float can hold; longer digits are a name
 
 
+def shared_metadata(given: Sequence[Metadata]) -> dict[str, MetadataValue]:
+    """What several memories have in common: keys that all have, with values of the same type that are equal."""
+    first, *others = given
+    return {
+        key: value
+        for key, value in first.items()
+        if all(repr(other.get(key)) == repr(value) for other in others)
+    }
+
+
 class MetadataOperator(StrEnum):
     """How a value is compared; LlamaIndex's `FilterOperator`."""
 

@@ -11,6 +11,7 @@ from hindsight_integrations.cara.observations.summarising import Observation, Su
 from hindsight_integrations.cara.observations.tools import ObservationTools
 from hindsight_integrations.errors import MalformedOutput, RevisionConflict
 from hindsight_integrations.model.entities import Entity
+from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.text import normalised_text
@@ -100,7 +101,7 @@ def write_set(known: EntityFacts, made: Sequence[Summary], tools: ObservationToo
 
 
 def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: int) -> MemoryUnit:
-    """The unit of an observation: tagged like its facts, as new as the newest of them, without a time of its own.
+    """The unit of an observation: tagged like its facts, with the metadata that they share, as new as the newest of them, without a time of its own.
 
     Args:
         made: text and facts.
@@ -116,6 +117,7 @@ def observation_unit(made: Observation, entity: Entity, bank: str, *, tokens: in
         text=made.text,
         fact_type=FactType.OBSERVATION,
         mentioned_at=max(fact.mentioned_at for fact in made.facts),
+        metadata=shared_metadata([fact.metadata for fact in made.facts]),
         tags=made.facts[0].tags,
         tokens=tokens,
     )

@@ -17,13 +17,21 @@ from hashlib import blake2b
 import numpy as np
 
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.results import UnitPage
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.search.columns import Columns, in_groups, of_types, shown_at, tagged
+from hindsight_integrations.search.columns import (
+    Columns,
+    in_groups,
+    of_types,
+    shown_at,
+    tagged,
+    with_metadata,
+)
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.search.temporal import event_moments, overlaps
 
@@ -44,6 +52,7 @@ class UnitFilter:
         tags_match: how they select.
         include_invalidated: also what is not valid.
         tag_groups: further conditions on tags, all of which must hold.
+        metadata: a condition on metadata; None lets all through.
     """
 
     types: tuple[FactType, ...] = tuple(sorted(FactType))
@@ -54,6 +63,7 @@ class UnitFilter:
     tags_match: TagsMatch = TagsMatch.ANY
     include_invalidated: bool = False
     tag_groups: tuple[TagGroup, ...] = ()
+    metadata: MetadataTest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +147,7 @@ def find_page(
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:
     """Which units the filters let through, as a mask over positions."""
     mask = of_types(columns, wanted.types) & tagged(columns, wanted.tags, wanted.tags_match)
-    mask &= in_groups(columns, wanted.tag_groups)
+    mask &= in_groups(columns, wanted.tag_groups) & with_metadata(columns, wanted.metadata)
     if mentioning is not None:
         mask &= np.isin(columns.ids, mentioning)
     if wanted.window is not None:
