@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         RevisionConflict,
         SchemaMismatch,
         StorageError,
+        WrongDimension,
     )
     from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
     from hindsight_integrations.model.confidence import ConfidenceChange
@@ -123,6 +124,7 @@ _HOMES = {
         "RevisionConflict",
         "SchemaMismatch",
         "StorageError",
+        "WrongDimension",
     ),
     "model.erasure": ("ForgetReceipt",),
     "model.confidence": ("ConfidenceChange",),
@@ -257,6 +259,7 @@ __all__ = [
     "TagOr",
     "TagsMatch",
     "UnitPage",
+    "WrongDimension",
     "bank_at",
 ]
 

@@ -83,6 +83,14 @@ class InvalidRequest(HindsightError, ValueError):
         super().__init__(f"{field}: {reason}. {remedy}")
 
 
+class WrongDimension(InvalidRequest):
+    """A vector given with a question is of another length than those of the bank's embedder: another model made it."""
+
+    def __init__(self, given: int, expected: int) -> None:
+        reason = f"it has {given} numbers, and vectors of the bank's embedder have {expected}"
+        super().__init__("embedding", reason, "Pass a vector of that embedder, or none.")
+
+
 class ArchiveInvalid(InvalidRequest):
     """A line of an archive cannot be taken in; nothing of the archive was written.
 

@@ -40,6 +40,7 @@ from hindsight_integrations.validation.limits import (
 )
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.min_scores import checked_min_scores
+from hindsight_integrations.validation.query_vector import Embedding, checked_embedding
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
 MAX_UNITS = 10_000  # of one recall
@@ -72,6 +73,7 @@ class ReadingVerbs(BankVerbs):
         include_source_facts: bool = False,
         max_source_fact_tokens: int = 4096,
         trace: bool = False,
+        embedding: Embedding = None,
     ) -> RecallResult:
         """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
 
@@ -102,9 +104,13 @@ class ReadingVerbs(BankVerbs):
             include_source_facts: also return the facts on which observations among the memories stand.
             max_source_fact_tokens: what those facts may cost.
             trace: also record how every candidate fared; `RecallResult.explain` shows it.
+            embedding: the question's vector, where you have it of the bank's own embedder (it need not be of unit length);
+                or texts to embed in the question's place, whose mean vector is taken. Words, names and times are read
+                from the question all the same. None means embed the question.
 
         Raises:
             InvalidRequest: an option is out of range.
+            WrongDimension: `embedding` is as long as no vector of the bank's embedder.
             IndexOutOfStep: an index is broken and could not be healed.
         """
         tools = self._context.tools
@@ -129,6 +135,7 @@ class ReadingVerbs(BankVerbs):
             source_fact_tokens=checked_count(max_source_fact_tokens, "max_source_fact_tokens")
             * bool(include_source_facts),
             trace=trace,
+            embedding=checked_embedding(embedding),
         )
         return await recalled(self._context, request)
 

@@ -205,6 +205,8 @@ class RecallQuery:
         chunk_tokens: budget for the passages the units came from; 0 likewise.
         source_fact_tokens: budget for what the observations among the units stand on; 0 likewise.
         trace: also record how every candidate fared.
+        embedding: the question's unit vector where the caller has it, or texts whose mean vector stands for it; empty where
+            the question itself is embedded.
     """
 
     text: str
@@ -225,6 +227,7 @@ class RecallQuery:
     chunk_tokens: int = 0
     source_fact_tokens: int = 0
     trace: bool = False
+    embedding: tuple[float, ...] | tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

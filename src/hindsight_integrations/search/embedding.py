@@ -1,14 +1,17 @@
-"""Vectors of texts and memory units: the one way to vectors that are stored."""
+"""Vectors of texts and memory units, the one way to vectors that are stored; and of questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from hindsight_integrations.errors import MalformedOutput
+import numpy as np
+
+from hindsight_integrations.errors import InvalidRequest, MalformedOutput, WrongDimension
+from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import Matrix, fault_of_vectors
+from hindsight_integrations.ports.arrays import Matrix, Vector, fault_of_vectors
 from hindsight_integrations.ports.embedder import Embedder
 
 
@@ -37,3 +40,25 @@ def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
     if fault := fault_of_vectors(vectors):
         raise MalformedOutput(identity.name, "", fault)
     return vectors
+
+
+def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
+    """A question's vector: the caller's, else the mean of the texts it is embedded as, else the embedder's.
+
+    Raises:
+        WrongDimension: the caller's vector is of another embedder.
+        InvalidRequest: the vectors of the caller's texts cancel out.
+        ModelError: the embedder failed.
+    """
+    texts = [given for given in query.embedding if isinstance(given, str)]
+    if query.embedding and not texts:
+        if len(query.embedding) != embedder.identity.dimension:
+            raise WrongDimension(len(query.embedding), embedder.identity.dimension)
+        return np.array(query.embedding, np.float32)
+    if len(texts) < 2:
+        return embedder.embed_query(texts[0] if texts else query.text)
+    mean = np.mean([embedder.embed_query(text) for text in texts], axis=0, dtype=np.float64)
+    length = np.linalg.norm(mean)
+    if not length:
+        raise InvalidRequest("embedding", "the vectors of its texts cancel out", "Pass texts that agree.")
+    return (mean / length).astype(np.float32)

@@ -21,6 +21,7 @@ from hindsight_integrations.search.channels.relevance import Relevance
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.channels.temporal import temporal_channel
+from hindsight_integrations.search.embedding import question_vector
 from hindsight_integrations.search.named_entities import Named, named_in
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
@@ -123,7 +124,7 @@ def _embedded(asked: Asked) -> Vector | None:
     """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
     with timed(asked.trace, "embed query"):
         try:
-            return asked.tools.embedder.embed_query(asked.query.text)
+            return question_vector(asked.query, asked.tools.embedder)
         except ModelError as error:
             if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
                 raise
