@@ -11,7 +11,7 @@ from hindsight_integrations.errors import InvalidRequest, MalformedOutput, Wrong
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import Matrix, Vector, fault_of_vectors
+from hindsight_integrations.ports.arrays import Float64Array, Matrix, Vector, fault_of_vectors
 from hindsight_integrations.ports.embedder import Embedder
 
 
@@ -57,8 +57,8 @@ def question_vector(query: RecallQuery, embedder: Embedder) -> Vector:
         return np.array(query.embedding, np.float32)
     if len(texts) < 2:
         return embedder.embed_query(texts[0] if texts else query.text)
-    mean = np.mean([embedder.embed_query(text) for text in texts], axis=0, dtype=np.float64)
-    length = np.linalg.norm(mean)
+    mean: Float64Array = np.mean([embedder.embed_query(text) for text in texts], axis=0, dtype=np.float64)
+    length = float(np.linalg.norm(mean))
     if not length:
         raise InvalidRequest("embedding", "the vectors of its texts cancel out", "Pass texts that agree.")
-    return (mean / length).astype(np.float32)
+    return np.asarray(mean / length, np.float32)
