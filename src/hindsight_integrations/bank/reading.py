@@ -130,10 +130,11 @@ class ReadingVerbs(BankVerbs):
             tag_groups=checked_tag_groups(tag_groups),
             metadata=checked_metadata_filter(metadata),
             min_scores=checked_min_scores(min_scores),
-            entity_tokens=checked_count(max_entity_tokens, "max_entity_tokens") * bool(include_entities),
-            chunk_tokens=checked_count(max_chunk_tokens, "max_chunk_tokens") * bool(include_chunks),
-            source_fact_tokens=checked_count(max_source_fact_tokens, "max_source_fact_tokens")
-            * bool(include_source_facts),
+            entity_tokens=_budget(include_entities, max_entity_tokens, "max_entity_tokens"),
+            chunk_tokens=_budget(include_chunks, max_chunk_tokens, "max_chunk_tokens"),
+            source_fact_tokens=_budget(
+                include_source_facts, max_source_fact_tokens, "max_source_fact_tokens"
+            ),
             trace=trace,
             embedding=checked_embedding(embedding),
         )
@@ -166,6 +167,11 @@ class ReadingVerbs(BankVerbs):
         """How many memories the bank holds, those no longer valid included."""
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
+
+
+def _budget(wanted: object, tokens: object, field: str) -> int:
+    """The budget of what may be included beside the memories: checked also where it is not wanted, and 0 then."""
+    return checked_count(tokens, field) * bool(wanted)
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
