@@ -130,11 +130,9 @@ class ReadingVerbs(BankVerbs):
             tag_groups=checked_tag_groups(tag_groups),
             metadata=checked_metadata_filter(metadata),
             min_scores=checked_min_scores(min_scores),
-            entity_tokens=_budget(include_entities, max_entity_tokens, "max_entity_tokens"),
-            chunk_tokens=_budget(include_chunks, max_chunk_tokens, "max_chunk_tokens"),
-            source_fact_tokens=_budget(
-                include_source_facts, max_source_fact_tokens, "max_source_fact_tokens"
-            ),
+            entity_tokens=_budget(include_entities, max_entity_tokens, "entity"),
+            chunk_tokens=_budget(include_chunks, max_chunk_tokens, "chunk"),
+            source_fact_tokens=_budget(include_source_facts, max_source_fact_tokens, "source_fact"),
             trace=trace,
             embedding=checked_embedding(embedding),
         )
@@ -169,9 +167,9 @@ class ReadingVerbs(BankVerbs):
         return await tools.workers.read(tools.ledger.count, self._context.name)
 
 
-def _budget(wanted: object, tokens: object, field: str) -> int:
+def _budget(wanted: object, tokens: object, what: str) -> int:
     """The budget of what may be included beside the memories: checked also where it is not wanted, and 0 then."""
-    return checked_count(tokens, field) * bool(wanted)
+    return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:
