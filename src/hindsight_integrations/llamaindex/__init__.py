@@ -11,14 +11,22 @@ from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.llamaindex.memory import HindsightMemory
+    from hindsight_integrations.llamaindex.memory_block import HindsightMemoryBlock
     from hindsight_integrations.llamaindex.query_engine import HindsightQueryEngine
     from hindsight_integrations.llamaindex.retriever import HindsightRetriever
     from hindsight_integrations.llamaindex.tools import HindsightToolSpec
 
-__all__ = ["HindsightMemory", "HindsightQueryEngine", "HindsightRetriever", "HindsightToolSpec"]
+__all__ = [
+    "HindsightMemory",
+    "HindsightMemoryBlock",
+    "HindsightQueryEngine",
+    "HindsightRetriever",
+    "HindsightToolSpec",
+]
 
 _HOME_OF = {
     "HindsightMemory": "memory",
+    "HindsightMemoryBlock": "memory_block",
     "HindsightQueryEngine": "query_engine",
     "HindsightRetriever": "retriever",
     "HindsightToolSpec": "tools",

@@ -84,6 +84,11 @@ def calls(message: ChatMessage) -> list[object]:
     return [*made] or (list(beside) if isinstance(beside, list) else [])
 
 
+def ends_turn(message: ChatMessage) -> bool:
+    """Whether this is an answer: a message of the assistant that calls no tool."""
+    return message.role in ("assistant", "model", "chatbot") and not calls(message)
+
+
 def _newest_steps(turn: list[Step], left: int, count: Count) -> list[ChatMessage]:
     asked = turn[:1] if turn[0][0].role == "user" else []
     steps = turn[len(asked) :]

@@ -20,7 +20,7 @@ from hindsight_integrations.llamaindex.arguments import checked_insert_method, c
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
 from hindsight_integrations.llamaindex.chat_history import AnyChatStore, ChatHistory, chat_store_beside
 from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import calls, fitting
+from hindsight_integrations.llamaindex.history import ends_turn, fitting
 from hindsight_integrations.llamaindex.placing import InsertMethod, placed
 from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
 from hindsight_integrations.llamaindex.spoken import spoken
@@ -179,7 +179,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         if not messages:
             return
         await self._history.add(messages)
-        if _ends_turn(messages[-1]):
+        if ends_turn(messages[-1]):
             await self.aflush()
 
     async def aset(self, messages: list[ChatMessage]) -> None:
@@ -273,10 +273,6 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return copy.copy(self)  # the bank and the stored chat are the same ones
-
-
-def _ends_turn(message: ChatMessage) -> bool:
-    return message.role in ("assistant", "model", "chatbot") and not calls(message)
 
 
 def _text(given: object) -> str | None:

@@ -59,3 +59,13 @@ def memories_block(lines: Iterable[str], heading: str = HEADING) -> str:
         heading: what the model is told about them.
     """
     return f"{heading}\n{fenced('MEMORIES', lines)}"
+
+
+def without_last(block: str) -> str | None:
+    """A block of memories without the one found last; None where none is left.
+
+    Args:
+        block: as `memories_block` gives it.
+    """
+    *before, _last, end = ["", "", *block.split("\n")]
+    return "\n".join([*before[2:], end]) if before[-1].startswith("- ") else None
