@@ -28,7 +28,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import OpinionChanged, dispatcher
-from hindsight_integrations.llamaindex.retriever import as_node
+from hindsight_integrations.llamaindex.nodes import as_node
 from hindsight_integrations.model.requests import GivenGroup
 
 

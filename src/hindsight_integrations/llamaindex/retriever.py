@@ -1,123 +1,146 @@
-"""A LlamaIndex retriever over one memory bank."""
+"""A LlamaIndex retriever over one memory bank (decision 148)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
 
-from hindsight_integrations import AsyncMemoryBank, Budget, FactType, InvalidRequest, MemoryBank, TagsMatch
-from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations import (
+    AsyncMemoryBank,
+    Budget,
+    FactType,
+    MemoryBank,
+    RecallResult,
+    TagsMatch,
+    WrongDimension,
+)
+from hindsight_integrations.llamaindex.bank_field import open_bank
+from hindsight_integrations.llamaindex.events import dispatcher
+from hindsight_integrations.llamaindex.filters import core_filters
+from hindsight_integrations.llamaindex.nodes import as_nodes
+from hindsight_integrations.llamaindex.remembering import recalled
+from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
-from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.validation.arguments import Moment, Window
+from hindsight_integrations.validation.limits import MAX_TOKENS
 
-SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
+_LOG = logging.getLogger(__name__)
+
+TOKENS = 4_096  # what the texts may cost where nothing else bounds them
 
 
 class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
     """Recalls memories as nodes: the node's id is the memory's, an LLM is shown the date, the rest is metadata.
 
-    `retrieve` and `aretrieve` both do their own work, whichever face of the bank was given.
+    `retrieve` and `aretrieve` both do their own work, whichever face of the bank was given. The question's vector is the
+    bundle's `embedding`, else the mean of its `custom_embedding_strs`, else the question's own, as with LlamaIndex's
+    `VectorIndexRetriever`. Scores are comparable within one retrieval only, and never rise from one node to the next.
 
     Args:
         bank: the bank to recall from.
-        max_tokens: what the texts may cost together.
+        max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
         budget: effort: low, mid or high.
         k: at most this many memories; None means tokens alone decide.
         types: networks to search; None means all, without observations unless the settings make them searchable.
         tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
+        filters: conditions on the memories' metadata, in LlamaIndex's form.
+        metadata: conditions on it in the bank's own form, which also must hold; see the bank's `recall`.
+        window: (start, end) of the time questions are about; None means find it in the question.
+        as_of: what was valid at a moment; None means now.
+        query_timestamp: the moment from which "yesterday" counts; None means now.
+        include_invalidated: also what is no longer valid; its metadata says `valid`: False.
         min_scores: what a memory must reach to become a node; see `MinScores`.
+        metadata_keys: the metadata that nodes carry, e.g. ("date",); None means all of it. Fusion merges nodes of one
+            text and the same metadata: () lets it merge them with bare nodes of other retrievers.
+        use_embedding: whether a vector in the bundle counts. False where another model makes it; one of another dimension
+            than the bank's never counts.
         callback_manager: LlamaIndex's own.
         verbose: LlamaIndex's own.
 
     Raises:
-        InvalidRequest: `bank` is no bank; on retrieval: an option is out of range.
+        InvalidRequest: `bank` is no bank or `filters` are none of LlamaIndex's; on retrieval: an option is out of range.
     """
 
     def __init__(
         self,
         bank: MemoryBank | AsyncMemoryBank,
         *,
-        max_tokens: int = 4096,
+        max_tokens: int | None = None,
         budget: Budget | str = Budget.MID,
         k: int | None = None,
         types: Iterable[FactType | str] | None = None,
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        filters: MetadataFilters | None = None,
+        metadata: GivenMetadata = None,
+        window: Window = None,
+        as_of: datetime | str | None = None,
+        query_timestamp: Moment = None,
+        include_invalidated: bool = False,
         min_scores: GivenScores = None,
+        metadata_keys: Collection[str] | None = None,
+        use_embedding: bool = True,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:
-        if not isinstance(bank, MemoryBank | AsyncMemoryBank):
-            raise InvalidRequest(
-                "bank",
-                f"{type(bank).__name__} is not a bank",
-                "Pass engine.bank(name), awaited if it is async.",
-            )
-        self._bank = bank
+        self._bank = open_bank(bank)
+        self._keys = None if metadata_keys is None else frozenset(metadata_keys)
+        self._use_embedding = use_embedding
         self._options: dict[str, Any] = {
-            "max_tokens": max_tokens,
+            "max_tokens": (TOKENS if k is None else MAX_TOKENS) if max_tokens is None else max_tokens,
             "budget": budget,
             "k": k,
+            "types": None if types is None else tuple(types),
             "tags": tuple(tags),
             "tags_match": tags_match,
             "tag_groups": tag_groups,
+            "metadata": metadata if filters is None else _both(core_filters(filters), metadata),
+            "window": window,
+            "as_of": as_of,
+            "query_timestamp": query_timestamp,
+            "include_invalidated": include_invalidated,
             "min_scores": min_scores,
         }
-        if types is not None:
-            self._options["types"] = tuple(types)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        bank = self._bank if isinstance(self._bank, MemoryBank) else MemoryBank.over(self._bank)
-        found = bank.recall(query_bundle.query_str, **self._options)
-        return [as_node(recalled) for recalled in found.units]
+        bank, text = MemoryBank.over(self._bank), query_bundle.query_str
+        try:
+            found = bank.recall(text, **self._options, embedding=self._embedding(query_bundle))
+        except WrongDimension as error:
+            _LOG.info("the query bundle's vector is another model's, and is not used: %s", error.reason)
+            found = bank.recall(text, **self._options)
+        return self._nodes(found)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        bank = self._bank.asynchronous if isinstance(self._bank, MemoryBank) else self._bank
-        found = await bank.recall(query_bundle.query_str, **self._options)
-        return [as_node(recalled) for recalled in found.units]
+        bank, text = self._bank, query_bundle.query_str
+        try:
+            found = await bank.recall(text, **self._options, embedding=self._embedding(query_bundle))
+        except WrongDimension as error:
+            _LOG.info("the query bundle's vector is another model's, and is not used: %s", error.reason)
+            found = await bank.recall(text, **self._options)
+        return self._nodes(found)
+
+    def _embedding(self, query_bundle: QueryBundle) -> Sequence[float] | Sequence[str] | None:
+        """What stands for the question's vector; the bundle is left as it is, since other retrievers share it."""
+        vector: Sequence[float] | None = query_bundle.embedding if self._use_embedding else None
+        texts: Sequence[str] | None = query_bundle.custom_embedding_strs or None
+        return texts if vector is None else vector
+
+    def _nodes(self, found: RecallResult) -> list[NodeWithScore]:
+        dispatcher.event(recalled(self._bank.name, found))
+        return as_nodes(found.units, self._keys)
 
 
-def as_node(recalled: RecalledUnit) -> NodeWithScore:
-    """A memory as a node. An LLM sees its text and date; an embedding model its text alone."""
-    unit, metadata = recalled.unit, _metadata(recalled)
-    document = unit.document_id
-    node = TextNode(
-        id_=unit.id,
-        text=recalled.text,
-        metadata=metadata,
-        excluded_llm_metadata_keys=[key for key in metadata if key != SHOWN_TO_MODEL],
-        excluded_embed_metadata_keys=list(metadata),
-        relationships={}
-        if document is None
-        else {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)},
-    )
-    return NodeWithScore(node=node, score=float(recalled.score))
-
-
-def _metadata(recalled: RecalledUnit) -> dict[str, Any]:
-    """The caller's own metadata with what the engine knows, which wins where both use a key."""
-    unit = recalled.unit
-    return {
-        **unit.metadata,
-        SHOWN_TO_MODEL: readable_time(unit.occurred, unit.mentioned_at),
-        "kind": unit.kind.value,
-        "fact_type": unit.fact_type.value,
-        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
-        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
-        "mentioned_at": unit.mentioned_at.isoformat(),
-        "entities": list(recalled.entities),
-        "channels": {channel.value: hit.rank for channel, hit in recalled.channels.items()},
-        "context": unit.context,
-        "tags": list(unit.tags),
-        "thread": unit.thread,
-        "sources": list(unit.sources),
-        "document_id": unit.document_id,
-    }
+def _both(filters: object, metadata: object) -> list[object]:
+    return [filters] if metadata is None else [filters, metadata]

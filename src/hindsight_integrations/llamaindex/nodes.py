@@ -1,0 +1,83 @@
+"""Memories as LlamaIndex's nodes (decision 148)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import accumulate
+from typing import Any
+
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.time import readable_time
+
+SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
+
+
+def as_nodes(units: Sequence[RecalledUnit], keys: Collection[str] | None = None) -> list[NodeWithScore]:
+    """The memories of a recall as nodes, in its order, under scores that never rise: LlamaIndex's parts sort by them.
+
+    Args:
+        units: best first.
+        keys: the metadata the nodes carry; None means all.
+    """
+    falling = accumulate((float(recalled.score) for recalled in units), min)
+    return [as_node(recalled, score=score, keys=keys) for recalled, score in zip(units, falling, strict=True)]
+
+
+def as_node(
+    recalled: RecalledUnit, *, score: float | None = None, keys: Collection[str] | None = None
+) -> NodeWithScore:
+    """A memory as a node. An LLM sees its text and date; an embedding model its text alone.
+
+    Nothing but the score depends on the question that found it: fusion takes nodes for the same by a hash of text and
+    metadata.
+
+    Args:
+        recalled: the memory.
+        score: the node's; None means the memory's own.
+        keys: the metadata the node carries; None means all.
+    """
+    unit = recalled.unit
+    metadata = {key: value for key, value in _metadata(recalled).items() if keys is None or key in keys}
+    node = TextNode(
+        id_=unit.id,
+        text=recalled.text,
+        metadata=metadata,
+        excluded_llm_metadata_keys=[key for key in metadata if key != SHOWN_TO_MODEL],
+        excluded_embed_metadata_keys=list(metadata),
+        relationships={} if unit.document_id is None else _source(unit.document_id),
+    )
+    return NodeWithScore(node=node, score=float(recalled.score) if score is None else score)
+
+
+def _source(document: str) -> dict[NodeRelationship, RelatedNodeInfo]:
+    return {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document, node_type=ObjectType.DOCUMENT)}
+
+
+def _metadata(recalled: RecalledUnit) -> dict[str, Any]:
+    """The caller's own metadata with what the engine knows, which wins where both use a key."""
+    unit = recalled.unit
+    return {
+        **{key: list(value) if isinstance(value, tuple) else value for key, value in unit.metadata.items()},
+        SHOWN_TO_MODEL: readable_time(unit.occurred, unit.mentioned_at),
+        "kind": unit.kind.value,
+        "fact_type": unit.fact_type.value,
+        "confidence": unit.confidence,
+        "valid": recalled.valid and unit.closed_at is None,
+        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
+        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
+        "mentioned_at": unit.mentioned_at.isoformat(),
+        "entities": list(recalled.entities),
+        "context": unit.context,
+        "tags": list(unit.tags),
+        "thread": unit.thread,
+        "sources": list(unit.sources),
+        "document_id": unit.document_id,
+    }
