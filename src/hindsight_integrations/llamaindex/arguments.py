@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from uuid import uuid4
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.storage.chat_store.base import BaseChatStore
+from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
+from llama_index.core.utils import get_tokenizer
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.errors import shown
+from hindsight_integrations.validation.limits import checked_list, checked_name
 
 
 def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:
@@ -27,15 +35,14 @@ def checked_session(given: object) -> str:
     """The id of a chat; a new one for None.
 
     Raises:
-        InvalidRequest: it is no text, or blank.
+        InvalidRequest: it is no text, blank, of several lines, or nothing that can be stored.
     """
     if given is None:
         return uuid4().hex
-    if not isinstance(given, str) or not given.strip():
-        raise InvalidRequest(
-            "session_id", f"{shown(given)} names no chat", "Pass a text, or None for a new chat."
-        )
-    return given
+    if checked_name(given, "session_id") != given:
+        reason = f"{shown(given)} has characters around or in it that cannot be stored"
+        raise InvalidRequest("session_id", reason, "Pass a text without them, or None for a new chat.")
+    return str(given)
 
 
 def checked_insert_method(given: object) -> str:
@@ -48,3 +55,63 @@ def checked_insert_method(given: object) -> str:
     if named not in ("user", "system"):
         raise InvalidRequest("insert_method", f"{shown(given)} is not known", "Use 'user' or 'system'.")
     return str(named)
+
+
+def checked_messages(given: object) -> list[ChatMessage]:
+    """Messages to keep in a chat's history.
+
+    Raises:
+        InvalidRequest: it is no list of ChatMessages; nothing of it was kept.
+    """
+    messages = checked_list(given, "messages")
+    for at, message in enumerate(messages):
+        if not isinstance(message, ChatMessage):
+            raise InvalidRequest(
+                f"messages[{at}]", f"it is {type(message).__name__}", "Pass ChatMessages of LlamaIndex."
+            )
+    return messages
+
+
+def checked_chat_store(given: object) -> BaseChatStore | AsyncDBChatStore | None:
+    """A chat store of LlamaIndex, of either kind; None stays None.
+
+    Raises:
+        InvalidRequest: it is none.
+    """
+    if given is None or isinstance(given, BaseChatStore | AsyncDBChatStore):
+        return given
+    raise InvalidRequest(
+        "chat_store",
+        f"{shown(given)} is none",
+        "Pass a BaseChatStore or AsyncDBChatStore of LlamaIndex, or None for a file beside the bank.",
+    )
+
+
+def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
+    """What makes a text into tokens; LlamaIndex's global one for None.
+
+    Raises:
+        InvalidRequest: it cannot be called.
+    """
+    if given is None:
+        return get_tokenizer()  # type: ignore[no-any-return] # see events.py
+    if not callable(given):
+        raise InvalidRequest(
+            "tokenizer_fn", f"{shown(given)} cannot be called", "Pass a function of a text to its tokens."
+        )
+    return given
+
+
+def checked_recall_options(given: object) -> dict[str, Any]:
+    """Options of `bank.recall` by their names; their values are checked by it.
+
+    Raises:
+        InvalidRequest: it is no mapping.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(
+            "recall_options", f"{shown(given)} is no mapping", 'Pass options of recall, as {"k": 5}.'
+        )
+    return dict(given)

@@ -10,13 +10,20 @@ from typing import Any, Self
 from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
-from llama_index.core.utils import get_tokenizer
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.llamaindex.arguments import checked_insert_method, checked_session, checked_tokens
+from hindsight_integrations.llamaindex.arguments import (
+    checked_chat_store,
+    checked_insert_method,
+    checked_messages,
+    checked_recall_options,
+    checked_session,
+    checked_tokenizer,
+    checked_tokens,
+)
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
 from hindsight_integrations.llamaindex.chat_history import AnyChatStore, ChatHistory, chat_store_beside
 from hindsight_integrations.llamaindex.events import dispatcher
@@ -26,8 +33,12 @@ from hindsight_integrations.llamaindex.remembering import recalled_lines, retain
 from hindsight_integrations.llamaindex.spoken import spoken
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
+from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.tool_messages import checked_roles
 
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
+PIECE = 20_000  # characters that are counted at once
 MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
@@ -122,15 +133,15 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             token_limit=limit,
             memory_tokens=checked_tokens(share, "memory_tokens", least=0, most=limit),
             insert_method=checked_insert_method(insert_method),
-            roles=tuple(str(role) for role in roles),
+            roles=tuple(sorted(checked_roles(roles))),
             context=context,
-            tags=tuple(tags),
-            metadata=dict(metadata or {}),
-            recall_options={"budget": "low", **(recall_options or {})},
+            tags=checked_tags(tags),
+            metadata=checked_metadata({} if metadata is None else metadata),
+            recall_options={"budget": "low", **checked_recall_options(recall_options)},
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
-            chat_store=chat_store or chat_store_beside(opened.reference),
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
+            chat_store=checked_chat_store(chat_store) or chat_store_beside(opened.reference),
+            tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
         self._history = ChatHistory(self.chat_store, f"{opened.name}/{self.session_id}")
 
@@ -176,7 +187,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
         """Keep messages; retain what is new of the chat, once, if the last of them ends a turn."""
-        if not messages:
+        if not checked_messages(messages):
             return
         await self._history.add(messages)
         if ends_turn(messages[-1]):
@@ -184,7 +195,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
 
     async def aset(self, messages: list[ChatMessage]) -> None:
         """Make these the chat's messages, and bring the bank to them."""
-        await self._history.replace(messages)
+        await self._history.replace(checked_messages(messages))
         if any(message.role != "system" for message in messages):
             await self.aflush()
 
@@ -266,7 +277,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             return self._lines
 
     def _count(self, text: str) -> int:
-        return len(self.tokenizer_fn(text)) if text else 0
+        """Tokens of a text, in pieces: a tokenizer takes seconds for megabytes, and what is over the limit is out."""
+        tokens = 0
+        for start in range(0, len(text), PIECE):
+            tokens += len(self.tokenizer_fn(text[start : start + PIECE]))
+            if tokens > self.token_limit:
+                break
+        return tokens
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (self.from_dict, (self.to_dict(),))

@@ -1,0 +1,79 @@
+"""Arguments and messages of a wrong kind given to a chat's memory: refused by name, before anything is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from llama_index.core.llms import ChatMessage
+
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.llamaindex import HindsightMemory
+
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+
+
+@pytest.fixture
+def bank(light: Hindsight) -> MemoryBank:
+    """An empty bank."""
+    return light.bank("ann")
+
+
+@BOTH_FACES
+@pytest.mark.parametrize("message", [None, 7, b"My kayak.", "My kayak.", {"role": "user"}, object()])
+@pytest.mark.parametrize("verb", ["put", "put_messages", "set"])
+def test_what_is_no_message_is_refused(bank: MemoryBank, face: str, verb: str, message: Any) -> None:
+    """A mistake of the program is named, and neither the chat nor the bank has changed."""
+    memory = HindsightMemory(bank)
+    memory.put(ChatMessage("My tent is blue."))
+    given = message if verb == "put" else [ChatMessage("My kayak is green."), message]
+    with pytest.raises(InvalidRequest, match="message"):
+        asyncio.run(getattr(memory, f"a{verb}")(given)) if face == "async" else getattr(memory, verb)(given)
+    assert [m.content for m in memory.get_all()] == ["My tent is blue."]
+    assert list(bank.iterate_units()) == []
+
+
+@BOTH_FACES
+@pytest.mark.parametrize("given", [None, 7, "My kayak is green.", {"role": "user"}])
+@pytest.mark.parametrize("verb", ["put_messages", "set"])
+def test_what_is_no_list_of_messages_is_refused(bank: MemoryBank, face: str, verb: str, given: Any) -> None:
+    """A text where a list belongs is no list of characters."""
+    memory = HindsightMemory(bank)
+    with pytest.raises(InvalidRequest, match="messages"):
+        asyncio.run(getattr(memory, f"a{verb}")(given)) if face == "async" else getattr(memory, verb)(given)
+    assert memory.get_all() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("session_id", value) for value in ("", "  ", 7, b"s1", "a\x00b", "a\nb", "x" * 10_000)],
+        *[("tokenizer_fn", value) for value in (7, "gpt2")],
+        *[("roles", value) for value in ("robot", ["robot"], 7, [])],
+        *[("chat_store", value) for value in ("sqlite", 7, {})],
+        *[("recall_options", value) for value in (7, "budget", ["budget"])],
+        *[("metadata", value) for value in (7, "k=v")],
+        *[("tag", value) for value in (7, "red", [7])],
+    ],
+)
+def test_an_argument_of_a_wrong_kind_is_refused_by_its_name(bank: MemoryBank, name: str, value: Any) -> None:
+    """At construction, not with the first answer that fails."""
+    with pytest.raises(InvalidRequest, match=name):
+        HindsightMemory(bank, **{"tags" if name == "tag" else name: value})
+
+
+def test_a_single_role_may_be_named_by_itself(bank: MemoryBank) -> None:
+    """As everywhere else in the package."""
+    assert HindsightMemory(bank, roles="user").roles == ("user",)
+
+
+def test_megabytes_of_a_tool_do_not_keep_the_agent_waiting(bank: MemoryBank) -> None:
+    """Only as much of a message is counted as tells that it does not fit."""
+    memory = HindsightMemory(bank)
+    memory.put_messages([ChatMessage("x" * 5_000_000), ChatMessage("It is.", role="assistant")])
+    began = time.monotonic()
+    for _ in range(3):
+        memory.get()
+    assert time.monotonic() - began < 5
