@@ -521,7 +521,7 @@ def test_what_is_no_file_is_refused(engine: Hindsight, given: Any) -> None:
 def test_an_error_does_not_repeat_what_the_archive_says(engine: Hindsight, good: list[Line]) -> None:
     """Neither values nor names of keys of a refused archive are in the error: they may be somebody's memory."""
     said = "zyxquorl plums"
-    for field, value in (("metadata", {said: 5}), ("fact_type", said), (said, 1), ("text", [said])):
+    for field, value in (("metadata", {said: {"a": 5}}), ("fact_type", said), (said, 1), ("text", [said])):
         refused = load(engine, sealed(changed(good, "unit", field, value)))
         assert said not in str(refused)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, Field
 
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.metadata import Metadata, MetadataTest
+from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import TOLD_NETWORKS, FactType
@@ -62,7 +62,7 @@ class Document:
     text: str
     id: str | None = None
     timestamp: GivenTime | None = None
-    metadata: Metadata = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     about_agent: bool = False
 
 
