@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +28,7 @@ from hindsight_integrations.validation.arguments import (
     checked_window,
 )
 from hindsight_integrations.validation.extraction_options import checked_options
-from hindsight_integrations.validation.intake import Content
+from hindsight_integrations.validation.intake import Content, documents_in
 from hindsight_integrations.validation.limits import (
     checked_count,
     checked_id,
@@ -75,7 +76,9 @@ class WritingVerbs(BankVerbs):
         again.
 
         Args:
-            content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or LlamaIndex.
+            content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or
+                LlamaIndex. Also LlamaIndex's documents and nodes, one or a list: the nodes of a source are that document,
+                whole again, and must all be there; several documents are retained in one commit.
             context: what this is, for extraction ("support chat").
             timestamp: when it was said or written, for what carries no time of its own; now if None.
             thread: the conversation; message ids are unique within it.
@@ -110,9 +113,18 @@ class WritingVerbs(BankVerbs):
             content, thread, timestamp, context, tags, metadata, facts, entities, document_id, about_agent
         )
         bank = self._context.name
-        request = retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
+        documents = documents_in(content)
+        if len(documents) > 1 and facts is not None:
+            raise InvalidRequest(
+                "facts", "nobody says of which document", "Retain each document with its own."
+            )
+        items = [replace(item, content=document) for document in documents] or [item]
+        requests = [
+            retain_request(each, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
+            for each in items
+        ]
         await tools.workers.write(self._context.claim_embedder)
-        return await retain(request, self._context.retain_tools(options))
+        return await retain(requests, self._context.retain_tools(options))
 
     @writes
     async def retain_many(

@@ -32,6 +32,7 @@ from hindsight_integrations.validation.limits import (
     checked_text,
     checked_words,
 )
+from hindsight_integrations.validation.llamaindex_documents import documents_of, is_node
 from hindsight_integrations.validation.llamaindex_messages import plain
 from hindsight_integrations.validation.metadata import checked_metadata
 
@@ -132,7 +133,8 @@ def take_in(
     """Check and normalise what is to be retained.
 
     Args:
-        content: a text, a Document, or messages (Message, dict, or one of LangChain or LlamaIndex).
+        content: a text, a document (ours, or LlamaIndex's as a whole or in nodes), or messages (Message, dict, or one of
+            LangChain or LlamaIndex).
         now: time of texts and messages without one (aware UTC).
         dates: how times are read.
         thread: the conversation; message ids are unique within it.
@@ -146,9 +148,13 @@ def take_in(
     marked = checked_mark(about_agent)
     if isinstance(content, str):
         content = Document(content, id=document_id)
-    if isinstance(content, Document):
-        marked = checked_mark(content.about_agent) or marked
-        return _take_document(content, now=now, dates=dates, append=append, about_agent=marked)
+    documents = documents_in(content)
+    if len(documents) > 1:
+        raise InvalidRequest("content", f"it is {len(documents)} documents", "Give each an item of its own.")
+    if documents:
+        (document,) = documents
+        marked = checked_mark(document.about_agent) or marked
+        return _take_document(document, now=now, dates=dates, append=append, about_agent=marked)
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
@@ -156,8 +162,25 @@ def take_in(
     raise InvalidRequest(
         "content",
         f"{type(content).__name__} cannot be retained",
-        "Pass text, a Document or a list of messages.",
+        "Pass text, a Document, a list of messages, or documents or nodes of LlamaIndex.",
     )
+
+
+def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a caller has
+    """The documents that content is, if it is one or several: text, a Document, or documents and nodes of LlamaIndex.
+
+    Empty for the messages of a conversation.
+
+    Raises:
+        InvalidRequest: nodes among other things, nodes without text, or some of a source are missing.
+    """
+    if isinstance(content, Document):
+        return [content]
+    if is_node(content):
+        return documents_of([content])
+    if isinstance(content, list | tuple) and any(map(is_node, content)):
+        return documents_of(content)
+    return []
 
 
 def document_thread(document_id: str) -> str:

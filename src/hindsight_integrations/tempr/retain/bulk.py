@@ -98,7 +98,7 @@ async def _alone(item: Given, tools: RetainTools) -> ItemOutcome:
     if isinstance(item, HindsightError):
         return ItemOutcome(None, item)
     try:
-        return ItemOutcome(await retain(item, tools))
+        return ItemOutcome(await retain([item], tools))
     except (EngineClosed, BankForgotten):
         raise
     except HindsightError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
@@ -22,19 +24,31 @@ from hindsight_integrations.tempr.retain.task_payload import parked
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.retain_request import RetainRequest
 
+_LISTED = (
+    "unit_ids",
+    "dropped",
+    "parked",
+    "queued",
+    "closed",
+    "amended",
+    "ambiguous",
+    "superseded",
+    "restored",
+)
+"""What a result lists, of each document its own."""
 
-async def retain(request: RetainRequest, tools: RetainTools) -> RetainResult:
-    """Turn messages or a document into memory units, links and entities, in one commit.
+
+async def retain(requests: Sequence[RetainRequest], tools: RetainTools) -> RetainResult:
+    """Turn messages or documents into memory units, links and entities, in one commit; one result for all of them.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
     """
-    async with tools.in_flight.alone(request.slots):
-        proposal = await prepare(request, tools)
-        if proposal is None:
-            return await nothing_new(request, tools)
-        (result,) = await store([proposal], tools)
-        return result
+    async with tools.in_flight.alone(frozenset().union(*(request.slots for request in requests))):
+        proposals = [found for request in requests if (found := await prepare(request, tools))]
+        if not proposals:
+            return _together([await nothing_new(request, tools) for request in requests])
+        return _together(await store(proposals, tools))
 
 
 async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[RetainResult]:
@@ -60,6 +74,25 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     if whole.followed:  # which is of one retain alone
         results = (_with_branch_changes(each, writes.events) for each in results)
     return [with_withdrawals(result, retraction) for result in results]
+
+
+def _together(results: Sequence[RetainResult]) -> RetainResult:
+    counts = Counter[FactType]()
+    for result in results:
+        counts.update(result.counts)
+
+    listed: dict[str, Any] = {
+        name: tuple(chain.from_iterable(getattr(result, name) for result in results)) for name in _LISTED
+    }
+    return replace(
+        results[-1],
+        counts=dict(counts),
+        created=sum(result.created for result in results),
+        skipped_messages=sum(result.skipped_messages for result in results),
+        tokens_in=sum(result.tokens_in for result in results),
+        tokens_out=sum(result.tokens_out for result in results),
+        **listed,
+    )
 
 
 def _with_branch_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
