@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite
 from hindsight_integrations.ports.ledger import StoredDocument
 from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_document
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
-from hindsight_integrations.validation.intake import DocumentIntake, content_hash
+from hindsight_integrations.validation.intake import DocumentIntake
 
 SENTENCES = ["A kayak. ", "The shed is red.\n\n", "Ropes and anchors are old. ", "A kayak. ", "x", "No! "]
 TEXTS = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12).map("".join)

@@ -20,6 +20,7 @@ from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.requests import RecallQuery, TagGroup, TagsMatch
 from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import FIRST_INSTANT, LAST_INSTANT, Interval, as_utc
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -31,7 +32,6 @@ from hindsight_integrations.tempr.recall.amended import amended_units
 from hindsight_integrations.tempr.recall.observations import grounds_of, stood
 from hindsight_integrations.tempr.recall.plan import selection
 from hindsight_integrations.tempr.recall.source_passages import may_show, with_history
-from hindsight_integrations.validation.intake import content_hash
 
 TURNS_A_READ = 100
 

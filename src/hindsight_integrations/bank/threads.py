@@ -15,8 +15,8 @@ from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
 from hindsight_integrations.validation.extraction_options import checked_options
-from hindsight_integrations.validation.intake import identified
 from hindsight_integrations.validation.limits import checked_list, checked_words
+from hindsight_integrations.validation.messages import identified
 from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
 from hindsight_integrations.validation.tool_messages import checked_roles, heard
 

@@ -11,8 +11,8 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from hindsight_integrations.llamaindex.history import ends_turn
 from hindsight_integrations.llamaindex.spoken import spoken
-from hindsight_integrations.validation.intake import id_of, identified
 from hindsight_integrations.validation.llamaindex_messages import as_dict
+from hindsight_integrations.validation.messages import id_of, identified
 
 EARLIER_MESSAGES = (
     20  # retained already, given along as context of new ones, as when a thread is followed (decision 137)

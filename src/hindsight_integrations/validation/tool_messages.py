@@ -12,8 +12,8 @@ from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.validation.intake import TOOL_ROLES, as_message, id_of, role_named, text_of
 from hindsight_integrations.validation.limits import MAX_TEXT, checked_list
+from hindsight_integrations.validation.messages import TOOL_ROLES, as_message, id_of, role_named, text_of
 from hindsight_integrations.validation.roles import role_of
 
 MAX_TOOL_RESULT = 4_000  # characters, call and result together (decision 139)

@@ -12,13 +12,13 @@ import numpy as np
 
 from hindsight_integrations.model.recalled import RecalledChunk, RecalledUnit
 from hindsight_integrations.model.requests import RecallQuery, TagsMatch
+from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import no_later
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.ports.arrays import BoolArray
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.columns import Columns, group_selects, tags_select, valid_at
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
-from hindsight_integrations.validation.intake import content_hash
 
 
 @dataclass(frozen=True, slots=True)

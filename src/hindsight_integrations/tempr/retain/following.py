@@ -15,7 +15,7 @@ from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.threads import thread_digests
 from hindsight_integrations.tempr.retain.tools import RetainTools
-from hindsight_integrations.validation.intake import id_of
+from hindsight_integrations.validation.messages import id_of
 from hindsight_integrations.validation.retain_request import RetainRequest
 
 EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones [decision 137]

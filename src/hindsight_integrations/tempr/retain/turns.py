@@ -13,12 +13,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.units import NAMESPACE, MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.drafts import Origin
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
-from hindsight_integrations.validation.intake import content_hash
 from hindsight_integrations.validation.roles import role_of
 
 
