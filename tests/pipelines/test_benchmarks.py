@@ -55,7 +55,7 @@ CONVERSATION = {
 def helpers(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The benchmark's helper modules, imported as the script imports them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("dataset", "coverage", "table", "cache", "logistic")
+    names = ("dataset", "coverage", "table", "cache", "logistic", "paired")
     return {name: import_module(f"locomo.{name}") for name in names}
 
 
@@ -174,6 +174,48 @@ def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
         assert results["turns", "1-4", system, 4096] == 100.0, system
         # two of the three questions have their turns among a fact's sources; nobody extracted the bread
         assert results["facts", "1-4", system, 4096] == pytest.approx(200 / 3), system
+
+
+def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
+    """A reader gets every arm's share, the difference with its interval, and that retrievals are recalls."""
+    out = data / "out.json"
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "llamaindex_fusion.py"),
+        "--data",
+        str(data),
+        "--facts",
+        str(data),
+    ]
+    command += [
+        "--conversations",
+        "conv-1",
+        "--embedder",
+        "hash",
+        "--cache",
+        str(data / "cache"),
+        "--out",
+        str(out),
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "retriever = recall: 54 of 54" in run.stdout  # 3 questions, 3 sets of options, 3 ways, 2 modes
+    shares = json.loads(out.read_text())["shares"]
+    turns = {share["arm"]: share["share"] for share in shares if share["mode"] == "turns"}
+    assert turns == dict.fromkeys(("ours + BM25", "vector + BM25", "ours", "vector", "BM25"), 1.0)
+    assert run.stdout.count("ours as a leg: +0.00 [+0.00, +0.00]") == 4
+
+
+def test_a_paired_difference_is_of_the_same_questions(helpers: dict[str, ModuleType]) -> None:
+    """A gain on every question is sure however the questions differ; gains and losses that balance are not."""
+    paired = helpers["paired"].paired_difference
+    hard = [0.0, 0.9, 0.1, 0.5] * 10
+    gained = paired([share + 0.1 for share in hard], hard)
+    assert (gained.mean, gained.low, gained.high) == pytest.approx((0.1, 0.1, 0.1))
+    assert (gained.sure, gained.questions) == (True, 40)
+    even = paired([1.0, 0.0] * 20, [0.0, 1.0] * 20)
+    assert even.low < 0 == even.mean < even.high
+    assert not even.sure
 
 
 def test_the_turns_script_weighs_a_tiny_conversation(data: Path) -> None:

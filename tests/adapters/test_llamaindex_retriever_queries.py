@@ -1,0 +1,186 @@
+"""What LlamaIndex's parts do with a retriever's question and nodes: vectors in bundles, merging, sorting, watching."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core import instrumentation as instrument
+from llama_index.core.indices.query.query_transform import HyDEQueryTransform
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
+from llama_index.core.llms import MockLLM
+from llama_index.core.retrievers import QueryFusionRetriever, TransformRetriever
+from llama_index.core.schema import Document as LlamaIndexDocument
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.retrievers.bm25 import BM25Retriever
+
+from hindsight_integrations import FactType, Hindsight, InvalidRequest, MemoryBank, MemoryUnit, RecalledUnit
+from hindsight_integrations.llamaindex import HindsightRetriever
+from hindsight_integrations.llamaindex.events import MemoryRecalled
+from hindsight_integrations.llamaindex.nodes import as_nodes
+from hindsight_integrations.model.time import EPOCH
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_llm import ScriptedLLM
+
+BEES, PIANOS, FIGS = "Ann keeps bees.", "Bo tunes old pianos.", "Cy grows figs."
+QUESTION = "Who tunes pianos?"
+
+
+@pytest.fixture
+def bank(light: Hindsight) -> MemoryBank:
+    """Three neighbours."""
+    bank = light.bank("street")
+    for text in (BEES, PIANOS, FIGS):
+        bank.retain(text)
+    return bank
+
+
+@pytest.fixture
+def events() -> Iterator[list[BaseEvent]]:
+    """What LlamaIndex's instrumentation tells."""
+    told: list[BaseEvent] = []
+
+    class Recording(BaseEventHandler):  # type: ignore[misc] # mypy does not follow LlamaIndex
+        def handle(self, event: BaseEvent, **_: Any) -> None:
+            told.append(event)
+
+    root, handler = instrument.get_dispatcher(), Recording()
+    root.add_event_handler(handler)
+    yield told
+    root.event_handlers.remove(handler)
+
+
+def vector(text: str) -> list[float]:
+    return [float(number) for number in HashEmbedder().embed_query(text)]
+
+
+def texts(nodes: list[NodeWithScore]) -> list[str]:
+    return [found.node.text for found in nodes]
+
+
+def test_the_bundles_vector_is_used_and_the_bundle_left_alone(bank: MemoryBank) -> None:
+    """What was embedded already is not embedded again, and the next retriever gets the bundle as it was."""
+    bundle = QueryBundle("Who is it?", embedding=vector("Cy grows figs"))
+    before = deepcopy(bundle)
+    retriever = HindsightRetriever(bank, min_scores={"semantic": 0.5})
+    for nodes in (retriever.retrieve(bundle), asyncio.run(retriever.aretrieve(bundle))):
+        assert texts(nodes) == [FIGS]
+    assert bundle == before
+    assert (
+        texts(HindsightRetriever(bank, use_embedding=False, min_scores={"semantic": 0.5}).retrieve(bundle))
+        == []
+    )
+
+
+def test_other_texts_are_embedded_as_hyde_asks(bank: MemoryBank) -> None:
+    """HyDE embeds a made-up answer beside the question: their mean vector finds what the answer is about."""
+    hyde = HyDEQueryTransform(llm=ScriptedLLM(["Cy grows figs."] * 2), include_original=False)
+    plain = HindsightRetriever(bank, min_scores={"semantic": 0.5})
+    asked = TransformRetriever(plain, hyde)
+    assert plain.retrieve("Whose fruit?") == []
+    assert texts(asked.retrieve("Whose fruit?")) == [FIGS]
+    mean = QueryBundle("Whose fruit?", custom_embedding_strs=["Cy grows figs.", "Whose fruit?"])
+    assert texts(HindsightRetriever(bank, min_scores={"semantic": 0.3}).retrieve(mean)) == [FIGS]
+
+
+def test_another_legs_vector_is_not_taken_for_the_banks(bank: MemoryBank) -> None:
+    """VectorIndexRetriever writes the vector of its own model into the bundle that fusion shares among its legs."""
+    index = VectorStoreIndex([TextNode(text="A lighthouse.")], embed_model=MockEmbedding(embed_dim=8))
+    legs = [index.as_retriever(), HindsightRetriever(bank)]
+    for way in ("sync", "async"):
+        fusion = QueryFusionRetriever(legs, llm=MockLLM(), num_queries=1, similarity_top_k=9, use_async=False)
+        bundle = QueryBundle(QUESTION)
+        nodes = fusion.retrieve(bundle) if way == "sync" else asyncio.run(fusion.aretrieve(bundle))
+        assert {BEES, PIANOS, FIGS} >= set(texts(nodes)) - {"A lighthouse."} >= {PIANOS}
+    alone = HindsightRetriever(bank).retrieve(QUESTION)
+    foreign = HindsightRetriever(bank).retrieve(QueryBundle(QUESTION, embedding=[0.5] * 8))
+    assert [(node.node_id, node.score) for node in foreign] == [(node.node_id, node.score) for node in alone]
+    with pytest.raises(InvalidRequest, match="embedding: it has NaN"):
+        HindsightRetriever(bank).retrieve(QueryBundle(QUESTION, embedding=[float("nan")] * 256))
+
+
+def test_a_memory_found_by_two_questions_is_one_node(bank: MemoryBank) -> None:
+    """Fusion with made-up questions merges by a hash of text and metadata, which must not depend on the question."""
+    retriever = HindsightRetriever(bank)
+    one, other = retriever.retrieve(QUESTION), retriever.retrieve("Which pianos, and what of bees?")
+    shared = {node.node.hash for node in one} & {node.node.hash for node in other}
+    assert len(shared) == len({node.node_id for node in one} & {node.node_id for node in other}) > 0
+    for mode in ("reciprocal_rerank", "relative_score", "dist_based_score", "simple"):
+        llm = ScriptedLLM(["Which pianos, and what of bees?\nWho keeps bees?"])
+        fusion = QueryFusionRetriever(
+            [retriever], llm=llm, mode=mode, num_queries=3, similarity_top_k=9, use_async=False
+        )
+        nodes = fusion.retrieve(QUESTION)
+        assert sorted(texts(nodes)) == sorted(set(texts(nodes)))
+        assert len(nodes) >= 2
+
+
+def test_bare_nodes_merge_with_another_retrievers(bank: MemoryBank) -> None:
+    """With `metadata_keys=()` a memory and a BM25 leg's node of the same text are one; a chosen key stays."""
+    nodes = [TextNode(text=text) for text in (BEES, PIANOS, FIGS)]
+    bm25 = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=3)
+    fused = QueryFusionRetriever(
+        [HindsightRetriever(bank, metadata_keys=()), bm25],
+        llm=MockLLM(),
+        mode="reciprocal_rerank",
+        num_queries=1,
+        similarity_top_k=9,
+        use_async=False,
+    ).retrieve(QUESTION)
+    assert sorted(texts(fused)) == sorted([BEES, PIANOS, FIGS])
+    assert fused[0].node.text == PIANOS
+    dated = HindsightRetriever(bank, metadata_keys=["date"]).retrieve(QUESTION)[0].node
+    assert list(dated.metadata) == ["date"]
+
+
+def test_the_source_is_llamaindexs_document(light: Hindsight) -> None:
+    """A memory of a LlamaIndex document leads back to it, and carries its metadata with its types."""
+    document = LlamaIndexDocument(
+        text="The lake froze in May.", id_="lake.md", metadata={"page": 3, "draft": False}
+    )
+    bank = light.bank("lake")
+    bank.retain(document)
+    [found] = HindsightRetriever(bank, k=1).retrieve("When did the lake freeze?")
+    assert found.node.ref_doc_id == "lake.md" == found.node.source_node.node_id
+    assert (found.node.metadata["page"], found.node.metadata["draft"]) == (3, False)
+    json.dumps(found.to_dict())
+
+
+@given(st.lists(st.floats(-1e6, 1e6), max_size=8))
+def test_scores_never_rise_and_the_order_stays(scores: list[float]) -> None:
+    """Parts that sort by score, as fusion does, keep the order of the bank whatever its scores are."""
+    units = [
+        RecalledUnit(MemoryUnit(str(place), "b", "text", FactType.WORLD, EPOCH), score)
+        for place, score in enumerate(scores)
+    ]
+    nodes = as_nodes(units)
+    assert [node.node_id for node in sorted(nodes, key=lambda node: -node.score)] == [
+        unit.unit.id for unit in units
+    ]
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_watchers_are_told_of_each_retrieval_once(
+    bank: MemoryBank, events: list[BaseEvent], way: str
+) -> None:
+    """One start, one end and one recall each; the recall's event has ids, scores and ranks, and no text."""
+    retriever = HindsightRetriever(bank)
+    nodes = retriever.retrieve(QUESTION) if way == "sync" else asyncio.run(retriever.aretrieve(QUESTION))
+    counted = [
+        [event for event in events if type(event) is kind]
+        for kind in (RetrievalStartEvent, RetrievalEndEvent)
+    ]
+    assert [len(found) for found in counted] == [1, 1]
+    [told] = [event for event in events if isinstance(event, MemoryRecalled)]
+    assert (told.bank, told.units) == ("street", [node.node_id for node in nodes])
+    assert "semantic" in told.channels[0]
+    assert "pianos" not in told.model_dump_json()
