@@ -35,7 +35,7 @@ def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() 
 
 def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() -> None:
     """The right memory comes first, and the prompt shows its date and none of the bookkeeping."""
-    printed = output_of(str(EXAMPLES / "llamaindex_query.py"))
+    printed = output_of(str(EXAMPLES / "llamaindex_query_engine.py"))
     sources, prompt = printed.split("what the model is asked:")
     assert "retained 3 memories" in sources  # what the assistant asks back is none
     best = sources.split("get her cat?")[1].splitlines()[1]
@@ -43,6 +43,24 @@ def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() ->
     assert "date: happened on Sunday, June 9, 2024" in prompt
     assert "I adopted a cat named Miso yesterday." in prompt
     assert not any(noise in prompt for noise in ("fact_type", "channels", "mentioned_at", "thread"))
+    assert [line for line in printed.splitlines() if line.startswith("since 2025")] == [
+        "since 2025: The vet charged 65 euros for the yearly check of Miso."
+    ]
+    assert printed.splitlines()[-1] == "reflect: Alice: Miso eats nothing but tuna."
+
+
+def test_the_llamaindex_agent_remembers_over_a_restart() -> None:
+    """On Friday it knows what was said on Monday, and what it noted itself with a tool."""
+    turns = [
+        line for line in output_of(str(EXAMPLES / "llamaindex_agent.py")).splitlines() if "agent:" in line
+    ]
+    answers = [line.split("agent: ")[1].split(" (mentioned")[0] for line in turns]
+    assert answers == [
+        "Nice to meet you!",
+        "I noted it.",
+        "I remember: The hive by the river is called Thunder.",
+        "I remember: user: My name is Alice and I keep bees in Porto.",
+    ]
 
 
 @pytest.mark.parametrize(("package", "vendor"), [("langgraph", "langgraph"), ("llamaindex", "llama_index")])

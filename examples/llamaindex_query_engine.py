@@ -1,7 +1,7 @@
-"""A LlamaIndex query engine that answers from long-term memory. Runs without a key and without a network.
+"""LlamaIndex query engines that answer from long-term memory. Runs without a key and without a network.
 
     pip install "hindsight-integrations[llamaindex,offline]"
-    python examples/llamaindex_query.py
+    python examples/llamaindex_query_engine.py
 
 `MockLLM` repeats the prompt it is given, which shows what a real model would read. To use one, replace it by
 `OpenAI(model="gpt-4o-mini")` (from `llama_index.llms.openai`, with OPENAI_API_KEY set).
@@ -10,11 +10,13 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from llama_index.core import Document
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.llamaindex import HindsightRetriever
+from hindsight_integrations.llamaindex import HindsightQueryEngine, HindsightRetriever
 
 TALK = [
     {
@@ -38,9 +40,14 @@ TALK = [
     },
 ]
 
+INVOICES = [
+    Document(text="The vet charged 80 euros for the vaccination of Miso.", metadata={"year": 2024}),
+    Document(text="The vet charged 65 euros for the yearly check of Miso.", metadata={"year": 2025}),
+]
+
 
 def main() -> None:
-    """Remember what four messages state, word for word, then ask."""
+    """Remember what four messages and two documents state, word for word, then ask."""
     with TemporaryDirectory() as folder, Hindsight.open(Path(folder) / "memory") as hindsight:
         bank = hindsight.bank("alice")
         print(f"retained {bank.retain(TALK, thread='chat').created} memories\n")
@@ -53,7 +60,19 @@ def main() -> None:
         print(f"question: {question}")
         for found in response.source_nodes:
             print(f"  {found.score:.2f}  {found.node.text}  [{found.node.metadata['date']}]")
-        print(f"\nwhat the model is asked:\n{response}")
+        print(f"\nwhat the model is asked:\n{response}\n")
+
+        bank.retain(INVOICES)
+        lately = MetadataFilters(
+            filters=[MetadataFilter(key="year", value=2025, operator=FilterOperator.GTE)]
+        )
+        for found in HindsightRetriever(bank, filters=lately).retrieve("What did the vet charge?"):
+            print(f"since 2025: {found.node.text}")
+
+        answer = HindsightQueryEngine(bank).query(
+            "What does Miso eat?"
+        )  # without a model: the memories themselves
+        print(f"reflect: {answer.source_nodes[0].node.text}")
 
 
 if __name__ == "__main__":
