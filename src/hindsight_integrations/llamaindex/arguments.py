@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -11,9 +12,17 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 from llama_index.core.utils import get_tokenizer
 
-from hindsight_integrations import InvalidRequest
+from hindsight_integrations import AsyncMemoryBank, InvalidRequest
 from hindsight_integrations.errors import shown
 from hindsight_integrations.validation.limits import checked_list, checked_name
+
+RECALL_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.recall).parameters) - {
+    "self",
+    "query",
+    "embedding",
+    "max_tokens",
+}
+"""Options of `bank.recall` that a memory may be given once for all of its turns."""
 
 
 def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:
@@ -106,12 +115,18 @@ def checked_recall_options(given: object) -> dict[str, Any]:
     """Options of `bank.recall` by their names; their values are checked by it.
 
     Raises:
-        InvalidRequest: it is no mapping.
+        InvalidRequest: it is no mapping, or has an option that recall has not, or that is another for each turn.
     """
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise InvalidRequest(
             "recall_options", f"{shown(given)} is no mapping", 'Pass options of recall, as {"k": 5}.'
+        )
+    if unknown := sorted(str(name) for name in given if name not in RECALL_OPTIONS):
+        raise InvalidRequest(
+            "recall_options",
+            f"{shown(unknown[0])} is not among them",
+            f"Use some of {', '.join(sorted(RECALL_OPTIONS))}.",
         )
     return dict(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import time_ns
 from typing import Any, TypeAlias
@@ -12,25 +12,31 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
-from sqlalchemy import delete, insert
+from sqlalchemy import Insert, Table, delete, func, insert, select
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from hindsight_integrations import BankReference
+from hindsight_integrations import BankReference, InvalidRequest
 from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.engine.open_engines import engine_at
+from hindsight_integrations.errors import shown
+from hindsight_integrations.llamaindex.arguments import checked_chat_store
+from hindsight_integrations.llamaindex.placing import without_memories
 
 FILE = "chats.sqlite"
+SIMPLE = SimpleChatStore.class_name()
 AnyChatStore: TypeAlias = Any
 """BaseChatStore or AsyncDBChatStore; mypy is told to skip LlamaIndex, whose types it cannot follow."""
 
 _setting_up = InFlight()
-_in_memory: weakref.WeakValueDictionary[str, SimpleChatStore] = weakref.WeakValueDictionary()
+_in_memory: weakref.WeakKeyDictionary[object, SimpleChatStore] = weakref.WeakKeyDictionary()
 
 
 class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see events.py
     """LlamaIndex's chat store in SQL, fit for several callers at once and for being killed.
 
-    There `set_messages` deletes first and commits: whoever is killed before the rest has lost the chat. And of two first
+    There `set_messages` deletes first and commits: whoever is killed before the rest has lost the chat. Messages are ordered by
+    the clock, which may be put back. And of two first
     callers one finds no table yet.
     """
 
@@ -43,36 +49,76 @@ class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see events
     ) -> None:
         """As LlamaIndex's, all or nothing."""
         sessions, table = await self._initialize()
-        now = time_ns()
-        rows = [
-            {
-                "key": key,
-                "timestamp": now + position,
-                "role": message.role,
-                "status": status.value,
-                "data": message.model_dump(mode="json"),
-            }
-            for position, message in enumerate(messages)
-        ]
         async with sessions() as session, session.begin():
             await session.execute(delete(table).where(table.c.key == key))
-            if rows:
-                await session.execute(insert(table).values(rows))
+            for message in messages:
+                await session.execute(_appended(table, key, message, status))
+
+    async def add_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """As LlamaIndex's, in the order in which they are added, whatever the clock does meanwhile."""
+        sessions, table = await self._initialize()
+        async with sessions() as session, session.begin():
+            for message in messages:
+                await session.execute(_appended(table, key, message, status))
+
+
+def _appended(table: Table, key: str, message: ChatMessage, status: MessageStatus) -> Insert:
+    """A message put last: messages are read in the order of their timestamps, and clocks are put back."""
+    last = select(func.coalesce(func.max(table.c.timestamp), 0)).where(table.c.key == key).scalar_subquery()
+    return insert(table).values(
+        key=key,
+        timestamp=func.max(last + 1, time_ns()),
+        role=message.role,
+        status=status.value,
+        data=message.model_dump(mode="json"),
+    )
 
 
 def chat_store_beside(bank: BankReference) -> AnyChatStore:
     """The chat store that is used if none is given: a file in the data directory, or memory where the bank is in memory.
 
-    The latter lasts as long as somebody uses it.
+    The latter lasts as long as the engine does.
+
+    Raises:
+        BankNotOpen: the engine was closed.
     """
     if bank.place.startswith(":memory:"):
-        kept = _in_memory.get(bank.place)
-        if kept is None:
-            kept = _in_memory[bank.place] = SimpleChatStore()
-        return kept
+        return _in_memory.setdefault(engine_at(bank), SimpleChatStore())
     # A connection each time: kept ones belong to the event loop that made them.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / FILE}", poolclass=NullPool)
     return WholeSetChatStore("chat_messages", async_engine=engine)
+
+
+def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:
+    """What a serialised memory keeps of its chat store: None of the default, of one that is nothing but messages the chat.
+
+    Of another only that it was there: how to reach it (a password, perhaps) does not belong into what an agent stores.
+    """
+    if isinstance(store, WholeSetChatStore) or any(store is kept for kept in _in_memory.values()):
+        return None
+    if type(store) is SimpleChatStore:
+        said = [message.model_dump(mode="json") for message in store.get_messages(key)]
+        return {"class_name": SIMPLE, "store": {key: said}}
+    return {"class_name": type(store).__name__}
+
+
+def loaded_chat_store(given: object) -> AnyChatStore | None:
+    """The chat store of a memory: one that was given, or what `stored_chat_store` kept of it.
+
+    Raises:
+        InvalidRequest: it must be given again, or is none.
+    """
+    if not isinstance(given, Mapping):
+        return checked_chat_store(given)
+    if given.get("class_name") == SIMPLE and isinstance(given.get("store"), Mapping):
+        return SimpleChatStore.model_validate({"store": given["store"]})
+    raise InvalidRequest(
+        "chat_store",
+        f"{shown(given.get('class_name'))}, which a memory was stored with, is not stored with it",
+        "Pass it again: HindsightMemory.from_dict(stored, chat_store=...).",
+    )
 
 
 class ChatHistory:
@@ -84,36 +130,40 @@ class ChatHistory:
     """
 
     def __init__(self, store: AnyChatStore, key: str) -> None:
-        self._store, self._key = store, key
+        self._store, self.key = store, key
 
     async def read(self) -> list[ChatMessage]:
         """All messages, oldest first; copies, which the caller may change."""
         if isinstance(self._store, AsyncDBChatStore):
-            messages = await self._store.get_messages(self._key, status=None)
+            messages = await self._store.get_messages(self.key, status=None)
         else:
-            messages = await self._store.aget_messages(self._key)
+            messages = await self._store.aget_messages(self.key)
         return [message.model_copy(deep=True) for message in messages]
 
     async def add(self, messages: Sequence[ChatMessage]) -> None:
         """Append messages."""
-        copies = [message.model_copy(deep=True) for message in messages]
+        copies = _copies(messages)
         if isinstance(self._store, AsyncDBChatStore):
-            await self._store.add_messages(self._key, copies)
+            await self._store.add_messages(self.key, copies)
             return
         for message in copies:
-            await self._store.async_add_message(self._key, message)
+            await self._store.async_add_message(self.key, message)
 
     async def replace(self, messages: Sequence[ChatMessage]) -> None:
         """Make these the messages of the chat, instead of all it has."""
-        copies = [message.model_copy(deep=True) for message in messages]
+        copies = _copies(messages)
         if isinstance(self._store, AsyncDBChatStore):
-            await self._store.set_messages(self._key, copies)
+            await self._store.set_messages(self.key, copies)
         else:
-            await self._store.aset_messages(self._key, copies)
+            await self._store.aset_messages(self.key, copies)
 
     async def clear(self) -> None:
         """Delete the chat's messages."""
         if isinstance(self._store, AsyncDBChatStore):
-            await self._store.delete_messages(self._key)
+            await self._store.delete_messages(self.key)
         else:
-            await self._store.adelete_messages(self._key)
+            await self._store.adelete_messages(self.key)
+
+
+def _copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    return without_memories(message.model_copy(deep=True) for message in messages)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
-from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemory
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, field_serializer
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
+from hindsight_integrations.concurrency.sync_loop import SharedLoop
 from hindsight_integrations.llamaindex.arguments import (
-    checked_chat_store,
     checked_insert_method,
     checked_messages,
     checked_recall_options,
@@ -25,12 +24,24 @@ from hindsight_integrations.llamaindex.arguments import (
     checked_tokens,
 )
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
-from hindsight_integrations.llamaindex.chat_history import AnyChatStore, ChatHistory, chat_store_beside
+from hindsight_integrations.llamaindex.chat_history import (
+    AnyChatStore,
+    ChatHistory,
+    chat_store_beside,
+    loaded_chat_store,
+    stored_chat_store,
+)
 from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.history import ends_turn, fitting
-from hindsight_integrations.llamaindex.placing import InsertMethod, placed
+from hindsight_integrations.llamaindex.history import (
+    ends_turn,
+    fitting,
+    last_turn_end,
+    messages_tokens,
+    newest_turn,
+)
+from hindsight_integrations.llamaindex.placing import GAP, InsertMethod, placed
 from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
-from hindsight_integrations.llamaindex.spoken import spoken
+from hindsight_integrations.llamaindex.spoken import spoken, told_apart
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
@@ -43,6 +54,10 @@ MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
+_loop = (
+    SharedLoop()
+)  # of callers that cannot await: one for all, since stores may keep connections that belong to a loop
+R = TypeVar("R")
 
 
 class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
@@ -97,8 +112,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
     recall_options: dict[str, Any] = Field(default_factory=dict)
     on_error: str = OnError.QUEUE.value
     background: bool = False
-    chat_store: Any = Field(default=None, exclude=True)
-    tokenizer_fn: Any = Field(default=None, exclude=True)
+    chat_store: Any = Field(default=None, repr=False)  # it may hold the chat
+    tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
 
     _history: ChatHistory = PrivateAttr()
     _turn: tuple[int, str] | None = PrivateAttr(default=None)
@@ -140,7 +155,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             recall_options={"budget": "low", **checked_recall_options(recall_options)},
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
-            chat_store=checked_chat_store(chat_store) or chat_store_beside(opened.reference),
+            chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),
             tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
         self._history = ChatHistory(self.chat_store, f"{opened.name}/{self.session_id}")
@@ -170,9 +185,10 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         messages = await self._history.read()
         question = _text(input)
         lines = await self._remembered(messages, question)
-        block = memories_block(lines) if lines else ""
-        taken = self._count(block) + int(kwargs.get("initial_token_count") or 0)
-        shown_messages = fitting(messages, self.token_limit - taken, self._count)
+        limit = self.token_limit - int(kwargs.get("initial_token_count") or 0)
+        newest = fitting(newest_turn(messages), limit, self._count)  # goes before memories, older turns after
+        block = self._block(lines, limit - messages_tokens(newest, self._count))
+        shown_messages = fitting(messages, limit - self._count(block and block + GAP), self._count)
         if not block:
             return shown_messages
         return placed(shown_messages, block, self.insert_method, question)
@@ -186,18 +202,20 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         await self.aput_messages([message])
 
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
-        """Keep messages; retain what is new of the chat, once, if the last of them ends a turn."""
-        if not checked_messages(messages):
+        """Keep messages; retain what is new of the chat, once, if one of them ends a turn."""
+        if not (messages := checked_messages(messages)):
             return
         await self._history.add(messages)
-        if ends_turn(messages[-1]):
-            await self.aflush()
+        if any(map(ends_turn, messages)):
+            await self._follow(last_turn_end)
 
     async def aset(self, messages: list[ChatMessage]) -> None:
-        """Make these the chat's messages, and bring the bank to them."""
-        await self._history.replace(checked_messages(messages))
-        if any(message.role != "system" for message in messages):
-            await self.aflush()
+        """Make these the chat's messages, and bring the bank to them; a question without its answer waits for that."""
+        messages = checked_messages(messages)
+        await self._history.replace(messages)
+        self._turn = None
+        if any(map(ends_turn, messages)):
+            await self._follow(last_turn_end)
 
     async def areset(self) -> None:
         """Clear the chat's history. The memories stay; `bank.forget(thread=...)` erases them."""
@@ -206,6 +224,14 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
 
     async def aflush(self) -> None:
         """Retain now what is new of the chat, a turn without its answer included."""
+        await self._follow(len)
+
+    async def _follow(self, end: Callable[[list[ChatMessage]], int]) -> None:
+        """Bring the bank to the chat.
+
+        Args:
+            end: up to where its messages are looked at.
+        """
         on_error = OnError(self.on_error)
         missing = "the turn is not retained"
         remedy = "The next turn of the chat retains it too."
@@ -214,8 +240,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             on_error, told, where="HindsightMemory", bank=bank.name, missing=missing, remedy=remedy, log=_log
         ):
             async with _chats.alone({(bank.reference, self.session_id)}):
+                messages = await self._history.read()
                 result = await bank.threads.follow(
-                    spoken(await self._history.read()),
+                    told_apart(spoken(messages[: end(messages)])),
                     thread=self.session_id,
                     roles=self.roles,
                     context=self.context,
@@ -228,41 +255,44 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
 
     def get(self, input: Any = None, **kwargs: Any) -> list[ChatMessage]:  # noqa: A002, ANN401 - LlamaIndex's
         """As `aget`."""
-        return list(asyncio_run(self.aget(input, **kwargs)))
+        return list(_waited_for(self.aget(input, **kwargs)))
 
     def get_all(self) -> list[ChatMessage]:
         """As `aget_all`."""
-        return list(asyncio_run(self.aget_all()))
+        return list(_waited_for(self.aget_all()))
 
     def put(self, message: ChatMessage) -> None:
         """As `aput`."""
-        asyncio_run(self.aput(message))
+        _waited_for(self.aput(message))
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """As `aput_messages`."""
-        asyncio_run(self.aput_messages(messages))
+        _waited_for(self.aput_messages(messages))
 
     def set(self, messages: list[ChatMessage]) -> None:
         """As `aset`."""
-        asyncio_run(self.aset(messages))
+        _waited_for(self.aset(messages))
 
     def reset(self) -> None:
         """As `areset`."""
-        asyncio_run(self.areset())
+        _waited_for(self.areset())
 
     def flush(self) -> None:
         """As `aflush`."""
-        asyncio_run(self.aflush())
+        _waited_for(self.aflush())
 
     async def _remembered(self, messages: Sequence[ChatMessage], question: str | None) -> list[str]:
         """The memories of this turn, a line each: recalled once, however often they are asked for."""
         asked = [message for message in messages if message.role == "user"]
-        query = (question or _text(asked[-1] if asked else None) or "").strip()
+        last = (_text(asked[-1]) or "").strip() if asked else ""
+        query = (question or last).strip()
         if not query or not self.memory_tokens:
             return []
+        # Asked before the question is put (chat engines) or after (agents), it is one turn.
+        waits = query == last and any(each is asked[-1] for each in messages[last_turn_end(messages) :])
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
-            if self._turn != (turn := (len(asked), query)):
+            if self._turn != (turn := (len(asked) - waits, query)):
                 self._lines = []
                 with tolerated(
                     OnError(self.on_error),
@@ -276,6 +306,14 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
                     self._turn = turn
             return self._lines
 
+    def _block(self, lines: Sequence[str], room: int) -> str:
+        """As many memories as there is room for, the best ones; empty if there is room for none."""
+        for most in range(len(lines), 0, -1):
+            block = memories_block(lines[:most])
+            if self._count(block + GAP) <= room:
+                return block
+        return ""
+
     def _count(self, text: str) -> int:
         """Tokens of a text, in pieces: a tokenizer takes seconds for megabytes, and what is over the limit is out."""
         tokens = 0
@@ -285,11 +323,19 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
                 break
         return tokens
 
+    @field_serializer("chat_store")
+    def _stored_chat_store(self, store: AnyChatStore) -> dict[str, Any] | None:
+        return stored_chat_store(store, self._history.key)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (self.from_dict, (self.to_dict(),))
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return copy.copy(self)  # the bank and the stored chat are the same ones
+
+
+def _waited_for(call: Coroutine[Any, Any, R]) -> R:
+    return _loop.run(lambda: call)
 
 
 def _text(given: object) -> str | None:

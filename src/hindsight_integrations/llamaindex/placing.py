@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from llama_index.core.base.llms.types import ChatMessage, TextBlock
 
+from hindsight_integrations.prompts.recalled import HEADING
+
 InsertMethod = Literal["user", "system"]
+
+GAP = "\n\n"  # between the block and what stands beside it
 
 
 def placed(
@@ -40,5 +44,28 @@ def placed(
     if at is None:
         return [ChatMessage(block, role="system"), *messages]
     there = messages[at]
-    beside = there.model_copy(update={"blocks": [TextBlock(text=f"{block}\n\n"), *there.blocks]})
+    beside = there.model_copy(update={"blocks": [TextBlock(text=f"{block}{GAP}"), *there.blocks]})
     return [*messages[:at], beside, *messages[at + 1 :]]
+
+
+def without_memories(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """The messages without the blocks that `placed` put in; one that held nothing else is left out.
+
+    What `get` gave may come back as the chat (`agent.run(chat_history=memory.get())`): the prompt of one turn is no part
+    of the next.
+    """
+    kept = []
+    for message in messages:
+        said = [block for block in message.blocks if not _is_memories(block)]
+        if len(said) == len(message.blocks):
+            kept.append(message)
+        elif said:
+            kept.append(message.model_copy(update={"blocks": said}))
+    return kept
+
+
+def _is_memories(block: object) -> bool:
+    if not isinstance(block, TextBlock):
+        return False
+    text = str(block.text).rstrip()
+    return text.startswith(f"{HEADING}\n<<<MEMORIES\n") and text.endswith("\nMEMORIES>>>")

@@ -1,11 +1,16 @@
-"""What of an agent's messages was said to the user: of a ReAct trace its answer alone. Pure."""
+"""What of an agent's messages was said, as the bank follows it. Pure."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
+
+from hindsight_integrations.validation.llamaindex_messages import as_dict
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
@@ -26,3 +31,31 @@ def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
                 ChatMessage(parts[-1], role=message.role, additional_kwargs=message.additional_kwargs)
             )
     return said
+
+
+def told_apart(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
+    """The messages as plain dicts, each tool call with an id that tells it from all others, and so its result.
+
+    Where a model's service gives calls no ids, LlamaIndex's clients name them all as the tool.
+    """
+    said, calls = [], dict[str, str]()
+    for message in messages:
+        plain = as_dict(message)
+        if made := plain.get("tool_calls"):
+            plain["tool_calls"] = [_named(call, calls) for call in made]
+        if of := str(plain.get("tool_call_id", "")):
+            plain = {"id": f"{of}:{_digest(str(message.content or ''))}", **plain}
+            plain["tool_call_id"] = calls.get(of, of)
+        said.append(plain)
+    return said
+
+
+def _named(call: object, calls: dict[str, str]) -> object:
+    if not isinstance(call, Mapping) or not call.get("id"):
+        return call
+    own = calls[str(call["id"])] = f"{call['id']}:{_digest(json.dumps(call, default=str))}"
+    return {**call, "id": own}
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()[:16]
