@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hindsight_integrations.bank import AsyncMemoryBank
-from hindsight_integrations.engine.engine import ENGINES, Engine
+from hindsight_integrations.engine.engine import ENGINES
 from hindsight_integrations.errors import BankNotOpen, InvalidRequest, shown
 from hindsight_integrations.model.references import BankReference
 
@@ -24,16 +24,7 @@ def bank_at(reference: BankReference) -> AsyncMemoryBank:
     """
     if not isinstance(reference, BankReference):
         raise InvalidRequest("reference", f"{shown(reference)} is none", "Pass what bank.reference gave.")
-    return engine_at(reference).bank_now(reference.bank)
-
-
-def engine_at(reference: BankReference) -> Engine:
-    """The engine of this process that has the directory of a reference open; of several the one that writes.
-
-    Raises:
-        BankNotOpen: none has.
-    """
     here = [engine for engine in list(ENGINES) if engine.place == reference.place and not engine.closed]
     if not here:
         raise BankNotOpen(reference.bank, reference.place)
-    return min(here, key=lambda engine: engine.read_only)
+    return min(here, key=lambda engine: engine.read_only).bank_now(reference.bank)

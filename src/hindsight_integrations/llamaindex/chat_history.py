@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
+import threading
 from collections.abc import Mapping, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from time import time_ns
 from typing import Any, TypeAlias
@@ -16,9 +17,8 @@ from sqlalchemy import Insert, Table, delete, func, insert, select
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from hindsight_integrations import BankReference, InvalidRequest
+from hindsight_integrations import BankNotFound, BankNotOpen, BankReference, InvalidRequest, bank_at
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.engine.open_engines import engine_at
 from hindsight_integrations.errors import shown
 from hindsight_integrations.llamaindex.arguments import checked_chat_store
 from hindsight_integrations.llamaindex.placing import without_memories
@@ -29,7 +29,8 @@ AnyChatStore: TypeAlias = Any
 """BaseChatStore or AsyncDBChatStore; mypy is told to skip LlamaIndex, whose types it cannot follow."""
 
 _setting_up = InFlight()
-_in_memory: weakref.WeakKeyDictionary[object, SimpleChatStore] = weakref.WeakKeyDictionary()
+_in_memory: dict[str, SimpleChatStore] = {}
+_looking_up = threading.Lock()
 
 
 class WholeSetChatStore(SQLAlchemyChatStore):  # type: ignore[misc] # see events.py
@@ -80,12 +81,13 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
     """The chat store that is used if none is given: a file in the data directory, or memory where the bank is in memory.
 
     The latter lasts as long as the engine does.
-
-    Raises:
-        BankNotOpen: the engine was closed.
     """
     if bank.place.startswith(":memory:"):
-        return _in_memory.setdefault(engine_at(bank), SimpleChatStore())
+        with _looking_up:
+            if bank.place not in _in_memory:
+                for place in filterfalse(_is_open, list(_in_memory)):
+                    del _in_memory[place]
+            return _in_memory.setdefault(bank.place, SimpleChatStore())
     # A connection each time: kept ones belong to the event loop that made them.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / FILE}", poolclass=NullPool)
     return WholeSetChatStore("chat_messages", async_engine=engine)
@@ -119,6 +121,16 @@ def loaded_chat_store(given: object) -> AnyChatStore | None:
         f"{shown(given.get('class_name'))}, which a memory was stored with, is not stored with it",
         "Pass it again: HindsightMemory.from_dict(stored, chat_store=...).",
     )
+
+
+def _is_open(place: str) -> bool:
+    try:
+        bank_at(BankReference(place, ""))
+    except BankNotOpen:
+        return False
+    except BankNotFound:
+        pass
+    return True
 
 
 class ChatHistory:
