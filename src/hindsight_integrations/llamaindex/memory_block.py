@@ -174,7 +174,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
         bank: AsyncMemoryBank = self.bank
         window = self._windows[session]
         if self.chat_store is not None:
-            window.take_chat(await self.chat_store.get_messages(session))
+            window.take_chat(await self.chat_store.get_messages(session, status=None))
         if not (given := window.given()):
             return
         with self._tolerated("the turn is not retained", "The next call of the block retains it too."):
