@@ -1,0 +1,309 @@
+"""Wrong arguments, filters and stored references of the LlamaIndex classes: each is told by its name."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.llms import ChatMessage
+from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+
+from hindsight_integrations import (
+    BankNotFound,
+    BankNotOpen,
+    Document,
+    Hindsight,
+    HindsightConfig,
+    InvalidRequest,
+    MemoryBank,
+)
+from hindsight_integrations.llamaindex import (
+    HindsightMemory,
+    HindsightMemoryBlock,
+    HindsightQueryEngine,
+    HindsightRetriever,
+    HindsightToolSpec,
+)
+
+Opener = Callable[..., Hindsight]
+EVERY_CLASS = [
+    HindsightMemory,
+    HindsightMemoryBlock,
+    HindsightQueryEngine,
+    HindsightRetriever,
+    HindsightToolSpec,
+]
+
+
+def of(kind: type, bank: Any, **options: Any) -> Any:
+    if kind is HindsightMemory:
+        options.setdefault("session_id", "s1")
+    return kind(bank=bank, **options)
+
+
+@pytest.mark.parametrize("kind", EVERY_CLASS)
+@pytest.mark.parametrize("bank", [None, 7, "alice", b"alice", object(), ["alice"]])
+def test_what_is_no_bank_is_refused(kind: type, bank: Any) -> None:
+    """A name is no bank, nor is anything else; the error says what is."""
+    with pytest.raises((ValueError, TypeError), match="bank"):
+        of(kind, bank)
+
+
+@pytest.mark.parametrize("kind", EVERY_CLASS)
+def test_an_engine_in_place_of_a_bank_says_what_to_pass(kind: type, light: Hindsight) -> None:
+    """The usual slip."""
+    with pytest.raises((ValueError, TypeError), match=r"engine\.bank\(name\)"):
+        of(kind, light)
+
+
+@pytest.mark.parametrize("kind", EVERY_CLASS)
+def test_an_unknown_option_is_refused(kind: type, light: Hindsight) -> None:
+    """A misspelt option is an error, not an option without effect."""
+    with pytest.raises((ValueError, TypeError), match="budgett"):
+        of(kind, light.bank("alice"), budgett="low")
+
+
+RECALLING = [
+    ("budget", "huge"),
+    ("budget", 7),
+    ("types", ["dream"]),
+    ("types", 7),
+    ("tags", 7),
+    ("tags", [7]),
+    ("tags_match", "some"),
+]
+OPTIONS: list[Any] = [
+    *[(kind, *option) for kind in EVERY_CLASS for option in RECALLING],
+    *[(HindsightRetriever, "k", value) for value in (0, -1, "five", 1.5, True)],
+    *[(HindsightRetriever, "max_tokens", value) for value in (-1, "many", True)],
+    *[(HindsightMemory, "session_id", value) for value in ("", "  ", 7, b"s1", "a\x00b", "x" * 513)],
+    *[(HindsightMemory, "token_limit", value) for value in (0, -1, "many", 1.5, True)],
+    *[(HindsightMemory, "max_memory_tokens", value) for value in (-1, "many", True)],
+    *[(HindsightMemory, "insert_method", value) for value in ("tool", 7)],
+    *[(HindsightMemory, "tokenizer_fn", value) for value in (7, "gpt2")],
+    *[(HindsightMemory, "roles", value) for value in ("user", ["robot"], 7, [])],
+    *[(HindsightMemory, "on_error", value) for value in ("ignore", 7, None)],
+    *[(HindsightMemory, "chat_store", value) for value in ("sqlite", 7, {})],
+    *[(HindsightMemory, "metadata", value) for value in (7, {"k": object()}, "k=v")],
+    *[(HindsightMemoryBlock, "max_tokens", value) for value in (-1, "many", True)],
+    *[(HindsightMemoryBlock, "name", value) for value in (7, None)],
+    *[(HindsightMemoryBlock, "priority", value) for value in ("first", -1)],
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), OPTIONS)
+def test_an_option_of_a_wrong_kind_is_refused_at_construction(
+    kind: type, light: Hindsight, name: str, value: Any
+) -> None:
+    """The error names the argument, before any message is lost."""
+    with pytest.raises((ValueError, TypeError), match=name):
+        of(kind, light.bank("alice"), **{name: value})
+
+
+@pytest.fixture
+def library(light: Hindsight) -> MemoryBank:
+    """Three pages: one with numbers, one with strings of numbers, one with no metadata."""
+    bank = light.bank("alice")
+    bank.retain(
+        Document("The kayak manual.", id="a", metadata={"pages": 9, "author": "Bo", "on": ["lake", "sea"]})
+    )
+    bank.retain(Document("The kayak atlas.", id="b", metadata={"pages": "10", "author": "Ann", "new": True}))
+    bank.retain(Document("The kayak song.", id="c"))
+    return bank
+
+
+def found(bank: MemoryBank, *filters: MetadataFilter, condition: str = "and") -> list[str]:
+    """The ids of the documents found under filters, the same sync and async."""
+    wanted = MetadataFilters(filters=list(filters), condition=FilterCondition(condition))
+    retriever = HindsightRetriever(bank, filters=wanted)
+    nodes = retriever.retrieve("kayak")
+    again = asyncio.run(retriever.aretrieve("kayak"))
+    assert [n.node.node_id for n in again] == [n.node.node_id for n in nodes]
+    return sorted(str(n.node.ref_doc_id) for n in nodes)
+
+
+def where(key: str, operator: str, value: Any = None) -> MetadataFilter:
+    return MetadataFilter(key=key, operator=FilterOperator(operator), value=value)
+
+
+@pytest.mark.parametrize(
+    ("expected", "key", "operator", "value"),
+    [
+        # a key that no memory has
+        ("", "colour", "==", "red"),
+        ("", "colour", ">", 1),
+        ("", "colour", "in", ["red"]),
+        ("", "colour", "contains", "red"),
+        ("", "colour", "text_match", "red"),
+        ("", "colour", "any", ["red"]),
+        ("", "colour", "all", ["red"]),
+        ("abc", "colour", "!=", "red"),
+        ("abc", "colour", "nin", ["red"]),
+        ("abc", "colour", "is_empty", None),
+        ("bc", "on", "is_empty", None),
+        # values of another type than the stored one
+        ("b", "pages", ">", 9),
+        ("a", "pages", "<", 10),
+        ("b", "pages", ">", "9"),
+        ("a", "pages", "<", "10"),
+        ("ab", "pages", ">=", 9.0),
+        ("", "pages", ">", "many"),
+        ("", "author", ">", 3),
+        ("", "author", "<", 3),
+        ("", "author", "==", 3),
+        ("", "new", ">", 0),
+        ("", "new", "==", 1),
+        ("", "pages", "text_match", "9"),
+        ("", "on", ">", "a"),
+        # the operators on values of their own type
+        ("a", "on", "contains", "sea"),
+        ("a", "on", "any", ["sea", "river"]),
+        ("", "on", "all", ["sea", "river"]),
+        ("a", "author", "text_match", "B"),
+        ("b", "author", "text_match_insensitive", "aNN"),
+        ("a", "author", "in", ["Bo", "Cy"]),
+        ("bc", "author", "nin", ["Bo", "Cy"]),
+        ("bc", "author", "!=", "Bo"),
+    ],
+)
+def test_filters_on_missing_keys_and_other_types_match_or_not(
+    library: MemoryBank, expected: str, key: str, operator: str, value: Any
+) -> None:
+    """No filter that LlamaIndex can say is an exception: it matches or it does not."""
+    assert found(library, where(key, operator, value)) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("expected", "condition"), [("a", "and"), ("ab", "or"), ("c", "not")], ids=["and", "or", "not"]
+)
+def test_filters_are_joined_by_their_condition(library: MemoryBank, expected: str, condition: str) -> None:
+    """Of two filters both, any or none hold; a nested group counts as one."""
+    both = [where("pages", ">=", 9), where("author", "==", "Bo")]
+    assert found(library, *both, condition=condition) == list(expected)
+    nested = MetadataFilters(
+        filters=[
+            MetadataFilters(filters=both, condition=FilterCondition(condition)),
+            where("author", "!=", "nobody"),
+        ]
+    )
+    nodes = HindsightRetriever(library, filters=nested).retrieve("kayak")
+    assert sorted(str(node.node.ref_doc_id) for node in nodes) == list(expected)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        7,
+        "author == Bo",
+        [7],
+        MetadataFilters(filters=[MetadataFilter.model_construct(key="author", value="Bo", operator="~")]),
+        MetadataFilters(filters=[where("author", "==", "Bo")]).model_copy(update={"condition": "xor"}),
+        MetadataFilters(filters=[where("author", "in", "Bo")]),
+        MetadataFilters(filters=[where("author", "any", 7)]),
+        MetadataFilters(filters=[MetadataFilter.model_construct(key=7, value="Bo", operator="==")]),
+    ],
+    ids=["a number", "a text", "numbers", "an operator", "a condition", "in a text", "any of 7", "a key"],
+)
+def test_what_is_no_filter_is_refused_and_the_error_says_what_is(library: MemoryBank, filters: Any) -> None:
+    """Unknown operators and conditions, and values that an operator cannot take."""
+    with pytest.raises(InvalidRequest, match=r"filter|metadata|operator|condition"):
+        HindsightRetriever(library, filters=filters).retrieve("kayak")
+
+
+@pytest.fixture
+def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Callable[[], Hindsight]:
+    """Opens the same directory again and again."""
+    return lambda: opener(tmp_path / "home", config=light_config)
+
+
+def told(bank: MemoryBank) -> HindsightMemory:
+    memory = HindsightMemory(bank=bank, session_id="s1")
+    memory.put(ChatMessage(role="user", content="My kayak is green."))
+    memory.put(ChatMessage(role="assistant", content="Noted."))
+    return memory
+
+
+WAYS_BACK: list[tuple[Callable[[Any], Any], Callable[[type, Any], Any]]] = [
+    (lambda thing: json.dumps(thing.to_dict()), lambda kind, data: kind.from_dict(json.loads(data))),
+    (lambda thing: thing.to_json(), lambda kind, data: kind.from_json(data)),
+    (pickle.dumps, lambda _, data: pickle.loads(data)),  # noqa: S301 - what the line before wrote
+]
+
+
+@pytest.mark.parametrize(("keep", "load"), WAYS_BACK, ids=["dict", "json", "pickle"])
+def test_a_memory_is_loaded_where_its_bank_is_open_and_says_so_where_not(
+    home: Callable[[], Hindsight], keep: Any, load: Any
+) -> None:
+    """Stored by reference: no memory text in it; not open and gone are two errors, each with what to do."""
+    engine = home()
+    kept = keep(told(engine.bank("alice")))
+    assert "green" not in str(kept)
+    engine.close()
+    with pytest.raises(BankNotOpen, match="home"):
+        load(HindsightMemory, kept).get("kayak?")
+    engine = home()
+    again = load(HindsightMemory, kept)
+    assert [message.content for message in again.get_all()] == ["My kayak is green.", "Noted."]
+    assert again.session_id == "s1"
+    engine.bank("alice").forget(everything=True)
+    with pytest.raises(BankNotFound, match="alice"):
+        load(HindsightMemory, kept).get("kayak?")
+
+
+@pytest.mark.parametrize("gone", ["bank", "directory"])
+def test_a_memory_of_a_bank_that_never_was_here_says_so(
+    home: Callable[[], Hindsight], opener: Opener, light_config: HindsightConfig, tmp_path: Path, gone: str
+) -> None:
+    """A reference of another machine, or to a bank that was lost, makes no new empty bank."""
+    engine = home()
+    data = told(engine.bank("alice")).to_dict()
+    engine.close()
+    text = json.dumps(data)
+    if gone == "bank":
+        data = json.loads(text.replace('"alice"', '"carol"'))
+        home()
+        with pytest.raises(BankNotFound, match="carol"):
+            HindsightMemory.from_dict(data).get("kayak?")
+    else:
+        opener(tmp_path / "elsewhere", config=light_config)
+        with pytest.raises(BankNotOpen):
+            HindsightMemory.from_dict(data).get("kayak?")
+        assert not (tmp_path / "else").exists()
+
+
+def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> None:
+    """The block's dump holds no memory text and names its bank; gone and not open are told apart."""
+    engine = home()
+    bank = engine.bank("alice")
+    bank.retain([{"role": "user", "content": "My kayak is green."}])
+    kept = HindsightMemoryBlock(bank=bank).model_dump_json()
+    assert "green" not in kept
+    question = [ChatMessage(role="user", content="What colour is my kayak?")]
+
+    def recalled() -> Any:
+        return asyncio.run(HindsightMemoryBlock.model_validate_json(kept).aget(question))
+
+    assert "My kayak is green." in recalled()
+    engine.close()
+    with pytest.raises((BankNotOpen, ValueError), match="open"):
+        recalled()
+    home().bank("alice").forget(everything=True)
+    with pytest.raises((BankNotFound, ValueError), match="alice"):
+        recalled()
+
+
+@pytest.mark.parametrize(
+    "damage", [{"bank": None}, {"bank": 7}, {"bank": {}}, {"session_id": 7}, {"token_limit": "x"}]
+)
+def test_a_stored_memory_that_was_damaged_is_refused(
+    home: Callable[[], Hindsight], damage: dict[str, Any]
+) -> None:
+    """What was edited by hand, or written by something else, is an error that names the field."""
+    data = told(home().bank("alice")).to_dict()
+    with pytest.raises((ValueError, TypeError), match=next(iter(damage))):
+        HindsightMemory.from_dict({**data, **damage})
