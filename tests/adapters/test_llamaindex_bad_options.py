@@ -76,23 +76,33 @@ RECALLING = [
     ("tags", 7),
     ("tags", [7]),
     ("tags_match", "some"),
+    ("k", 0),
+    ("k", "five"),
+    ("k", True),
+    ("min_scores", {"best": 1}),
 ]
+NO_COUNTS = (-1, "many", 1.5, True)
 OPTIONS: list[Any] = [
-    *[(kind, *option) for kind in EVERY_CLASS for option in RECALLING],
-    *[(HindsightRetriever, "k", value) for value in (0, -1, "five", 1.5, True)],
-    *[(HindsightRetriever, "max_tokens", value) for value in (-1, "many", True)],
-    *[(HindsightMemory, "session_id", value) for value in ("", "  ", 7, b"s1", "a\x00b", "x" * 513)],
-    *[(HindsightMemory, "token_limit", value) for value in (0, -1, "many", 1.5, True)],
-    *[(HindsightMemory, "max_memory_tokens", value) for value in (-1, "many", True)],
+    *[(HindsightRetriever, "max_tokens", value) for value in NO_COUNTS],
+    *[(HindsightMemory, "session_id", value) for value in ("", "  ", 7, b"s1", "a\x00b", "x" * 10_000)],
+    *[(HindsightMemory, "token_limit", value) for value in (0, *NO_COUNTS)],
+    *[(HindsightMemory, "memory_tokens", value) for value in NO_COUNTS],
     *[(HindsightMemory, "insert_method", value) for value in ("tool", 7)],
     *[(HindsightMemory, "tokenizer_fn", value) for value in (7, "gpt2")],
-    *[(HindsightMemory, "roles", value) for value in ("user", ["robot"], 7, [])],
+    *[(HindsightMemory, "roles", value) for value in ("robot", ["robot"], 7, [])],
     *[(HindsightMemory, "on_error", value) for value in ("ignore", 7, None)],
     *[(HindsightMemory, "chat_store", value) for value in ("sqlite", 7, {})],
-    *[(HindsightMemory, "metadata", value) for value in (7, {"k": object()}, "k=v")],
-    *[(HindsightMemoryBlock, "max_tokens", value) for value in (-1, "many", True)],
+    *[(HindsightMemory, "context", value) for value in (7, None)],
+    *[(HindsightMemory, "background", value) for value in ("often", 7)],
+    *[(HindsightMemory, "recall_options", value) for value in (7, "budget", ["budget"])],
+    *[(HindsightMemory, "metadata", value) for value in (7, "k=v")],
+    *[(HindsightMemory, "tags", value) for value in (7, "red", [7])],
+    *[(HindsightMemoryBlock, "max_tokens", value) for value in NO_COUNTS],
     *[(HindsightMemoryBlock, "name", value) for value in (7, None)],
     *[(HindsightMemoryBlock, "priority", value) for value in ("first", -1)],
+    *[(HindsightMemoryBlock, "tags", value) for value in (7, "red", [7])],
+    *[(HindsightMemoryBlock, "metadata", value) for value in (7, "k=v")],
+    *[(HindsightMemoryBlock, "recall_options", value) for value in (7, "budget")],
 ]
 
 
@@ -101,8 +111,33 @@ def test_an_option_of_a_wrong_kind_is_refused_at_construction(
     kind: type, light: Hindsight, name: str, value: Any
 ) -> None:
     """The error names the argument, before any message is lost."""
-    with pytest.raises((ValueError, TypeError), match=name):
-        of(kind, light.bank("alice"), **{name: value})
+    bank = light.bank("alice")
+    with pytest.raises((ValueError, TypeError), match=name.rstrip("s")):
+        used(of(kind, bank, **{name: value})) if kind is HindsightRetriever else of(
+            kind, bank, **{name: value}
+        )
+
+
+def used(component: Any) -> None:
+    """The first recall of a component."""
+    if isinstance(component, HindsightRetriever):
+        component.retrieve("kayak?")
+    elif isinstance(component, HindsightMemory):
+        component.put(ChatMessage(role="user", content="Which kayak?"))
+        component.get()
+    else:
+        asyncio.run(component.aget([ChatMessage(role="user", content="Which kayak?")]))
+
+
+@pytest.mark.parametrize("kind", [HindsightRetriever, HindsightMemory, HindsightMemoryBlock])
+@pytest.mark.parametrize(("name", "value"), RECALLING)
+def test_a_wrong_option_of_recall_is_refused_by_the_first_at_the_latest(
+    kind: type, light: Hindsight, name: str, value: Any
+) -> None:
+    """No default takes its place, and no agent answers without memories because of it."""
+    options = {name: value} if kind is HindsightRetriever else {"recall_options": {name: value}}
+    with pytest.raises((ValueError, TypeError), match=name.rstrip("s")):
+        used(of(kind, light.bank("alice"), **options))
 
 
 @pytest.fixture
@@ -250,9 +285,11 @@ def test_a_memory_is_loaded_where_its_bank_is_open_and_says_so_where_not(
     again = load(HindsightMemory, kept)
     assert [message.content for message in again.get_all()] == ["My kayak is green.", "Noted."]
     assert again.session_id == "s1"
-    engine.bank("alice").forget(everything=True)
+    engine.forget_bank("alice")
     with pytest.raises(BankNotFound, match="alice"):
-        load(HindsightMemory, kept).get("kayak?")
+        load(HindsightMemory, kept)
+    with pytest.raises(BankNotFound, match="alice"):
+        again.get("kayak?")
 
 
 @pytest.mark.parametrize("gone", ["bank", "directory"])
@@ -292,7 +329,7 @@ def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> No
     engine.close()
     with pytest.raises((BankNotOpen, ValueError), match="open"):
         recalled()
-    home().bank("alice").forget(everything=True)
+    home().forget_bank("alice")
     with pytest.raises((BankNotFound, ValueError), match="alice"):
         recalled()
 

@@ -267,10 +267,12 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
         )
 
     engine = home()
+    engine.bank("alice").retain("I keep a green kayak manual.")  # without a node LlamaIndex answers by itself
     talk = chat("monday")
     for text in ("My kayak is green.", "I keep it in Turku.", "What colour is my kayak?"):
         assert say(talk, way, text).strip() == "Noted."
     assert sorted(unit.text for unit in engine.bank("alice").iterate_units()) == [
+        "I keep a green kayak manual.",
         "user: I keep it in Turku.",
         "user: My kayak is green.",
     ]
@@ -288,7 +290,7 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
     talk = chat("monday")
     talk.reset()
     assert talk.chat_history == []
-    assert len(list(engine.bank("alice").iterate_units())) == 2
+    assert len(list(engine.bank("alice").iterate_units())) == 3
 
 
 @WAYS
