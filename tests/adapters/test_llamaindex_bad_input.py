@@ -74,7 +74,8 @@ def turn(memory: Any, face: str, messages: list[Any]) -> list[ChatMessage]:
     """A turn as an agent takes it: put, read, answer, read again."""
 
     async def asynchronous() -> list[ChatMessage]:
-        await memory.aput_messages(messages)
+        if messages or isinstance(memory, HindsightMemory):  # LlamaIndex's fails of an empty list
+            await memory.aput_messages(messages)
         await memory.aget()
         await memory.aput(NOTED.model_copy(deep=True))
         shown: list[ChatMessage] = await memory.aget()
@@ -82,7 +83,8 @@ def turn(memory: Any, face: str, messages: list[Any]) -> list[ChatMessage]:
 
     if face == "async":
         return asyncio.run(asynchronous())
-    memory.put_messages(messages)
+    if messages or isinstance(memory, HindsightMemory):
+        memory.put_messages(messages)
     memory.get()
     memory.put(NOTED.model_copy(deep=True))
     shown: list[ChatMessage] = memory.get()
@@ -169,7 +171,7 @@ def test_any_messages_are_taken_as_they_are(
 ) -> None:
     """What holds words of people is remembered, what does not is not, neither is an error; the next turn works."""
     bank = light.bank("ann")
-    memory = memory_of(holder, bank)
+    memory = memory_of(holder, bank, **({} if holder == "memory" else {"tokenizer_fn": str.split}))
     given = [message.model_copy(deep=True) for message in messages]
     began = time.monotonic()
     turn(memory, face, given)

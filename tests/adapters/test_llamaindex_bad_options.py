@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.llms import ChatMessage
+from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from hindsight_integrations import (
@@ -82,31 +83,36 @@ RECALLING = [
     ("min_scores", {"best": 1}),
 ]
 NO_COUNTS = (-1, "many", 1.5, True)
-OPTIONS: list[Any] = [
-    *[(HindsightRetriever, "max_tokens", value) for value in NO_COUNTS],
-    *[(HindsightMemory, "session_id", value) for value in ("", "  ", 7, b"s1", "a\x00b", "x" * 10_000)],
-    *[(HindsightMemory, "token_limit", value) for value in (0, *NO_COUNTS)],
-    *[(HindsightMemory, "memory_tokens", value) for value in NO_COUNTS],
-    *[(HindsightMemory, "insert_method", value) for value in ("tool", 7)],
-    *[(HindsightMemory, "tokenizer_fn", value) for value in (7, "gpt2")],
-    *[(HindsightMemory, "roles", value) for value in ("robot", ["robot"], 7, [])],
-    *[(HindsightMemory, "on_error", value) for value in ("ignore", 7, None)],
-    *[(HindsightMemory, "chat_store", value) for value in ("sqlite", 7, {})],
-    *[(HindsightMemory, "context", value) for value in (7, None)],
-    *[(HindsightMemory, "background", value) for value in ("often", 7)],
-    *[(HindsightMemory, "recall_options", value) for value in (7, "budget", ["budget"])],
-    *[(HindsightMemory, "metadata", value) for value in (7, "k=v")],
-    *[(HindsightMemory, "tags", value) for value in (7, "red", [7])],
-    *[(HindsightMemoryBlock, "max_tokens", value) for value in NO_COUNTS],
-    *[(HindsightMemoryBlock, "name", value) for value in (7, None)],
-    *[(HindsightMemoryBlock, "priority", value) for value in ("first", -1)],
-    *[(HindsightMemoryBlock, "tags", value) for value in (7, "red", [7])],
-    *[(HindsightMemoryBlock, "metadata", value) for value in (7, "k=v")],
-    *[(HindsightMemoryBlock, "recall_options", value) for value in (7, "budget")],
+OPTIONS: list[tuple[Any, str, list[Any]]] = [
+    (HindsightRetriever, "max_tokens", [*NO_COUNTS]),
+    (HindsightMemory, "session_id", ["", "  ", 7, b"s1", "a\x00b", "x" * 10_000]),
+    (HindsightMemory, "token_limit", [0, *NO_COUNTS]),
+    (HindsightMemory, "memory_tokens", [*NO_COUNTS]),
+    (HindsightMemory, "insert_method", ["tool", 7]),
+    (HindsightMemory, "tokenizer_fn", [7, "gpt2"]),
+    (HindsightMemory, "roles", ["robot", ["robot"], 7, []]),
+    (HindsightMemory, "on_error", ["ignore", 7, None]),
+    (HindsightMemory, "chat_store", ["sqlite", 7, {}]),
+    (HindsightMemory, "context", [7, None]),
+    (HindsightMemory, "background", ["often", 7]),
+    (HindsightMemory, "recall_options", [7, "budget", ["budget"]]),
+    (HindsightMemory, "metadata", [7, "k=v"]),
+    (HindsightMemory, "tags", [7, "red", [7]]),
+    (HindsightMemoryBlock, "max_tokens", [*NO_COUNTS]),
+    (HindsightMemoryBlock, "name", [7, None]),
+    (HindsightMemoryBlock, "priority", ["first", None]),
+    (HindsightMemoryBlock, "tags", [7, "red", [7]]),
+    (HindsightMemoryBlock, "metadata", [7, "k=v"]),
+    (HindsightMemoryBlock, "recall_options", [7, "budget"]),
+    (HindsightMemoryBlock, "roles", ["robot", 7, []]),
+    (HindsightMemoryBlock, "chat_store", ["sqlite", SimpleChatStore()]),
+    (HindsightMemoryBlock, "tokenizer_fn", [7, "gpt2"]),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), OPTIONS)
+@pytest.mark.parametrize(
+    ("kind", "name", "value"), [(kind, name, value) for kind, name, values in OPTIONS for value in values]
+)
 def test_an_option_of_a_wrong_kind_is_refused_at_construction(
     kind: type, light: Hindsight, name: str, value: Any
 ) -> None:
@@ -263,7 +269,7 @@ def told(bank: MemoryBank) -> HindsightMemory:
     return memory
 
 
-WAYS_BACK: list[tuple[Callable[[Any], Any], Callable[[type, Any], Any]]] = [
+WAYS_BACK: list[tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = [
     (lambda thing: json.dumps(thing.to_dict()), lambda kind, data: kind.from_dict(json.loads(data))),
     (lambda thing: thing.to_json(), lambda kind, data: kind.from_json(data)),
     (pickle.dumps, lambda _, data: pickle.loads(data)),  # noqa: S301 - what the line before wrote

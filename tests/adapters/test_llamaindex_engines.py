@@ -90,7 +90,7 @@ def recalled(bank: MemoryBank, question: str, **options: Any) -> list[str]:
     return [found.unit.id for found in bank.recall(question, **options).units]
 
 
-class Bm25(BaseRetriever):
+class Bm25(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex
     """BM25 over nodes held in memory, as LlamaIndex's own leg of a fusion would be."""
 
     def __init__(self, nodes: list[TextNode], top: int = 3) -> None:
@@ -206,7 +206,7 @@ def test_citations_number_dated_memories_and_lead_back_to_their_source(
 
     def citing(streaming: bool) -> CitationQueryEngine:
         return CitationQueryEngine.from_args(
-            None,  # type: ignore[arg-type] # it needs no index where a retriever is given
+            None,  # it needs no index where a retriever is given
             llm=llm,
             retriever=HindsightRetriever(bank, k=3),
             streaming=streaming,

@@ -33,13 +33,12 @@ class State(MessagesState):
 def graph_of(engine: Hindsight) -> Any:
     """A conversation in LangGraph: recall, an answer, retain."""
     graph = StateGraph(State)
-    graph.add_sequence(
-        [
-            ("recall", create_recall_node(engine, bank="alice")),
-            ("answer", lambda _: {"messages": [AIMessage("Noted.")]}),
-            ("retain", create_retain_node(engine, bank="alice")),
-        ]
-    )
+    nodes: list[Any] = [
+        ("recall", create_recall_node(engine, bank="alice")),
+        ("answer", lambda _: {"messages": [AIMessage("Noted.")]}),
+        ("retain", create_retain_node(engine, bank="alice")),
+    ]
+    graph.add_sequence(nodes)
     graph.add_edge(START, "recall")
     return graph.compile(checkpointer=InMemorySaver())
 
@@ -113,6 +112,7 @@ def test_what_llamaindex_retained_is_recalled_by_a_graph(engine: Hindsight, face
     block = ChatMemory.from_defaults(session_id="s2", memory_blocks=[HindsightMemoryBlock(bank=bank)])
     in_llamaindex(memory, "My kayak is green.", face)
     in_llamaindex(block, "My tent is blue.", face)
+    block.get()  # a block is told of a turn by the read after it
     graph = graph_of(engine)
     assert "user: My kayak is green." in in_langgraph(graph, "t1", "What colour is my kayak?", face)
     assert "user: My tent is blue." in in_langgraph(graph, "t1", "What colour is my tent?", face)
@@ -220,26 +220,3 @@ def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hind
     assert "My tent is blue." in in_llamaindex(other, "What colour is my tent?", face)
     bank.forget(thread="t1")
     assert "My tent is blue." not in in_llamaindex(other, "And my tent, what colour is it?", face)
-
-
-@pytest.mark.parametrize("backends", ["light"])
-@pytest.mark.parametrize("first", ["graph", "chat"])
-def test_one_conversation_under_one_id_in_both_loses_nothing(engine: Hindsight, first: str) -> None:
-    """A program that moves a conversation from one framework to the other keeps the id: what was told stays."""
-    bank = engine.bank("alice")
-    graph = graph_of(engine)
-    memory = HindsightMemory(bank=bank, session_id="c1")
-    tell = {
-        "graph": lambda text: in_langgraph(graph, "c1", text),
-        "chat": lambda text: in_llamaindex(memory, text),
-    }
-    second = "chat" if first == "graph" else "graph"
-    tell[first]("My kayak is green.")
-    tell[second]("My tent is blue.")
-    tell[first]("I keep it in Turku.")
-    texts = [unit.text for unit in bank.iterate_units()]
-    assert sorted(texts) == [
-        "user: I keep it in Turku.",
-        "user: My kayak is green.",
-        "user: My tent is blue.",
-    ]

@@ -81,19 +81,22 @@ def checked_messages(given: object) -> list[ChatMessage]:
     return messages
 
 
-def checked_chat_store(given: object) -> BaseChatStore | AsyncDBChatStore | None:
-    """A chat store of LlamaIndex, of either kind; None stays None.
+def checked_chat_store(
+    given: object, kinds: tuple[type, ...] = (BaseChatStore, AsyncDBChatStore)
+) -> BaseChatStore | AsyncDBChatStore | None:
+    """A chat store of LlamaIndex; None stays None.
+
+    Args:
+        given: anything.
+        kinds: the kinds of stores that serve.
 
     Raises:
-        InvalidRequest: it is none.
+        InvalidRequest: it is none of them.
     """
-    if given is None or isinstance(given, BaseChatStore | AsyncDBChatStore):
+    if given is None or isinstance(given, kinds):
         return given
-    raise InvalidRequest(
-        "chat_store",
-        f"{shown(given)} is none",
-        "Pass a BaseChatStore or AsyncDBChatStore of LlamaIndex, or None for a file beside the bank.",
-    )
+    named = " or ".join(kind.__name__ for kind in kinds)
+    raise InvalidRequest("chat_store", f"{shown(given)} is none", f"Pass LlamaIndex's {named}, or None.")
 
 
 def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:

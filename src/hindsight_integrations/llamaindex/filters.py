@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llama_index.core.vector_stores.types import MetadataFilter as LlamaIndexFilter
 from llama_index.core.vector_stores.types import MetadataFilters
 
@@ -24,11 +26,14 @@ def core_filters(given: object) -> MetadataGroup:
             f"{shown(given)} is not LlamaIndex's MetadataFilters",
             "Pass MetadataFilters(filters=[MetadataFilter(key=..., value=...)]), or the bank's own form as metadata=.",
         )
-    condition = given.condition.value if given.condition else "and"
-    return MetadataGroup(tuple(map(_condition, given.filters)), condition)
+    return MetadataGroup(tuple(map(_condition, given.filters)), _named(given.condition) or "and")
 
 
 def _condition(given: LlamaIndexFilter | MetadataFilters) -> MetadataFilter | MetadataGroup:
     if isinstance(given, MetadataFilters):
         return core_filters(given)
-    return MetadataFilter(given.key, given.value, given.operator.value)
+    return MetadataFilter(given.key, given.value, _named(given.operator))
+
+
+def _named(given: Any) -> Any:  # noqa: ANN401 - what was built around LlamaIndex's own checks is refused by the recall
+    return getattr(given, "value", given)

@@ -12,19 +12,26 @@ from typing import Any, Self
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
-from llama_index.core.utils import get_tokenizer
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.llamaindex.arguments import checked_tokens
+from hindsight_integrations.llamaindex.arguments import (
+    checked_chat_store,
+    checked_recall_options,
+    checked_tokenizer,
+    checked_tokens,
+)
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
 from hindsight_integrations.llamaindex.chat_window import ChatWindow, turn
 from hindsight_integrations.llamaindex.events import dispatcher
 from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
 from hindsight_integrations.prompts.recalled import memories_block, without_last
 from hindsight_integrations.tolerance import tolerated
+from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.tool_messages import checked_roles
 
 MEMORY_TOKENS = 2_048  # for memories, as in HindsightMemory
 
@@ -112,15 +119,15 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
             priority=priority,
             accept_short_term_memory=accept_short_term_memory,
             max_tokens=checked_tokens(max_tokens, "max_tokens", least=0),
-            roles=tuple(str(role) for role in roles),
+            roles=tuple(sorted(checked_roles(roles))),
             context=context,
-            tags=tuple(tags),
-            metadata=dict(metadata or {}),
-            recall_options={"budget": "low", **(recall_options or {})},
+            tags=checked_tags(tags),
+            metadata=checked_metadata({} if metadata is None else metadata),
+            recall_options={"budget": "low", **checked_recall_options(recall_options)},
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
-            chat_store=chat_store,
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
+            chat_store=checked_chat_store(chat_store, (AsyncDBChatStore,)),
+            tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
 
     @classmethod

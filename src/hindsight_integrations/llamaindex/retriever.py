@@ -29,7 +29,7 @@ from hindsight_integrations.llamaindex.remembering import recalled
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.validation.arguments import Moment, Window
-from hindsight_integrations.validation.limits import MAX_TOKENS
+from hindsight_integrations.validation.limits import MAX_TOKENS, checked_list, checked_tags
 
 _LOG = logging.getLogger(__name__)
 
@@ -100,8 +100,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
             "max_tokens": (TOKENS if k is None else MAX_TOKENS) if max_tokens is None else max_tokens,
             "budget": budget,
             "k": k,
-            "types": None if types is None else tuple(types),
-            "tags": tuple(tags),
+            "types": None if types is None else checked_list(types, "types"),
+            "tags": checked_tags(tags),
             "tags_match": tags_match,
             "tag_groups": tag_groups,
             "metadata": metadata if filters is None else _both(core_filters(filters), metadata),
