@@ -214,38 +214,6 @@ def test_any_text_of_a_user_is_remembered(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
-    "message", [None, 7, b"I own a kayak.", "I own a kayak.", {"role": "user"}, object()]
-)
-@pytest.mark.parametrize("verb", ["put", "put_messages", "set"])
-def test_what_is_no_message_is_refused(light: Hindsight, face: str, verb: str, message: Any) -> None:
-    """A mistake of the program is named, and neither the chat nor the bank has changed."""
-    bank = light.bank("ann")
-    memory = memory_of("memory", bank)
-    turn(memory, face, [said("My tent is blue.")])
-    given = message if verb == "put" else [said(SOUND), message]
-    with pytest.raises(InvalidRequest, match="message"):
-        asyncio.run(getattr(memory, f"a{verb}")(given)) if face == "async" else getattr(memory, verb)(given)
-    assert [m.content for m in memory.get_all()] == ["My tent is blue.", "Noted."]
-    assert remembered(bank) == ["user: My tent is blue."]
-
-
-@BOTH_FACES
-@pytest.mark.parametrize("messages", [None, 7, "My kayak is green.", {"role": "user"}])
-@pytest.mark.parametrize("verb", ["put_messages", "set"])
-def test_what_is_no_list_of_messages_is_refused(
-    light: Hindsight, face: str, verb: str, messages: Any
-) -> None:
-    """A text where a list belongs is no list of characters."""
-    memory = memory_of("memory", light.bank("ann"))
-    with pytest.raises(InvalidRequest, match="messages"):
-        asyncio.run(getattr(memory, f"a{verb}")(messages)) if face == "async" else getattr(memory, verb)(
-            messages
-        )
-    assert memory.get_all() == []
-
-
-@BOTH_FACES
 @HOLDERS
 @pytest.mark.parametrize(
     ("expected", "turns"),
