@@ -7,7 +7,7 @@ the same options, in its order, under scores that never rise, sync and async, an
 
 Then the share of the evidence turns covered within 512 and 1,024 tokens, of each retriever alone and of the fusions
 (`reciprocal_rerank`, one query), with the difference between the fusions (paired bootstrap over the questions of categories 1 to 4
-of all conversations, 95%). The same for everybody: the texts (one node a unit of the bank), the embedder, the BM25 leg
+of all conversations, 95%). The same for everybody: the texts (one node a unit of the bank, as the bank shows it), the embedder, the BM25 leg
 (llama-index-retrievers-bm25, its defaults), the depth of every leg, and packing in rank order. Ours knows when it is asked, and
 embeds the date of a memory with its text, as it always does. Nobody reranks; with --rerank ours does, without a deadline.
 
@@ -32,7 +32,7 @@ from locomo.baselines import Corpus
 from locomo.cache import CachedEmbedder, CachedReranker, DiskCache
 from locomo.coverage import coverage
 from locomo.dataset import ANSWERABLE, Category, Conversation, load_conversation, load_facts
-from locomo.llamaindex_legs import Arm, arms
+from locomo.llamaindex_legs import Arm, arms, bare_nodes
 from locomo.paired import paired_difference
 from locomo.run import Facts, Setup, retain_all
 
@@ -138,9 +138,12 @@ def _measured(
         retain_all(bank, conversation, facts)
         asyncio.run(_compare(bank, conversation, setup, agreement))
         units = {unit.id: unit for unit in Corpus.read(Path(folder), bank.name).units.values()}
-        systems = arms(bank, units.values(), setup.embedder, asked_at=conversation.asked_at, depth=depth)
+        questions, depth = conversation.questions[: setup.limit], min(depth, len(units))
+        ours = HindsightRetriever(bank, k=depth, query_timestamp=conversation.asked_at, metadata_keys=())
+        nodes = bare_nodes(units.values(), ours, (question.text for question in questions))
+        systems = arms(ours, nodes, setup.embedder, depth=depth)
         shares = []
-        for number, question in enumerate(conversation.questions[: setup.limit]):
+        for number, question in enumerate(questions):
             for arm, system in systems.items():
                 ranked = [units[node.node.node_id] for node in system.retrieve(question.text)]
                 for budget in BUDGETS:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from llama_index.core import VectorStoreIndex
@@ -15,7 +14,6 @@ from llama_index.core.schema import TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
 from pydantic import PrivateAttr
 
-from hindsight_integrations import MemoryBank
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.embedder import Embedder
@@ -56,24 +54,21 @@ class BankEmbedding(BaseEmbedding):  # type: ignore[misc] # mypy does not follow
 
 
 def arms(
-    bank: MemoryBank, units: Iterable[MemoryUnit], embedder: Embedder, *, asked_at: datetime, depth: int
+    ours: HindsightRetriever, nodes: Sequence[TextNode], embedder: Embedder, *, depth: int
 ) -> Mapping[Arm, BaseRetriever]:
-    """Every arm over one bank. Every leg gives up to `depth` nodes; bare nodes, so that fusion merges equal texts.
+    """Every arm over one bank. Every leg gives up to `depth` nodes; bare ones, so that fusion merges equal texts.
 
     Args:
-        bank: the bank, for ours.
-        units: its units, for LlamaIndex's own.
+        ours: over the bank, with bare nodes.
+        nodes: the bank's memories, for LlamaIndex's own.
         embedder: the bank's.
-        asked_at: from when questions are asked, which is ours to know.
         depth: nodes a leg.
     """
-    nodes = [TextNode(id_=unit.id, text=unit.text) for unit in units]
-    depth = min(depth, len(nodes))
-    index = VectorStoreIndex(nodes, embed_model=BankEmbedding(embedder))
+    index = VectorStoreIndex(list(nodes), embed_model=BankEmbedding(embedder))
     legs: dict[Arm, BaseRetriever] = {
-        Arm.OURS: HindsightRetriever(bank, k=depth, query_timestamp=asked_at, metadata_keys=()),
+        Arm.OURS: ours,
         Arm.VECTOR: index.as_retriever(similarity_top_k=depth),
-        Arm.BM25: BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=depth),
+        Arm.BM25: BM25Retriever.from_defaults(nodes=list(nodes), similarity_top_k=depth),
     }
     fused = {
         Arm.OURS_AND_BM25: (Arm.OURS, Arm.BM25),
@@ -83,6 +78,17 @@ def arms(
         **{arm: _fusion([legs[leg] for leg in two], 2 * depth) for arm, two in fused.items()},
         **legs,
     }
+
+
+def bare_nodes(
+    units: Iterable[MemoryUnit], ours: HindsightRetriever, questions: Iterable[str]
+) -> list[TextNode]:
+    """The units as nodes with the texts that ours shows of them: without what was taken back, or with a note of it.
+
+    Fusion takes nodes for the same by their text, and would count a memory twice whose text is another here.
+    """
+    shown = {node.node_id: node.text for question in questions for node in ours.retrieve(question)}
+    return [TextNode(id_=unit.id, text=shown.get(unit.id, unit.text)) for unit in units]
 
 
 def _fusion(legs: list[BaseRetriever], top_k: int) -> QueryFusionRetriever:

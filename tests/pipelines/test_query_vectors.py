@@ -20,6 +20,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.validation.query_vector import checked_embedding
 
 HOUSES = ["Ann Lee keeps bees behind the chapel", "Bo Chen tunes pianos downtown", "Cy Diaz grows figs"]
 QUESTION = "Which pianos does Bo Chen tune?"
@@ -61,6 +62,14 @@ def test_the_embedders_own_vector_changes_nothing(light: Hindsight, length: floa
         found = scores(bank.recall(QUESTION, embedding=given))
         assert [unit for unit, _ in found] == [unit for unit, _ in expected]
         assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=1e-6)
+
+
+def test_a_unit_vector_is_taken_bit_for_bit() -> None:
+    """Made a unit vector anew it would differ in its last bits, which decide between memories equally near."""
+    for n in range(40):
+        own = HashEmbedder().embed_query(f"Which pianos does Bo Chen tune, and who keeps {n} bees?")
+        taken = checked_embedding([float(number) for number in own])
+        np.testing.assert_array_equal(np.array(taken, np.float32), own)
 
 
 def test_the_vector_given_is_the_one_compared(light: Hindsight) -> None:

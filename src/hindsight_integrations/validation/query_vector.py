@@ -14,6 +14,7 @@ from hindsight_integrations.validation.limits import MAX_QUERY, checked_text
 Embedding: TypeAlias = Sequence[float] | Sequence[str] | npt.NDArray[np.floating[Any]] | None
 """A vector, or texts of which the mean vector is taken; None for the question's own."""
 
+UNIT = 1e-5  # how far from 1 the length of a unit vector in float32 may be
 MAX_EMBEDDED = 64  # texts embedded in place of one question
 
 _REMEDY = (
@@ -56,5 +57,8 @@ def _unit_vector(given: Sequence[Any] | npt.NDArray[Any]) -> tuple[float, ...]:
     largest = np.abs(vector).max()
     if not largest:
         raise InvalidRequest("embedding", "it is all zeros, which has no direction", _REMEDY)
-    vector = vector / largest  # first, so that no square overflows or vanishes
-    return tuple((vector / np.linalg.norm(vector)).tolist())
+    scaled = vector / largest  # first, so that no square overflows or vanishes
+    length = float(np.linalg.norm(scaled)) * largest
+    if abs(length - 1) < UNIT:  # as the embedder gave it: the last bits decide between memories equally near
+        return tuple(vector.tolist())
+    return tuple((scaled / np.linalg.norm(scaled)).tolist())
