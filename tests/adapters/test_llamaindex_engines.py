@@ -14,6 +14,7 @@ import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.memory import BaseMemory, Memory
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever, RouterRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
@@ -27,7 +28,7 @@ from hindsight_integrations import (
     HindsightConfig,
     MemoryBank,
 )
-from hindsight_integrations.llamaindex import HindsightMemory, HindsightRetriever
+from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightRetriever
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 
 Opener = Callable[..., Hindsight]
@@ -291,6 +292,28 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
     talk.reset()
     assert talk.chat_history == []
     assert len(list(engine.bank("alice").iterate_units())) == 3
+
+
+@WAYS
+@pytest.mark.parametrize("holder", ["memory", "block"])
+def test_a_new_users_first_turn_is_remembered_without_llamaindexs_placeholder(
+    light: Hindsight, way: str, holder: str
+) -> None:
+    """From no node a chat engine answers "Empty Response" by itself: nobody said that, and it is no memory."""
+    bank = light.bank("alice")
+    memory: BaseMemory = HindsightMemory(bank=bank, session_id="monday")
+    if holder == "block":
+        memory = Memory.from_defaults(session_id="monday", memory_blocks=[HindsightMemoryBlock(bank)])
+    engine = CondensePlusContextChatEngine.from_defaults(
+        retriever=HindsightRetriever(bank), llm=ScriptedLLM(chat_replies), memory=memory
+    )
+    assert say(engine, way, "My kayak is green.").strip() == "Empty Response"
+    say(engine, way, "My kayak lies in Turku.")
+    memory.get()
+    assert sorted(unit.text for unit in bank.iterate_units()) == [
+        "user: My kayak is green.",
+        "user: My kayak lies in Turku.",
+    ]
 
 
 @WAYS

@@ -13,17 +13,23 @@ from llama_index.core.base.llms.types import ChatMessage
 from hindsight_integrations.validation.llamaindex_messages import as_dict
 
 _TRACE = re.compile(r"\s*Thought:.*\n\s*(Action|Answer):", re.DOTALL)
+_NO_ANSWER = (
+    "Empty Response"  # what LlamaIndex's synthesizers say for a model that was not asked, or said nothing
+)
 _ANSWER = re.compile(r"(?:^|\n)\s*Answer:\s*")
 
 
 def spoken(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
     """The messages, each ReAct trace (thoughts, actions, observations) cut to its last answer, or left out without one.
 
-    ReActAgent puts the whole trace into memory as one message of the assistant.
+    ReActAgent puts the whole trace into memory as one message of the assistant. What LlamaIndex puts there in place of an
+    answer nobody said: a chat engine over an empty bank would teach it that to begin with.
     """
     said = []
     for message in messages:
         text = str(message.content or "")
+        if message.role == "assistant" and text == _NO_ANSWER:
+            continue
         if message.role != "assistant" or not _TRACE.match(text):
             said.append(message)
         elif len(parts := _ANSWER.split(text)) > 1:
