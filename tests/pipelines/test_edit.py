@@ -40,7 +40,7 @@ def test_a_corrected_memory_is_found_by_what_it_says_now(
             first,
             ("m1",),
             ("t",),
-            {"k": "1"},
+            {"k": 1},
         )
         found = bank.recall("Who rented a purple bicycle on March 1, 2021?").units[0]
         assert found.unit == edited

@@ -258,7 +258,7 @@ def test_tags_metadata_context_and_entities_reach_every_unit(light: Hindsight) -
         entities=["Boat Club"],
     )
     item = bank.recall("kayak").units[0]
-    assert (item.unit.tags, dict(item.unit.metadata)) == (("boats", "work"), {"source": "chat", "n": "3"})
+    assert (item.unit.tags, dict(item.unit.metadata)) == (("boats", "work"), {"source": "chat", "n": 3})
     assert (item.unit.context, set(item.entities)) == ("c", {"Alice", "Boat Club"})
 
 

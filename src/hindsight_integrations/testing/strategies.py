@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from hindsight_integrations.model.metadata import MetadataValue
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import is_storable
@@ -65,6 +66,14 @@ def profiles() -> st.SearchStrategy[BankProfile]:
     return st.builds(BankProfile, st.just("") | names, st.just("") | backgrounds, characters, shares)
 
 
+def metadata_values() -> st.SearchStrategy[MetadataValue]:
+    """Values that metadata keeps with their type."""
+    scalars = (
+        texts(most=20) | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    )
+    return scalars | st.lists(scalars, max_size=3)
+
+
 @st.composite
 def memory_units(draw: st.DrawFn, *, bank: str = "bank") -> MemoryUnit:
     """Units of one bank with ids of their own; opinions, and only they, have a confidence."""
@@ -79,7 +88,7 @@ def memory_units(draw: st.DrawFn, *, bank: str = "bank") -> MemoryUnit:
         occurred=draw(st.none() | intervals()),
         context=draw(st.just("") | texts(most=40)),
         confidence=draw(st.floats(0.0, 1.0)) if fact_type is FactType.OPINION else None,
-        metadata=draw(st.dictionaries(texts(most=10), texts(most=20), max_size=3)),
+        metadata=draw(st.dictionaries(texts(most=10), metadata_values(), max_size=3)),
         tags=tuple(sorted(draw(st.sets(st.sampled_from(("home", "work", "user:1")), max_size=3)))),
         thread=draw(st.sampled_from(("", "thread-1"))),
         tokens=-(-len(text) // 4),
