@@ -94,7 +94,7 @@ def options(verb: str, names: str, /, **fixed: Any) -> Calls:
     return {f"{verb}({name})": call_of(name) for name in names.split()}
 
 
-FILTERS = "entity types window as_of tags tags_match tag_groups include_invalidated"
+FILTERS = "entity types window as_of tags tags_match tag_groups metadata include_invalidated"
 RECORDS = "kind category unit window as_of tags tags_match tag_groups"
 SELECTORS = "unit document entity names window everything thread message"
 
@@ -108,7 +108,7 @@ VERBS: Calls = {
     **options("retain_many", "items"),
     **options("retain_many", "progress batch_size", items=[RetainItem("Some text.")]),
     **options("recall", "query"),
-    **options("recall", "max_tokens budget types tags tags_match tag_groups window as_of query_timestamp "
+    **options("recall", "max_tokens budget types tags tags_match tag_groups metadata embedding window as_of query_timestamp "
               "include_invalidated k min_scores include_entities max_entity_tokens include_chunks max_chunk_tokens "
               "include_source_facts max_source_fact_tokens trace", query="plums"),
     **options("reflect", "query"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -190,6 +191,7 @@ def test_what_callers_write(given: Any, read: object) -> None:
         (MetadataFilter("a", 1, "like"), "== *, *!=.* is_empty"),
         (MetadataGroup((MetadataFilter("a", 1),), "xor"), "and, or, not"),
         (MetadataGroup(MetadataFilter("a", 1)), "not a list of filters"),  # type: ignore[arg-type]
+        (MetadataGroup(itertools.repeat(MetadataFilter("a", 1))), "not a list of filters"),  # type: ignore[arg-type]
         (MetadataFilter("", 1), "is not a key"),
         ({5: 1}, "is not a key"),
         ({"a": None}, "is_empty"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -140,7 +140,7 @@ def _of_mapping(given: Mapping[Any, Any], place: str, depth: int) -> MetadataTes
 
 
 def _group(filters: Any, condition: Any, place: str, depth: int) -> MetadataGroup:  # noqa: ANN401
-    if isinstance(filters, str | bytes | Mapping) or not isinstance(filters, Iterable):
+    if isinstance(filters, str | bytes) or not isinstance(filters, Sequence):
         raise InvalidRequest(f"{place}.filters", f"{shown(filters)} is not a list of filters", _FORMS)
     parts = [_condition(each, f"{place}[{at}]", depth + 1) for at, each in enumerate(filters)]
     return MetadataGroup(tuple(parts), choice(MetadataCondition, condition, f"{place}.condition"))
