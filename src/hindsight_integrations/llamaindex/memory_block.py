@@ -46,6 +46,9 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
     its answer; with a chat engine the last turn of a chat is retained by the next `get`. `get` gives the memories of the
     user's last message, recalled once a turn, as data between markers.
 
+    ReActAgent drops a system message in front, where Memory writes its blocks by default: for it build the Memory with
+    `insert_method="user"`.
+
     A failing bank loses nothing: what it did not retain waits for the next call. Waiting messages do not outlast the
     process unless `chat_store` is given: then the block reads the whole chat there, archived messages too.
 
