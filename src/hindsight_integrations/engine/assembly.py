@@ -149,6 +149,7 @@ def _place(path: str | Path) -> str:
 def _store(
     path: str | Path, config: HindsightConfig, clock: Clock, *, read_only: bool, accept_loss: bool
 ) -> tuple[Ledger, Storage]:
+    from hindsight_integrations.backends.chats import erase_chats
     from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
     from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 
@@ -177,6 +178,10 @@ def _store(
         vectors, scorer = open_vectors(bank)
         return Indexes(vectors, scorer, keywords.open(bank.key), RustworkxMemoryGraph())
 
+    def forget_chats(bank: str) -> None:
+        if folder is not None:
+            erase_chats(folder, bank)
+
     def close() -> None:
         with (
             ExitStack() as closing
@@ -185,7 +190,7 @@ def _store(
                 closing.callback(release)
 
     names = {"vectors": str(kind), "keywords": keywords.index_name, "graph": "rustworkx", "path": str(data)}
-    return ledger, Storage(open_indexes, names, close)
+    return ledger, Storage(open_indexes, forget_chats, names, close)
 
 
 def _index_marks(data: Path) -> list[IndexMark]:

@@ -42,11 +42,13 @@ class Storage:
 
     Attributes:
         open_indexes: opens the indexes of one bank.
+        erase_chats: erases the chats that are kept beside a bank.
         names: role to what serves it.
         close: closes every storage backend, the ledger included.
     """
 
     open_indexes: Callable[[BankHeader], Indexes]
+    erase_chats: Callable[[str], None]
     names: dict[str, str]
     close: Callable[[], None]
 
@@ -185,6 +187,7 @@ class Engine:
         with self._banks.forgetting(ledger.bank(name)):
             held = ledger.drop_bank(name)
         ledger.scrub()
+        self._storage.erase_chats(name)
         return held
 
     @property

@@ -22,8 +22,8 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.errors import shown
 from hindsight_integrations.llamaindex.arguments import checked_chat_store
 from hindsight_integrations.llamaindex.placing import without_memories
+from hindsight_integrations.model.chats import CHATS_FILE, CHATS_TABLE
 
-FILE = "chats.sqlite"
 SIMPLE = SimpleChatStore.class_name()
 AnyChatStore: TypeAlias = Any
 """BaseChatStore or AsyncDBChatStore; mypy is told to skip LlamaIndex, whose types it cannot follow."""
@@ -89,8 +89,8 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
                     del _in_memory[place]
             return _in_memory.setdefault(bank.place, SimpleChatStore())
     # A connection each time: kept ones belong to the event loop that made them.
-    engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / FILE}", poolclass=NullPool)
-    return WholeSetChatStore("chat_messages", async_engine=engine)
+    engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / CHATS_FILE}", poolclass=NullPool)
+    return WholeSetChatStore(CHATS_TABLE, async_engine=engine)
 
 
 def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:

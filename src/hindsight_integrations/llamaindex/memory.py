@@ -42,12 +42,14 @@ from hindsight_integrations.llamaindex.history import (
 from hindsight_integrations.llamaindex.placing import GAP, InsertMethod, placed
 from hindsight_integrations.llamaindex.remembering import recalled_lines, retained, told
 from hindsight_integrations.llamaindex.spoken import spoken, told_apart
+from hindsight_integrations.model.chats import chat_key
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
 
+NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
 PIECE = 20_000  # characters that are counted at once
 MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
@@ -158,7 +160,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),
             tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
-        self._history = ChatHistory(self.chat_store, f"{opened.name}/{self.session_id}")
+        self._history = ChatHistory(self.chat_store, chat_key(opened.name, self.session_id))
 
     @classmethod
     def class_name(cls) -> str:
@@ -218,7 +220,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             await self._follow(last_turn_end)
 
     async def areset(self) -> None:
-        """Clear the chat's history. The memories stay; `bank.forget(thread=...)` erases them."""
+        """Clear the chat's history. The memories stay; `bank.forget` erases those."""
         await self._history.clear()
         self._turn = None
 
@@ -244,6 +246,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
                 result = await bank.threads.follow(
                     told_apart(spoken(messages[: end(messages)])),
                     thread=self.session_id,
+                    namespace=NAMESPACE,
                     roles=self.roles,
                     context=self.context,
                     tags=self.tags,

@@ -33,6 +33,7 @@ from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
 
+NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory keeps another list
 MEMORY_TOKENS = 2_048  # for memories, as in HindsightMemory
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
@@ -191,6 +192,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
             result = await bank.threads.follow(
                 given,
                 thread=session,
+                namespace=NAMESPACE,
                 on_fork="keep",  # a window that moves is no fork
                 roles=self.roles,
                 context=self.context,
