@@ -25,6 +25,7 @@ class Arm(StrEnum):
     """Who answers: one retriever, or the reciprocal rank fusion of two."""
 
     OURS_AND_BM25 = "ours + BM25"
+    OURS_AND_VECTOR = "ours + vector"
     VECTOR_AND_BM25 = "vector + BM25"
     OURS = "ours"
     VECTOR = "vector"
@@ -72,6 +73,7 @@ def arms(
     }
     fused = {
         Arm.OURS_AND_BM25: (Arm.OURS, Arm.BM25),
+        Arm.OURS_AND_VECTOR: (Arm.OURS, Arm.VECTOR),
         Arm.VECTOR_AND_BM25: (Arm.VECTOR, Arm.BM25),
     }
     return {
