@@ -220,3 +220,23 @@ def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hind
     assert "My tent is blue." in in_llamaindex(other, "What colour is my tent?", face)
     bank.forget(thread="t1")
     assert "My tent is blue." not in in_llamaindex(other, "And my tent, what colour is it?", face)
+
+
+@pytest.mark.parametrize("backends", ["light"])
+@pytest.mark.parametrize("first", ["graph", "chat", "block"])
+def test_one_id_in_both_frameworks_loses_nothing(engine: Hindsight, first: str) -> None:
+    """Programs name a thread of LangGraph and a session of LlamaIndex alike, after the user: neither drops the other's."""
+    bank = engine.bank("alice")
+    graph = graph_of(engine)
+    memory = HindsightMemory(bank=bank, session_id="ann")
+    block = ChatMemory.from_defaults(session_id="ann", memory_blocks=[HindsightMemoryBlock(bank=bank)])
+    turns: dict[str, Callable[[str], Any]] = {
+        "graph": lambda text: in_langgraph(graph, "ann", text),
+        "chat": lambda text: in_llamaindex(memory, text),
+        "block": lambda text: (in_llamaindex(block, text), block.get()),
+    }
+    order = [first, *(name for name in turns if name != first)] * 2
+    told = [f"Boat {number} of the {name} is green." for number, name in enumerate(order)]
+    for name, text in zip(order, told, strict=True):
+        turns[name](text)
+    assert remembered(bank) == sorted(f"user: {text}" for text in told)
