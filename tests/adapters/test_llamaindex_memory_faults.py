@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import pickle
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from pickle import dumps, loads
 from typing import Any
 
 import pytest
@@ -46,6 +46,11 @@ def weather(city: str, degrees: int) -> list[ChatMessage]:
     made = ToolCallBlock(tool_call_id="weather", tool_name="weather", tool_kwargs={"city": city})
     result = ChatMessage(f"{degrees} degrees", role="tool", additional_kwargs={"tool_call_id": "weather"})
     return [ChatMessage(role="assistant", blocks=[made]), result]
+
+
+def copy_of(memory: HindsightMemory) -> HindsightMemory:
+    copied: HindsightMemory = loads(dumps(memory))  # noqa: S301 - written one line before
+    return copied
 
 
 def texts(bank: MemoryBank) -> list[str]:
@@ -135,7 +140,7 @@ def test_a_memory_with_its_own_chat_store_is_stored(bank: MemoryBank) -> None:
     memory = HindsightMemory(bank, chat_store=SimpleChatStore())
     put_turns(memory, "Rex")
     assert HindsightMemory.from_json(memory.to_json()).get_all() == memory.get_all()
-    assert pickle.loads(pickle.dumps(memory)).get_all() == memory.get_all()
+    assert copy_of(memory).get_all() == memory.get_all()
     store = SQLAlchemyChatStore("chats", async_database_uri="sqlite+aiosqlite:///:memory:")
     stored = HindsightMemory(bank, chat_store=store).to_dict()
     with pytest.raises(InvalidRequest, match=r"from_dict\(stored, chat_store=\.\.\.\)"):
@@ -299,3 +304,13 @@ def test_its_words_hold_no_message() -> None:
         memory = HindsightMemory(engine.bank("alice"))
         put_turns(memory, "Rex")
         assert "Rex" not in repr(memory)
+
+
+def test_a_reset_chat_is_in_no_file(tmp_path: Path) -> None:
+    """SQLite leaves what was deleted in its file, unless it is told not to."""
+    with Hindsight.open(tmp_path, reranker=None) as engine:
+        memory = HindsightMemory(engine.bank("alice"))
+        memory.put(user("My dog is called Rumpelstilz."))
+        assert b"Rumpelstilz" in (tmp_path / chat_history.FILE).read_bytes()
+        memory.reset()
+    assert all(b"Rumpelstilz" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

@@ -13,7 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
-from sqlalchemy import Insert, Table, delete, func, insert, select
+from sqlalchemy import Insert, Table, delete, event, func, insert, select
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -90,7 +90,14 @@ def chat_store_beside(bank: BankReference) -> AnyChatStore:
             return _in_memory.setdefault(bank.place, SimpleChatStore())
     # A connection each time: kept ones belong to the event loop that made them.
     engine = create_async_engine(f"sqlite+aiosqlite:///{Path(bank.place) / CHATS_FILE}", poolclass=NullPool)
+    event.listen(engine.sync_engine, "connect", _overwriting)
     return WholeSetChatStore(CHATS_TABLE, async_engine=engine)
+
+
+def _overwriting(connection: Any, record: object) -> None:  # noqa: ANN401 - of the driver
+    """What is deleted shall be in no file: by itself SQLite only marks its place as free."""
+    del record
+    connection.execute("PRAGMA secure_delete = ON").close()
 
 
 def stored_chat_store(store: AnyChatStore, key: str) -> dict[str, Any] | None:

@@ -56,9 +56,7 @@ MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
-_loop = (
-    SharedLoop()
-)  # of callers that cannot await: one for all, since stores may keep connections that belong to a loop
+_loop = SharedLoop()  # of callers that cannot await; one for all, as stores may keep connections of a loop
 R = TypeVar("R")
 
 
@@ -69,15 +67,18 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
     calls), what is new of the chat is retained, in one piece and with the conversation before it. `get` gives the newest
     turns that fit, and memories recalled once a turn. What a failing bank or a killed process did not retain, the next
     turn does. `set` brings the bank to the chat as it is then: what was made of messages that it drops at the end holds
-    no more. `reset` clears the chat's history, not the memories.
+    no more; a question at its end waits for the answer. `reset` clears the chat's history, not the memories; to forget a
+    person, reset their chats and forget the bank, since neither does the other.
 
-    It is serialised by reference: `to_dict`, JSON and pickle hold the bank's directory and name, never its content.
+    It is serialised by reference: `to_dict`, JSON and pickle hold the bank's directory and name, never its content. Of a
+    chat store of yours a SimpleChatStore's messages go along, any other is given again to `from_dict`, as is a tokenizer.
 
     Args:
         bank: of either face, or the reference to one (`bank.reference`).
         session_id: the chat's id, under which its history is found again; a new one if None.
-        token_limit: what `get` may give, memories included, in tokens of `tokenizer_fn`.
-        memory_tokens: what the memories may cost of it, in the bank's tokens; None means 2,048, a quarter at most; 0
+        token_limit: what `get` may give, memories included, in tokens of `tokenizer_fn`: first the newest turn, which is
+            never left out, then memories, then older turns.
+        memory_tokens: what the memories may cost of it, in the bank's tokens, beside what frames them; None means 2,048, a quarter at most; 0
             recalls none.
         insert_method: "user": memories stand before the text of the user's last message; "system": in the system
             message, in front.
