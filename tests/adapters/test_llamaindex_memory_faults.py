@@ -98,7 +98,7 @@ def test_a_question_without_its_answer_waits(bank: MemoryBank) -> None:
 
 
 def test_a_chat_engines_question_is_one_turn(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They ask for the history before they put the question, agents after: recall is asked once."""
+    """They ask for the history before they put the question, agents after it and after its answer: recall is asked once."""
     queries: list[str] = []
     recall = type(bank.asynchronous).recall
 
@@ -114,6 +114,7 @@ def test_a_chat_engines_question_is_one_turn(bank: MemoryBank, monkeypatch: pyte
         memory.get(input="Where are my bees?")
         memory.get()
         memory.put(assistant("In Porto."))
+        memory.get(input="Where are my bees?")
     assert queries == ["Where are my bees?"] * 2
 
 

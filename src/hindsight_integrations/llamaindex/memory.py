@@ -292,11 +292,11 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         query = (question or last).strip()
         if not query or not self.memory_tokens:
             return []
-        # Asked before the question is put (chat engines) or after (agents), it is one turn.
-        waits = query == last and any(each is asked[-1] for each in messages[last_turn_end(messages) :])
+        # Asked before the question is put (chat engines), after, or after its answer (agents): it is one turn.
+        turn = (len(asked) - (query == last), query)
         bank: AsyncMemoryBank = self.bank
         async with _chats.alone({(bank.reference, self.session_id, "recall")}):
-            if self._turn != (turn := (len(asked) - waits, query)):
+            if self._turn != turn:
                 self._lines = []
                 with tolerated(
                     OnError(self.on_error),
