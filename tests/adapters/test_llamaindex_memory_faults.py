@@ -20,6 +20,7 @@ from workflows.context.serializers import JsonSerializer
 
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemory, chat_history
+from hindsight_integrations.model.chats import CHATS_FILE
 
 
 @pytest.fixture
@@ -312,6 +313,6 @@ def test_a_reset_chat_is_in_no_file(tmp_path: Path) -> None:
     with Hindsight.open(tmp_path, reranker=None) as engine:
         memory = HindsightMemory(engine.bank("alice"))
         memory.put(user("My dog is called Rumpelstilz."))
-        assert b"Rumpelstilz" in (tmp_path / chat_history.FILE).read_bytes()
+        assert b"Rumpelstilz" in (tmp_path / CHATS_FILE).read_bytes()
         memory.reset()
     assert all(b"Rumpelstilz" not in file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

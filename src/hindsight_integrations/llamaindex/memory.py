@@ -67,8 +67,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
     calls), what is new of the chat is retained, in one piece and with the conversation before it. `get` gives the newest
     turns that fit, and memories recalled once a turn. What a failing bank or a killed process did not retain, the next
     turn does. `set` brings the bank to the chat as it is then: what was made of messages that it drops at the end holds
-    no more; a question at its end waits for the answer. `reset` clears the chat's history, not the memories; to forget a
-    person, reset their chats and forget the bank, since neither does the other.
+    no more; a question at its end waits for the answer. `reset` clears the chat's history, not the memories;
+    `engine.forget_bank` erases both.
 
     It is serialised by reference: `to_dict`, JSON and pickle hold the bank's directory and name, never its content. Of a
     chat store of yours a SimpleChatStore's messages go along, any other is given again to `from_dict`, as is a tokenizer.
