@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core.agent.workflow import BaseWorkflowAgent, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import TextBlock, ToolCallBlock
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, Memory
 
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemoryBlock
+from hindsight_integrations.testing.scripted_llm import Reply, ScriptedLLM
+from hindsight_integrations.testing.scripted_llm import calling as scripted_call
 
 
 @pytest.fixture
@@ -290,3 +293,43 @@ def test_a_block_is_used_without_a_memory_too(bank: MemoryBank) -> None:
     two = ChatMessage(role="user", blocks=[TextBlock(text="I keep bees."), TextBlock(text="They are nine.")])
     asyncio.run(block.aput([two]))
     assert len(texts(bank)) == 1
+
+
+@pytest.mark.parametrize("agent_of", [FunctionAgent, ReActAgent])
+def test_an_agent_costs_one_retain_and_one_recall_a_turn(
+    bank: MemoryBank, follows: list[list[str]], agent_of: type[BaseWorkflowAgent]
+) -> None:
+    """LlamaIndex's own agents, two runs with a tool; its Memory reads several times in each."""
+
+    def weather(place: str) -> str:
+        """The weather of a place."""
+        return f"Sunny in {place}."
+
+    replies: list[Reply] = []
+    for number in (1, 2):
+        answer = f"Bees number {number} fly today."
+        if agent_of is FunctionAgent:
+            replies += [scripted_call("weather", "", place="Porto"), answer]
+        else:
+            replies += [
+                'Thought: I look.\nAction: weather\nAction Input: {"place": "Porto"}',
+                f"Thought: I can answer.\nAnswer: {answer}",
+            ]
+    model = ScriptedLLM(replies, calls_tools=agent_of is FunctionAgent)
+    memory = chat(HindsightMemoryBlock(bank))
+
+    async def run() -> None:
+        agent = agent_of(tools=[weather], llm=model, streaming=False)
+        for number in (1, 2):
+            await agent.run(f"I keep bees in hive number {number}.", memory=memory)
+
+    asyncio.run(run())
+    assert len(follows) == 2
+    assert [text for text in texts(bank) if text.startswith("user")] == [
+        "user: I keep bees in hive number 1.",
+        "user: I keep bees in hive number 2.",
+    ]
+    assert [text for text in texts(bank) if text.startswith("assistant")] == [
+        "assistant: Bees number 1 fly today.",
+        "assistant: Bees number 2 fly today.",
+    ]
