@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from hindsight_integrations.model.metadata import said
 from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
@@ -42,6 +43,7 @@ def _options(query: RecallQuery) -> list[str]:
     options += [f"k={query.k}"] if query.k is not None else []
     options += [f"tags={'+'.join(query.tags)} ({query.tags_match})"] if query.tags else []
     options += [f"tag_groups={' and '.join(map(_group, query.tag_groups))}"] if query.tag_groups else []
+    options += [f"metadata={said(query.metadata)}"] if query.metadata is not None else []
     options += [f"as_of={query.as_of:%Y-%m-%d %H:%M:%S}"] if query.as_of else []
     options += ["include_invalidated"] if query.include_invalidated else []
     for stage in ("semantic", "keyword", "reranker", "final"):

@@ -125,6 +125,19 @@ def selects(condition: MetadataTest, metadata: Metadata) -> bool:
     return combined(condition, [selects(part, metadata) for part in condition.filters])
 
 
+def said(condition: MetadataTest) -> str:
+    """A condition in words, for people: `year >= 2020 and not (channel == mail)`."""
+    if isinstance(condition, MetadataFilter):
+        value = "" if condition.value is None else f" {condition.value}"
+        return f"{condition.key} {condition.operator}{value}"
+    parts = [
+        f"({said(part)})" if isinstance(part, MetadataGroup) else said(part) for part in condition.filters
+    ]
+    if condition.condition == MetadataCondition.NOT:
+        return f"not ({' or '.join(parts)})"
+    return f" {condition.condition} ".join(parts)
+
+
 def combined(group: MetadataGroup, passed: Sequence[bool]) -> bool:
     """Whether a group lets through what its filters, in their order, did or did not; see `MetadataGroup`."""
     if not passed or group.condition == MetadataCondition.AND:
