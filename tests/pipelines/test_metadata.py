@@ -162,7 +162,10 @@ def test_a_filter_that_passes_nothing_is_said(mill: MemoryBank) -> None:
     assert not found.units
     assert "none passes metadata" in found.explain()
     assert "metadata=shelf == roof," in found.explain()
-    nested: Any = [{"a": 1}, MetadataGroup([{"b": "x"}, MetadataFilter("c", operator="is_empty")], "not")]
+    nested: Any = [
+        {"a": 1},
+        MetadataGroup([MetadataFilter("b", "x"), MetadataFilter("c", operator="is_empty")], "not"),
+    ]
     explained = mill.recall(QUESTION, metadata=nested, trace=True).explain()
     assert "metadata=a == 1 and (not (b == x or c is_empty))," in explained
 
