@@ -24,7 +24,7 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
-from hindsight_integrations.engine.engine import _engines
+from hindsight_integrations.engine.engine import ENGINES
 from hindsight_integrations.testing.doubles import HashEmbedder
 from kills.child import preload
 from kills.waiting import Item, ReadingModel, retain
@@ -173,7 +173,7 @@ def _sample(told: Told) -> None:
     """Say that an engine is open, and how many banks are whenever there were never more."""
     most = -1
     while True:
-        for engine in list(_engines):
+        for engine in list(ENGINES):
             if (count := len(engine._banks.projections())) > most:  # noqa: SLF001 - nothing public counts them
                 most = count
                 told(OPEN, most)

@@ -111,7 +111,7 @@ def remove_store(folder: Path) -> None:
     """Delete everything of Chroma's; our watermarks stay, and tell that collections are missing."""
     for path in folder.iterdir():
         if path.name.startswith(DATABASE):
-            path.unlink()
+            path.unlink(missing_ok=True)  # a journal goes by itself when the client that wrote it is closed
         elif (path / HEADER).exists() or _SEGMENT.fullmatch(path.name):
             shutil.rmtree(path)
 
