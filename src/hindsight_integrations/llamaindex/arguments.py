@@ -24,6 +24,13 @@ RECALL_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.recall).parameters)
 }
 """Options of `bank.recall` that a memory may be given once for all of its turns."""
 
+REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameters) - {
+    "self",
+    "query",
+    "operation",
+}
+"""Options of `bank.reflect` that hold for every question; `operation` is the key of one."""
+
 
 def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:
     """A number of tokens in its range.
@@ -120,16 +127,27 @@ def checked_recall_options(given: object) -> dict[str, Any]:
     Raises:
         InvalidRequest: it is no mapping, or has an option that recall has not, or that is another for each turn.
     """
+    return _checked_options(given, "recall_options", RECALL_OPTIONS, 'of recall, as {"k": 5}')
+
+
+def checked_reflect_options(given: object) -> dict[str, Any]:
+    """Options of `bank.reflect` by their names; their values are checked by it.
+
+    Raises:
+        InvalidRequest: it is no mapping, or has an option that reflect has not, or that is another for each question.
+    """
+    return _checked_options(
+        given, "reflect_options", REFLECT_OPTIONS, 'of reflect, as {"strategy": "agentic"}'
+    )
+
+
+def _checked_options(given: object, field: str, known: frozenset[str], example: str) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
+        raise InvalidRequest(field, f"{shown(given)} is no mapping", f"Pass options {example}.")
+    if unknown := sorted(str(name) for name in given if name not in known):
         raise InvalidRequest(
-            "recall_options", f"{shown(given)} is no mapping", 'Pass options of recall, as {"k": 5}.'
-        )
-    if unknown := sorted(str(name) for name in given if name not in RECALL_OPTIONS):
-        raise InvalidRequest(
-            "recall_options",
-            f"{shown(unknown[0])} is not among them",
-            f"Use some of {', '.join(sorted(RECALL_OPTIONS))}.",
+            field, f"{shown(unknown[0])} is not among them", f"Use some of {', '.join(sorted(known))}."
         )
     return dict(given)

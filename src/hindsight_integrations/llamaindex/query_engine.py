@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from contextlib import aclosing, closing
+from datetime import datetime
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -15,6 +16,7 @@ from llama_index.core.base.response.schema import (
 )
 from llama_index.core.callbacks import CallbackManager, CBEventType, EventPayload
 from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.tools import BaseTool
 from pydantic import BaseModel
 
 from hindsight_integrations import (
@@ -27,9 +29,13 @@ from hindsight_integrations import (
     TagsMatch,
 )
 from hindsight_integrations.llamaindex.bank_field import open_bank
-from hindsight_integrations.llamaindex.events import OpinionChanged, dispatcher
+from hindsight_integrations.llamaindex.given_tools import reflecting_tools
 from hindsight_integrations.llamaindex.nodes import as_node
+from hindsight_integrations.llamaindex.remembering import tell_of
 from hindsight_integrations.model.requests import GivenGroup
+from hindsight_integrations.validation.arguments import Window
+from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.reflecting import checked_schema
 
 
 class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.py
@@ -50,15 +56,18 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
         budget: effort: low, mid or high.
         max_tokens: of the memories an answer may use.
         max_answer_tokens: of an answer.
-        tools: functions that the model may call besides memory's own, agentic only.
+        tools: functions and tools of LlamaIndex that the model may call besides memory's own, agentic only.
         context: your words about the situation, shown to the model as data.
         tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
         tag_groups: conditions on tags beside them; see the bank's `recall`.
+        window: (start, end) of the time questions are about; None means find it in the question.
+        as_of: the moment whose answer is wanted; None means now.
         callback_manager: LlamaIndex's own.
 
     Raises:
-        InvalidRequest: `bank` is no bank; on a query: an option is out of range.
+        InvalidRequest: `bank` is no bank, or an option is of no use; on a query (with `streaming`, where its text is first
+            read, as all that fails there): one is out of range.
     """
 
     def __init__(
@@ -72,11 +81,13 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
         budget: Budget | str = Budget.MID,
         max_tokens: int = 4096,
         max_answer_tokens: int = 2048,
-        tools: Iterable[Callable[..., object]] | None = None,
+        tools: Iterable[Callable[..., object] | BaseTool] | None = None,
         context: str | None = None,
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        window: Window = None,
+        as_of: datetime | str | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
@@ -85,16 +96,18 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
         self._streaming = streaming
         self._options: dict[str, Any] = {
             "form_opinions": form_opinions,
-            "response_schema": output_cls,
+            "response_schema": checked_schema(output_cls),
             "strategy": strategy,
             "budget": budget,
             "max_tokens": max_tokens,
             "max_answer_tokens": max_answer_tokens,
-            "tools": None if tools is None else list(tools),
+            "tools": reflecting_tools(tools),
             "context": context,
-            "tags": tuple(tags),
+            "tags": checked_tags(tags),
             "tags_match": tags_match,
             "tag_groups": tag_groups,
+            "window": window,
+            "as_of": as_of,
         }
 
     def _get_prompt_modules(self) -> dict[str, Any]:
@@ -129,7 +142,7 @@ class HindsightQueryEngine(BaseQueryEngine):  # type: ignore[misc] # see events.
         return response
 
     def _response(self, reflection: Reflection) -> Response | PydanticResponse:
-        tell_of_opinions(self._bank.name, reflection)
+        tell_of(self._bank.name, reflection)
         nodes, metadata = source_nodes(reflection), answer_metadata(reflection)
         if reflection.structured is not None:
             return PydanticResponse(reflection.structured, source_nodes=nodes, metadata=metadata)
@@ -160,7 +173,7 @@ class _Streamed:
 
     def _ended(self, event: ReflectEvent) -> None:
         if event.reflection is not None:
-            tell_of_opinions(self._bank, event.reflection)
+            tell_of(self._bank, event.reflection)
             self.nodes.extend(source_nodes(event.reflection))
             self.metadata.update(answer_metadata(event.reflection))
 
@@ -195,16 +208,3 @@ def answer_metadata(reflection: Reflection) -> dict[str, Any]:
         "tokens_in": reflection.tokens_in,
         "tokens_out": reflection.tokens_out,
     }
-
-
-def tell_of_opinions(bank: str, reflection: Reflection) -> None:
-    """Tell LlamaIndex's instrumentation what became of the opinions an answer put forward."""
-    for change in reflection.opinions:
-        dispatcher.event(
-            OpinionChanged(
-                bank=bank,
-                outcome=change.outcome.value,
-                opinion=change.opinion_id,
-                confidence=change.confidence,
-            )
-        )

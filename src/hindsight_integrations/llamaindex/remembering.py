@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hindsight_integrations import AsyncMemoryBank, RecallResult, RetainResult
+from hindsight_integrations import AsyncMemoryBank, RecallResult, Reflection, RetainResult
 from hindsight_integrations.llamaindex.events import (
     MemoryRecalled,
     MemoryRetained,
     MemoryWarning,
+    OpinionChanged,
     dispatcher,
 )
 from hindsight_integrations.prompts.recalled import memory_line
@@ -63,3 +64,17 @@ def told(met: Tolerated) -> None:
     dispatcher.event(
         MemoryWarning(bank=met.bank, where=met.where, error=met.error, missing=met.missing, remedy=met.remedy)
     )
+
+
+def tell_of(bank: str, reflection: Reflection) -> None:
+    """Tell watchers what an answer was made from, and what became of the opinions it put forward."""
+    dispatcher.event(recalled(bank, reflection.recalled))
+    for change in reflection.opinions:
+        dispatcher.event(
+            OpinionChanged(
+                bank=bank,
+                outcome=change.outcome.value,
+                opinion=change.opinion_id,
+                confidence=change.confidence,
+            )
+        )

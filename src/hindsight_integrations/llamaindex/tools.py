@@ -7,14 +7,22 @@ from typing import Any, ClassVar
 
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
-from hindsight_integrations import AsyncMemoryBank, MemoryBank, RetainResult
+from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
+from hindsight_integrations.llamaindex.arguments import (
+    checked_recall_options,
+    checked_reflect_options,
+    checked_tokens,
+)
 from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import dispatcher
-from hindsight_integrations.llamaindex.query_engine import tell_of_opinions
-from hindsight_integrations.llamaindex.remembering import lines_of, retained
-from hindsight_integrations.prompts.recalled import memories_block
+from hindsight_integrations.llamaindex.given_tools import reflecting_tools
+from hindsight_integrations.llamaindex.remembering import lines_of, retained, tell_of
+from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.metadata import checked_metadata
 
 NOTHING = "Nothing is remembered about this."
+NOT_KEPT = "Nothing was kept: no fact was found in it. Say it again in full sentences that state something."
 MEMORY_TOKENS = 2_048  # of what one call of recall shows, as HindsightMemory's
 NOTED = "noted by the agent"  # what extraction is told a text is that the agent asks to keep
 
@@ -35,7 +43,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         metadata: values to keep with every memory.
 
     Raises:
-        InvalidRequest: `bank` is none.
+        InvalidRequest: `bank` is none, or an option is unknown or of no use.
     """
 
     spec_functions: ClassVar[list[Any]] = [
@@ -56,13 +64,14 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
     ) -> None:
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
-        self._max_tokens = max_tokens
-        self._recall = dict(recall_options or {})
-        self._reflect = {"form_opinions": False, **(reflect_options or {})}
+        self._max_tokens = checked_tokens(max_tokens, "max_tokens", least=1)
+        self._recall = checked_recall_options(recall_options)
+        self._reflect = {"form_opinions": False, **checked_reflect_options(reflect_options)}
+        self._reflect["tools"] = reflecting_tools(self._reflect.get("tools"))
         self._retain: dict[str, Any] = {
             "context": NOTED,
-            "tags": tuple(tags),
-            "metadata": dict(metadata or {}),
+            "tags": checked_tags(tags),
+            "metadata": checked_metadata({} if metadata is None else metadata),
         }
 
     def retain_memory(self, content: str) -> str:
@@ -99,21 +108,28 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         Args:
             question (str): the question, complete in itself.
         """
-        answer = self._sync_bank.reflect(question, **self._reflect)
-        tell_of_opinions(self._bank.name, answer)
-        return answer.text
+        return self._answered(self._sync_bank.reflect(question, **self._reflect))
 
     async def areflect_on_memories(self, question: str) -> str:
         """As `reflect_on_memories`."""
-        answer = await self._bank.reflect(question, **self._reflect)
-        tell_of_opinions(self._bank.name, answer)
-        return answer.text
+        return self._answered(await self._bank.reflect(question, **self._reflect))
 
     def _kept(self, result: RetainResult) -> str:
         dispatcher.event(retained(self._bank.name, result))
-        if result.queued:
+        if result.created:
+            return "Kept."
+        if result.queued or result.parked:
             return "Kept; it is worked out later."
-        return "Kept." if result.created else "That was known already."
+        known = result.unit_ids or result.skipped_messages
+        return "That was known already." if known else NOT_KEPT
+
+    def _answered(self, answer: Reflection) -> str:
+        tell_of(self._bank.name, answer)
+        if (
+            answer.extractive and answer.units
+        ):  # memories as they were said, not an answer in the bank's own words
+            return memories_block(map(memory_line, answer.units))
+        return answer.text
 
 
 def _shown(lines: list[str]) -> str:
