@@ -111,7 +111,7 @@ def test_evaluators_judge_by_the_sources(bank: MemoryBank, kind: Any) -> None:
     """They are shown the memories, and pass what the model passes."""
     response = HindsightQueryEngine(bank).query(BEES)
     for verdict in ("YES", "NO"):
-        llm = ScriptedLLM(lambda _, verdict=verdict: verdict)
+        llm = ScriptedLLM([verdict] * 4)
         result = kind(llm=llm).evaluate_response(BEES, response)
         assert result.passing == (verdict == "YES")
         assert "Alice keeps her bees in Porto." in str(llm.prompts)
