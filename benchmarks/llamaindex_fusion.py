@@ -186,10 +186,12 @@ def _rows(shares: Sequence[Share], mode: str, budget: int) -> Iterator[str]:
     yield f"\n{mode}, {budget} tokens, {len(of[Arm.OURS])} questions"
     for arm, values in of.items():
         yield f"  {arm:<14} {sum(values) / len(values):6.2f}"
-    for arm in (Arm.OURS_AND_BM25, Arm.OURS_AND_VECTOR, Arm.OURS):
-        difference = paired_difference(of[arm], of[Arm.VECTOR_AND_BM25])
+    pairs = [(arm, Arm.VECTOR_AND_BM25) for arm in (Arm.OURS_AND_BM25, Arm.OURS_AND_VECTOR, Arm.OURS)]
+    by_score = (Arm.VECTOR_AND_BM25, Arm.VECTOR_AND_BM25_BY_SCORE)
+    for arm, other in [*pairs, *((Arm.OURS_AND_BM25_BY_SCORE, other) for other in by_score)]:
+        difference = paired_difference(of[arm], of[other])
         interval = f"[{difference.low:+.2f}, {difference.high:+.2f}]"
-        yield f"  {arm} against {Arm.VECTOR_AND_BM25}: {difference.mean:+.2f} {interval}"
+        yield f"  {arm} against {other}: {difference.mean:+.2f} {interval}"
 
 
 if __name__ == "__main__":

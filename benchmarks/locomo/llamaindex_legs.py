@@ -21,12 +21,20 @@ from hindsight_integrations.ports.embedder import Embedder
 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
 
+CHANNELS_OF_LEGS = (
+    4,
+    1,
+)  # what each leg stands for: ours fuses four channels, BM25 is one; set before it was run
+
+
 class Arm(StrEnum):
-    """Who answers: one retriever, or the reciprocal rank fusion of two."""
+    """Who answers: one retriever, or the fusion of two, by reciprocal rank or (with weights) by relative score."""
 
     OURS_AND_BM25 = "ours + BM25"
     OURS_AND_VECTOR = "ours + vector"
     VECTOR_AND_BM25 = "vector + BM25"
+    OURS_AND_BM25_BY_SCORE = "ours + BM25, 4:1"
+    VECTOR_AND_BM25_BY_SCORE = "vector + BM25, 1:1"
     OURS = "ours"
     VECTOR = "vector"
     BM25 = "BM25"
@@ -78,6 +86,8 @@ def arms(
     }
     return {
         **{arm: _fusion([legs[leg] for leg in two], 2 * depth) for arm, two in fused.items()},
+        Arm.OURS_AND_BM25_BY_SCORE: _fusion([legs[Arm.OURS], legs[Arm.BM25]], 2 * depth, CHANNELS_OF_LEGS),
+        Arm.VECTOR_AND_BM25_BY_SCORE: _fusion([legs[Arm.VECTOR], legs[Arm.BM25]], 2 * depth, (1, 1)),
         **legs,
     }
 
@@ -93,12 +103,17 @@ def bare_nodes(
     return [TextNode(id_=unit.id, text=shown.get(unit.id, unit.text)) for unit in units]
 
 
-def _fusion(legs: list[BaseRetriever], top_k: int) -> QueryFusionRetriever:
-    """Reciprocal rank fusion of the question itself: no other questions are made up, so no LLM is asked."""
+def _fusion(
+    legs: list[BaseRetriever], top_k: int, weights: tuple[float, ...] | None = None
+) -> QueryFusionRetriever:
+    """Fusion for the question itself: no other questions are made up, so no LLM is asked."""
     return QueryFusionRetriever(
         legs,
         llm=MockLLM(),
-        mode="reciprocal_rerank",
+        mode="relative_score"
+        if weights
+        else "reciprocal_rerank",  # the only modes with weights are those of scores
+        retriever_weights=list(weights) if weights else None,
         num_queries=1,
         similarity_top_k=top_k,
         use_async=False,
