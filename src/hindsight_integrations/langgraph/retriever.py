@@ -20,8 +20,7 @@ from hindsight_integrations import (
     MetadataGroup,
     TagsMatch,
 )
-from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 from hindsight_integrations.validation.limits import MAX_TOKENS
 
 TOKENS = 4_096  # what the texts may cost where nothing else bounds them
@@ -165,25 +164,10 @@ class HindsightRetriever(BaseRetriever):
 
 def as_document(recalled: RecalledUnit) -> Document:
     """A memory as a document: the caller's own metadata with what the engine knows, which wins where both use a key."""
-    unit = recalled.unit
     metadata = {
-        **unit.metadata,
-        "date": readable_time(unit.occurred, unit.mentioned_at),
+        **plain_metadata(recalled),
         "score": float(recalled.score),
         "channels": {channel.value: hit.rank for channel, hit in recalled.channels.items()},
         "channel_scores": {channel.value: float(hit.score) for channel, hit in recalled.channels.items()},
-        "kind": unit.kind.value,
-        "fact_type": unit.fact_type.value,
-        "confidence": unit.confidence,
-        "valid": recalled.valid and unit.closed_at is None,
-        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
-        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
-        "mentioned_at": unit.mentioned_at.isoformat(),
-        "entities": list(recalled.entities),
-        "context": unit.context,
-        "tags": list(unit.tags),
-        "thread": unit.thread,
-        "sources": list(unit.sources),
-        "document_id": unit.document_id,
     }
-    return Document(page_content=recalled.text, metadata=metadata, id=unit.id)
+    return Document(page_content=recalled.text, metadata=metadata, id=recalled.unit.id)

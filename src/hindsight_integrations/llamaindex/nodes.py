@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from itertools import accumulate
-from typing import Any
 
 from llama_index.core.schema import (
     NodeRelationship,
@@ -14,8 +13,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.time import readable_time
+from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 
 SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
 
@@ -45,7 +43,7 @@ def as_node(
         keys: the metadata the node carries; None means all.
     """
     unit = recalled.unit
-    metadata = {key: value for key, value in _metadata(recalled).items() if keys is None or key in keys}
+    metadata = {key: value for key, value in plain_metadata(recalled).items() if keys is None or key in keys}
     node = TextNode(
         id_=unit.id,
         text=recalled.text,
@@ -59,25 +57,3 @@ def as_node(
 
 def _source(document: str) -> dict[NodeRelationship, RelatedNodeInfo]:
     return {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document, node_type=ObjectType.DOCUMENT)}
-
-
-def _metadata(recalled: RecalledUnit) -> dict[str, Any]:
-    """The caller's own metadata with what the engine knows, which wins where both use a key."""
-    unit = recalled.unit
-    return {
-        **{key: list(value) if isinstance(value, tuple) else value for key, value in unit.metadata.items()},
-        SHOWN_TO_MODEL: readable_time(unit.occurred, unit.mentioned_at),
-        "kind": unit.kind.value,
-        "fact_type": unit.fact_type.value,
-        "confidence": unit.confidence,
-        "valid": recalled.valid and unit.closed_at is None,
-        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
-        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
-        "mentioned_at": unit.mentioned_at.isoformat(),
-        "entities": list(recalled.entities),
-        "context": unit.context,
-        "tags": list(unit.tags),
-        "thread": unit.thread,
-        "sources": list(unit.sources),
-        "document_id": unit.document_id,
-    }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
@@ -103,3 +105,29 @@ class SourceFact:
 
     fact: RecalledUnit
     observation_ids: tuple[str, ...]
+
+
+def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
+    """What frameworks carry beside a memory's text, in values that JSON has.
+
+    The caller's own metadata, and what the engine knows, which wins where both use a key. Nothing in it depends on the
+    question that found the memory.
+    """
+    unit = recalled.unit
+    return {
+        **{key: list(value) if isinstance(value, tuple) else value for key, value in unit.metadata.items()},
+        "date": readable_time(unit.occurred, unit.mentioned_at),
+        "kind": unit.kind.value,
+        "fact_type": unit.fact_type.value,
+        "confidence": unit.confidence,
+        "valid": recalled.valid and unit.closed_at is None,
+        "occurred_start": unit.occurred.start.isoformat() if unit.occurred else None,
+        "occurred_end": unit.occurred.end.isoformat() if unit.occurred else None,
+        "mentioned_at": unit.mentioned_at.isoformat(),
+        "entities": list(recalled.entities),
+        "context": unit.context,
+        "tags": list(unit.tags),
+        "thread": unit.thread,
+        "sources": list(unit.sources),
+        "document_id": unit.document_id,
+    }
