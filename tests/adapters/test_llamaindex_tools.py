@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from llama_index.core.tools import FunctionTool
 from views_of_remote_work import GAIN, QUESTION, opinion, remembering, single
 
 from hindsight_integrations import EngineClosed, Hindsight, HindsightConfig, InvalidRequest, MemoryBank
-from hindsight_integrations.llamaindex import HindsightToolSpec
+from hindsight_integrations.llamaindex import HindsightMemory, HindsightToolSpec
 from hindsight_integrations.testing.scripted_llm import ScriptedLLM, calling
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -143,6 +144,49 @@ def test_what_is_no_bank_is_refused() -> None:
     """At once, with what would be accepted."""
     with pytest.raises(InvalidRequest, match=r"engine\.bank"):
         HindsightToolSpec("alice")  # type: ignore[arg-type]
+
+
+def keeping(tool: str, text: str, kind: str) -> Any:
+    """A call of a tool in the words of either agent."""
+    arguments = {"content": text} if tool == "retain_memory" else {"query": text}
+    if kind == "function":
+        return calling(tool, **arguments)
+    return f"Thought: I use it.\nAction: {tool}\nAction Input: {json.dumps(arguments)}"
+
+
+@pytest.mark.parametrize("kind", ["function", "react"])
+def test_beside_a_memory_nothing_is_learnt_from_what_tools_said(bank: MemoryBank, kind: str) -> None:
+    """Turns are retained by the memory, the note by the tool; recalled text and "Kept." are nobody's statements."""
+    bank.retain("Alice keeps bees in Porto.")
+    script: list[Any] = []
+    for tool, text, answer in (
+        ("recall_memories", "bees", "They are in Porto."),
+        ("retain_memory", "Alice moved her bees to Braga.", "Noted."),
+        ("recall_memories", "bees", "In Braga."),
+    ):
+        final = answer if kind == "function" else f"Thought: I can answer.\nAnswer: {answer}"
+        script += [keeping(tool, text, kind), final]
+    tools = HindsightToolSpec(bank).to_tool_list()
+    llm = ScriptedLLM(script, calls_tools=kind == "function")
+    agent: Any = (FunctionAgent if kind == "function" else ReActAgent)(tools=tools, llm=llm)
+    memory = HindsightMemory(bank, session_id="monday")
+
+    async def turns() -> None:
+        for said in ("I bought new hives.", "I moved my bees to Braga.", "Where are they now?"):
+            await agent.run(user_msg=said, memory=memory)
+
+    asyncio.run(turns())
+    assert sorted(unit.text for unit in bank.iterate_units()) == sorted(
+        [
+            "Alice keeps bees in Porto.",
+            "user: I bought new hives.",
+            "assistant: They are in Porto.",
+            "Alice moved her bees to Braga.",
+            "user: I moved my bees to Braga.",
+            "assistant: In Braga.",
+        ]
+    )
+    assert "Alice moved her bees to Braga." in str(llm.prompts[-1])
 
 
 UNUSABLE: dict[str, list[Any]] = {
