@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.model.metadata import shared_metadata
 from hindsight_integrations.model.requests import Document
 
 LEAST_OVERLAP = 20  # characters: shorter ends that are equal by chance are no overlap of two chunks
@@ -46,9 +47,7 @@ def documents_of(nodes: Sequence[Any]) -> list[Document]:
 
 
 def _document(name: str, nodes: list[Any]) -> Document:
-    metadata = dict(nodes[0].metadata)
-    for node in nodes[1:]:
-        metadata = {key: value for key, value in metadata.items() if node.metadata.get(key) == value}
+    metadata = shared_metadata([node.metadata for node in nodes])
     return Document(whole_text(nodes), id=name, metadata=metadata)
 
 
