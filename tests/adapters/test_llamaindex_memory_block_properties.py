@@ -120,11 +120,11 @@ class Failing:
         threads = type(bank.asynchronous.threads)
         follow = threads.follow
 
-        async def follows(namespace: Any, *args: Any, **options: Any) -> Any:
+        async def follows(asked: Any, *args: Any, **options: Any) -> Any:
             when = self.next.pop() if self.next else ""
             if when == "before":
                 raise StorageError("the disk is full")
-            result = await follow(namespace, *args, **options)
+            result = await follow(asked, *args, **options)
             if when == "after":
                 raise StorageError("the connection is gone")
             return result

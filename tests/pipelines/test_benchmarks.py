@@ -202,9 +202,8 @@ def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
     assert "retriever = recall: 54 of 54" in run.stdout  # 3 questions, 3 sets of options, 3 ways, 2 modes
     shares = json.loads(out.read_text())["shares"]
     turns = {share["arm"]: share["share"] for share in shares if share["mode"] == "turns"}
-    assert turns == dict.fromkeys(
-        ("ours + BM25", "ours + vector", "vector + BM25", "ours", "vector", "BM25"), 1.0
-    )
+    fused = ("ours + BM25", "ours + vector", "vector + BM25", "ours + BM25, 4:1", "vector + BM25, 1:1")
+    assert turns == dict.fromkeys((*fused, "ours", "vector", "BM25"), 1.0)
     assert run.stdout.count("ours + BM25 against vector + BM25: +0.00 [+0.00, +0.00]") == 4
 
 
