@@ -106,3 +106,10 @@ def test_a_chat_that_says_nothing_is_refused_by_retain(bank: MemoryBank, content
     with pytest.raises(InvalidRequest, match="nothing to retain"):
         bank.retain([ChatMessage(content)])
     assert bank.threads.follow([ChatMessage(content)], thread="t").created == 0
+
+
+@pytest.mark.parametrize("name", [5, ["a"], b"x"])
+def test_a_name_that_is_no_text_is_refused_where_a_chat_is_followed(bank: MemoryBank, name: object) -> None:
+    """As retain refuses it, instead of failing where an id is made of it."""
+    with pytest.raises(InvalidRequest, match="speaker"):
+        bank.threads.follow([ChatMessage("I row.", additional_kwargs={"name": name})], thread="t")

@@ -10,7 +10,7 @@ from typing import Any
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.text import clean_text, content_hash
+from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.validation.limits import checked_words
 from hindsight_integrations.validation.llamaindex_messages import plain
@@ -37,7 +37,7 @@ def _identified(item: Any, said: Counter[str]) -> Any:  # noqa: ANN401 - a Messa
     if id_of(item) is not None or role_named(item) in NOT_CONVERSATION - TOOL_ROLES:
         return item
     message = read_message(item)
-    digest = content_hash(clean_text(message.speaker), clean_text(message.text))[:16]
+    digest = content_hash(checked_words(message.speaker, "speaker"), checked_words(message.text, "text"))[:16]
     said[digest] += 1
     derived = f"{digest}:{said[digest]}"
     if isinstance(item, Mapping):
