@@ -13,7 +13,9 @@ import pytest
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
 from hindsight_integrations.backends.vector import mapped
+from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.graph.activation import hub_entities
 
 NAMED = "What did Marta Keller repair?"
@@ -160,7 +162,7 @@ def test_many_may_be_the_first_to_ask(
 
     def write() -> None:
         for number in range(5):
-            text = f"Marta Keller bought nail number {number}."
+            text = f"Ivo Brandt bought nail number {number}."  # one more of Marta and she is a hub, which nobody walks from
             bank.retain([Message(text, "Bob", "2024-06-01T10:00", id=f"w{number}")], thread="t")
 
     with ThreadPoolExecutor(9) as pool:
@@ -169,6 +171,26 @@ def test_many_may_be_the_first_to_ask(
         writing.result()
     assert graph_reads.count(0) == 1
     assert graph_of(bank).counts()[0] == len(TALK) + 5
+
+
+@pytest.mark.parametrize("before", [0, len(TALK)])
+def test_a_walk_finds_nothing_newer_than_what_recall_looks_at(
+    opener: Callable[..., Hindsight], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    """A commit between the look at the bank and the walk through its graph adds no memory to the answer, and breaks none."""
+    bank = opener(tmp_path).bank("alice")
+    if before:
+        bank.retain(TALK[:before], thread="t")
+    seen = bank.asynchronous._context.projection.view()
+    bank.retain([Message("Marta Keller sold her anvil.", "Bob", "2024-05-10T10:00", id="m10")], thread="t")
+
+    async def as_it_was(*_: object) -> BankView:
+        return seen
+
+    monkeypatch.setattr(BankContext, "current_view", as_it_was)
+    found = bank.recall(NAMED)
+    assert len(found.units) == before
+    assert not any("anvil" in item.unit.text for item in found.units)
 
 
 SMALL_FILES = [VectorBackend.EXACT, VectorBackend.CHROMA]

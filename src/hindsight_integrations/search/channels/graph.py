@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 
@@ -110,7 +111,9 @@ def linked_units(
     A chain of possessives (`steps` > 0) is walked from the entities named alone, and each distance is ranked apart: what
     stands at its end is in other words than the question (decision 004). Arguments are those of `graph_channel`, `named` the rows of its.
     """
-    allowed = None if selected.all else view.columns.ids[selected.mask]
+    allowed = partial(
+        view.columns.allowed, mask=selected.mask
+    )  # the graph may hold units newer than the view
     direct = entity_seeds(view.graph, named, muted=view.hubs, allowed=allowed, similarity=relevance)
     if steps and len(direct):
         return spread_by_distance(
@@ -137,7 +140,7 @@ def causal_units(
 
     The hits without a cause stay in the list: a list of the others alone would put each of them at a high rank.
     """
-    allowed = None if selected.all else view.columns.ids[selected.mask]
+    allowed = partial(view.columns.allowed, mask=selected.mask)
     entry = Hits(seeds.ids[:SEMANTIC_SEEDS], seeds.scores[:SEMANTIC_SEEDS])
     hits = spread(
         Causes(view.graph), entry, muted=view.hubs, allowed=allowed, budget=limit, similarity=relevance
