@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 
 from hindsight_integrations.errors import MissingDependency
@@ -29,7 +29,7 @@ def adapter_attribute(
     homes: Mapping[str, str],
     name: str,
     *,
-    vendor: str,
+    vendors: Collection[str],
     extra: str,
     distribution: str | None = None,
 ) -> object:
@@ -39,9 +39,9 @@ def adapter_attribute(
         package: as in `lazy_attribute`.
         homes: as in `lazy_attribute`.
         name: as in `lazy_attribute`.
-        vendor: the framework's top-level module.
+        vendors: the framework's top-level modules.
         extra: the extra of this package that installs it.
-        distribution: what it is called on the package index; the vendor's name if None.
+        distribution: what it is called on the package index; the missing module's name if None.
 
     Raises:
         MissingDependency: the framework is not installed.
@@ -49,7 +49,8 @@ def adapter_attribute(
     try:
         return lazy_attribute(package, homes, name)
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != vendor:
+        missing = (error.name or "").split(".")[0]
+        if missing not in vendors:
             raise
         remedy = f'Run: pip install "hindsight-integrations[{extra}]"'
-        raise MissingDependency(distribution or vendor, remedy) from error
+        raise MissingDependency(distribution or missing, remedy) from error

@@ -33,6 +33,22 @@ def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() 
     ]
 
 
+def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_the_thread() -> None:
+    """On Friday its tool is asked about the city that Alice named on Monday; Bob's agent knows no city."""
+    printed = output_of(str(EXAMPLES / "create_agent_memory.py")).splitlines()
+    assert [line.split("agent: ")[1] for line in printed if "agent:" in line] == [
+        "Tell me more.",
+        "It is 13:00 in Lisbon.",
+        "Tell me more.",
+    ]
+    assert printed[6:] == [
+        "in Friday's thread: ['human', 'ai', 'tool', 'ai']",
+        "Lisbon stands in its user messages: False",
+        "alice: ['user: My sister Ana moved to Lisbon.']",
+        "bob: []",
+    ]
+
+
 def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() -> None:
     """The right memory comes first, and the prompt shows its date and none of the bookkeeping."""
     printed = output_of(str(EXAMPLES / "llamaindex_query_engine.py"))

@@ -1,4 +1,4 @@
-"""Long-term memory for LangGraph graphs: nodes that recall, retain and settle.
+"""Long-term memory for LangGraph graphs: nodes that recall, retain and settle, and a middleware of agents.
 
 Importing this package does not import LangGraph; using a name does.
 """
@@ -12,6 +12,7 @@ from hindsight_integrations.lazy import adapter_attribute
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.events import EventKind
     from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
+    from hindsight_integrations.langgraph.middleware import HindsightMiddleware
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
     from hindsight_integrations.langgraph.reflect_graph import create_reflect_subgraph
     from hindsight_integrations.langgraph.retain_node import create_retain_node
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EventKind",
+    "HindsightMiddleware",
     "HindsightRetriever",
     "Memory",
     "OnError",
@@ -37,6 +39,7 @@ __all__ = [
 
 _HOME_OF = {
     "EventKind": "events",
+    "HindsightMiddleware": "middleware",
     "HindsightRetriever": "retriever",
     "Memory": "memories",
     "OnError": "failures",
@@ -49,12 +52,14 @@ _HOME_OF = {
     "omit_payloads": "tracing",
     "with_memories": "memories",
 }
+_EXTRA_OF = {"HindsightMiddleware": "langchain"}  # of the names that need more than LangGraph
 
 
 if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
 
     def __getattr__(name: str) -> object:
-        return adapter_attribute(__name__, _HOME_OF, name, vendor="langgraph", extra="langgraph")
+        extra = _EXTRA_OF.get(name, "langgraph")
+        return adapter_attribute(__name__, _HOME_OF, name, vendors=("langgraph", "langchain"), extra=extra)
 
 
 def __dir__() -> list[str]:

@@ -36,12 +36,14 @@ class Question:
 
 
 def messages_in(state: object, key: str) -> list[Any]:
-    """All messages of a state as they are: none is converted that need not be, since there may be thousands of them.
+    """What was said, as it is: none is converted that need not be, since there may be thousands of them.
+
+    A summary in their place was said by nobody, and is left out.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or an item is none.
     """
-    return [_message(item) for item in _held(state, key)]
+    return [_message(item) for item in _held(state, key) if not is_summary(item)]
 
 
 def conversation(state: object, key: str) -> list[BaseMessage]:
@@ -89,6 +91,12 @@ def _no_message(item: object) -> InvalidRequest:
     )
 
 
+def is_summary(message: object) -> bool:
+    """Whether LangChain's SummarizationMiddleware wrote this in place of messages; it looks like one of the user."""
+    extra = value_of(message, "additional_kwargs")
+    return isinstance(extra, Mapping) and extra.get("lc_source") == "summarization"
+
+
 def last_question(state: object, key: str) -> Question | None:
     """The user's last message, cut to what a query may have; None if there is none.
 
@@ -99,7 +107,8 @@ def last_question(state: object, key: str) -> Question | None:
     """
     for given in reversed(_held(state, key)):
         message = _converted(given)
-        text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
+        asked = isinstance(message, HumanMessage) and not is_summary(message)
+        text = clean_text(str(message.text)) if asked else ""
         if text:
             timestamp = message.additional_kwargs.get("timestamp")
             return Question(text[:MAX_QUERY], timestamp, message.id)

@@ -40,7 +40,7 @@ if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
             __name__,
             _HOME_OF,
             name,
-            vendor="llama_index",
+            vendors=("llama_index",),
             extra="llamaindex",
             distribution="llama-index-core",
         )

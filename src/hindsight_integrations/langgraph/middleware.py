@@ -1,0 +1,246 @@
+"""The middleware of `create_agent`: an agent that remembers, with memories in its prompts alone."""
+
+# No `from __future__ import annotations`: see memories.py.
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, NotRequired, Self, TypedDict, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr
+from langchain_core.messages import BaseMessage
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.types import Command, TracePolicy, omit_payload
+
+from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
+from hindsight_integrations.errors import shown
+from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
+from hindsight_integrations.langgraph.memories import Memory, with_memories
+from hindsight_integrations.langgraph.node import Update
+from hindsight_integrations.langgraph.recall_node import create_recall_node
+from hindsight_integrations.langgraph.retain_node import create_retain_node
+from hindsight_integrations.langgraph.state import is_summary
+from hindsight_integrations.model.metadata import GivenMetadata
+from hindsight_integrations.model.requests import GivenGroup, GivenScores
+from hindsight_integrations.model.threads import OnFork
+from hindsight_integrations.tolerance import OnError
+
+State = AgentState[Any]
+Answer = ModelResponse[Any]
+Extended = ExtendedModelResponse[Any]
+
+
+class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
+    """Long-term memory for an agent: `create_agent(model, tools, middleware=[HindsightMiddleware(hindsight)])`.
+
+    What is remembered about the user's message is looked up once, before the agent starts; each prompt of the turn shows
+    it beside that message. After the agent has answered, what was said is retained, once, as `create_retain_node` does.
+    Memories are in prompts alone: no checkpoint, update or output of the agent has their text, and system message and
+    earlier messages stay byte for byte what they were, so that services can keep the prefix of the prompt.
+
+    A run that goes on from a checkpoint (after an interrupt, a failure, a jump back) looks the memories up anew. Messages
+    that a SummarizationMiddleware takes out are remembered before they go; its summary is not, nobody said it.
+
+    Put it first among the middlewares where others change what the user said (PIIMiddleware): retaining then comes last.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
+        bank_from: with an engine: where the run says it, as `create_recall_node` takes it. None of both: the authenticated
+            user, else `bank` or `user_id` of the context, else of the configurable.
+        max_tokens: what the recalled texts may cost together.
+        budget: effort of recall: low, mid or high.
+        k: at most this many memories.
+        types: networks to search; None means all, without observations unless the settings make them searchable.
+        tags: visibility tags that recall searches; none means any memory.
+        tags_match: any, all, any_strict, all_strict or exact.
+        tag_groups: conditions on tags beside `tags`; see the bank's `recall`.
+        metadata: conditions on what came with the memories; see the bank's `recall`.
+        min_scores: what a memory must reach; see `MinScores`.
+        as_of: what was valid then. None means now.
+        roles: whose messages to remember: "user", "assistant", "tool".
+        on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
+        background: return once the messages are committed, found as they were said; a worker extracts them.
+        timeout_s: seconds that the model of the memory may take; None means the settings'.
+        context: what the conversation is, for extraction ("support chat").
+        retain_tags: visibility tags of what is retained.
+        on_error: when memory fails. "queue": the agent goes on, without memories or with messages that are extracted
+            later; "skip": the same, and nothing is committed; "raise": it fails the run. Mistakes of the program are
+            raised always.
+        traced: whether tracers see what recall and retain read and write. The model's own run shows its prompt,
+            memories included, either way.
+        name: of the middleware; two in one agent (the user's memory and the team's) need names of their own.
+
+    Raises:
+        InvalidRequest: an argument is wrong, or `background` without a worker; when run: the run does not say whose
+            memory it needs.
+    """
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        *,
+        bank: BankName | None = None,
+        bank_from: BankFrom | None = None,
+        max_tokens: int = 2048,
+        budget: Budget | str = Budget.LOW,
+        k: int | None = None,
+        types: Iterable[FactType | str] | None = None,
+        tags: Iterable[str] = (),
+        tags_match: TagsMatch | str = TagsMatch.ANY,
+        tag_groups: GivenGroup | Sequence[GivenGroup] = (),
+        metadata: GivenMetadata = None,
+        min_scores: GivenScores = None,
+        as_of: datetime | str | None = None,
+        roles: Iterable[str] = ("user", "assistant"),
+        on_fork: OnFork | str = OnFork.SUPERSEDE,
+        background: bool = False,
+        timeout_s: float | None = None,
+        context: str = "",
+        retain_tags: Iterable[str] = (),
+        on_error: OnError | str = OnError.QUEUE,
+        traced: bool = False,
+        name: str = "HindsightMiddleware",
+    ) -> None:
+        shared: dict[str, Any] = {"bank": bank, "bank_from": bank_from, "on_error": on_error}
+        asked: dict[str, Any] = {
+            "max_tokens": max_tokens,
+            "budget": budget,
+            "k": k,
+            "types": types,
+            "as_of": as_of,
+        }
+        asked |= {"tags": tags, "tags_match": tags_match, "tag_groups": tag_groups}
+        asked |= {"metadata": metadata, "min_scores": min_scores}
+        heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context, "tags": retain_tags}
+        heard |= {"background": background, "timeout_s": timeout_s}
+        recall = create_recall_node(memory, **asked, **shared)
+        retain = create_retain_node(memory, **heard, **shared)
+        self._recall, self._retain = (recall, retain) if traced else (recall.untraced(), retain.untraced())
+        self._name, self._key = _checked(name), f"{name}.recalled"
+        self.tools = []
+        self.state_schema = cast("type[State]", _schema(self._key))
+        hidden = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
+        self.trace_policy = None if traced else hidden
+
+    @property
+    def name(self) -> str:
+        """The name its nodes and its key of the state begin with."""
+        return self._name
+
+    def before_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+        """Look up what is remembered about the user's message."""
+        return self._recalled(self._recall.invoke(state, get_config()))
+
+    async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+        """Look up what is remembered about the user's message, awaiting."""
+        return self._recalled(await self._recall.ainvoke(state, get_config()))
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Answer]
+    ) -> Answer | Extended:
+        """Show the model the memories beside the user's message."""
+        if (found := self._of_this_run(request.state)) is not None:
+            return handler(_showing(request, found))
+        update = self._recalled(self._recall.invoke(request.state, get_config()))
+        return ExtendedModelResponse(handler(_showing(request, update[self._key])), Command(update=update))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[Answer]]
+    ) -> Answer | Extended:
+        """Show the model the memories beside the user's message, awaiting."""
+        if (found := self._of_this_run(request.state)) is not None:
+            return await handler(_showing(request, found))
+        update = self._recalled(await self._recall.ainvoke(request.state, get_config()))
+        return ExtendedModelResponse(
+            await handler(_showing(request, update[self._key])), Command(update=update)
+        )
+
+    def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+        """Remember what was said."""
+        return self._retain.invoke(self._said(state), get_config())
+
+    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
+        """Remember what was said, awaiting."""
+        return await self._retain.ainvoke(self._said(state), get_config())
+
+    def _recalled(self, found: Update) -> Update:
+        return {self._key: Recalled.of(found["memories"])}
+
+    def _of_this_run(self, state: State) -> "Recalled | None":
+        found = value_of(state, self._key)
+        return found if isinstance(found, Recalled) else None
+
+    def _said(self, state: State) -> State:
+        found = self._of_this_run(state)
+        said: Any = (
+            state if found is None else state | {"messages": unsummarised(found.seen, state["messages"])}
+        )
+        return cast("State", said)
+
+
+class Recalled(str):
+    """What stands in the state for recalled memories: a text that tells how many, with them attached in this process.
+
+    A state is streamed, traced and shown; whoever writes it out writes the text alone. LangGraph checkpoints nothing of it,
+    so that it ends with the run.
+
+    Attributes:
+        memories: best first.
+        seen: the messages by id which the agent's model calls of this run found in the state.
+    """
+
+    __slots__ = ("memories", "seen")
+    memories: Sequence[Memory]
+    seen: dict[str | None, BaseMessage]
+
+    @classmethod
+    def of(cls, memories: Sequence[Memory]) -> Self:
+        """The text of as many memories, with them."""
+        made = cls(f"memories: {len(memories)}")
+        made.memories, made.seen = tuple(memories), {}
+        return made
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Copied or written out, it is its text."""
+        return str, (str(self),)
+
+
+def unsummarised(seen: Mapping[str | None, BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages now, after those that a summary stands for which was made since.
+
+    Messages that are gone without a summary were taken out on purpose, and stay out.
+
+    Args:
+        seen: of the state earlier in the run, by id.
+        now: of the state.
+    """
+    if not seen or not any(is_summary(message) and message.id not in seen for message in now):
+        return list(now)
+    left = {message.id for message in now}
+    return [*(message for name, message in seen.items() if name not in left), *now]
+
+
+def _showing(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
+    """The request with the memories in it. What it finds in the state is noted: a summary may take it out later."""
+    found.seen.update((message.id, message) for message in request.state["messages"])
+    if not found.memories:
+        return request
+    messages: list[Any] = with_memories(request.messages, found.memories)
+    return request.override(messages=messages)
+
+
+def _schema(key: str) -> type:
+    """The part of the agent's state that a middleware needs: one key, private, and in no checkpoint."""
+    held = NotRequired[Annotated[str, UntrackedValue, PrivateStateAttr]]
+    return TypedDict("RecalledState", {key: held})  # type: ignore[operator, no-any-return]
+
+
+def _checked(name: str) -> str:
+    if not isinstance(name, str) or not name or set(name) & {"|", ":"}:
+        raise InvalidRequest(
+            "name", f"{shown(name)} is no name of a node", "Give a text without '|' and ':'."
+        )
+    return name

@@ -1,0 +1,160 @@
+"""An agent of create_agent with the middleware: thirty turns, what is checkpointed, what the model is shown, and whose it is."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.load import dumps
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from hindsight_integrations import Hindsight
+from hindsight_integrations.langgraph import HindsightMiddleware
+from hindsight_integrations.prompts.recalled import HEADING
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+PROMPT = "You are the club's assistant."
+THINGS = ("boat", "hive", "orchard", "violin", "kiln", "tent", "loom", "clock", "piano", "telescope")
+COLOURS = ("red", "blue", "green")
+TURNS = [
+    f"My {colour} {thing} stands in shed {at}."
+    for at, (colour, thing) in enumerate((colour, thing) for colour in COLOURS for thing in THINGS)
+]  # thirty statements
+MARK = HEADING[:40]
+
+
+def config(user: str, thread: str) -> Any:
+    return {"configurable": {"user_id": user, "thread_id": thread}}
+
+
+def said(text: str) -> Any:
+    return {"messages": [HumanMessage(text)]}
+
+
+def shown(prompt: list[BaseMessage]) -> str:
+    """What a prompt has beside the user's last message: the memories."""
+    return str(prompt[-1].text) if MARK in str(prompt[-1].text) else ""
+
+
+class Talk:
+    """An agent, and the model that saw its prompts. Every answer is a plain "Noted." so that it quotes no memory."""
+
+    def __init__(self, memory: Any, saver: Any, way: str = "invoke", **options: Any) -> None:
+        self.model = ScriptedModel(lambda _: "Noted.")
+        self.way = way
+        self.agent: Any = create_agent(
+            self.model,
+            system_prompt=PROMPT,
+            middleware=[HindsightMiddleware(memory, **options)],
+            checkpointer=saver,
+        )
+
+    def turn(self, text: str, user: str, thread: str) -> list[BaseMessage]:
+        """One turn; the prompt that the model saw."""
+        given = config(user, thread)
+        if self.way == "invoke":
+            self.agent.invoke(said(text), given)
+        else:
+            asyncio.run(self.agent.ainvoke(said(text), given))
+        return self.model.prompts[-1]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    with ExitStack() as stack:
+        if request.param == "memory":
+            yield InMemorySaver()
+        else:
+            yield stack.enter_context(SqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")))
+
+
+def everything_stored(saver: BaseCheckpointSaver[Any]) -> dict[str, list[Any]]:
+    """All that a saver has, by channel: what each checkpoint holds and what its tasks wrote; under "" the rest."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for stored in saver.list(None):
+        for channel, value in stored.checkpoint["channel_values"].items():
+            found[channel].append(value)
+        for _, channel, value in stored.pending_writes or ():
+            found[channel].append(value)
+        found[""].append((stored.config, stored.metadata))
+    return found
+
+
+def assert_only_the_end_changes(prompts: list[list[BaseMessage]]) -> None:
+    """Byte for byte, each prompt begins with what the one before had ahead of the user's last message."""
+    for earlier, later in pairwise(prompts):
+        kept = [dumps(message) for message in earlier[:-1]]
+        assert [dumps(message) for message in later[: len(kept)]] == kept
+        assert len(later) > len(earlier)
+
+
+def test_thirty_turns_leave_no_memory_in_the_thread_and_keep_the_prefix_of_the_prompt(
+    light: Hindsight, saver: Any
+) -> None:
+    """What is checkpointed is the conversation alone; the second thread of the user recalls the first; Bob recalls nothing."""
+    talk = Talk(light, saver)
+    prompts = [talk.turn(text, "ann", "monday") for text in TURNS]
+    assert len(TURNS) == len(set(TURNS)) == 30
+    assert light.bank("ann").count() == 30
+    assert all(shown(prompt) for prompt in prompts[1:])  # each turn but the first had memories to show
+    assert_only_the_end_changes(prompts)
+    for prompt, text in zip(prompts, TURNS, strict=True):
+        assert prompt[0] == SystemMessage(PROMPT)
+        assert str(prompt[-1].text).endswith(text)
+        assert all(MARK not in str(message.text) for message in prompt[:-1])
+
+    state = talk.agent.get_state(config("ann", "monday")).values
+    assert [message.text for message in state["messages"]] == [
+        each for text in TURNS for each in (text, "Noted.")
+    ]
+    assert list(state) == ["messages"]
+    stored = everything_stored(saver)
+    assert any(text in repr(stored["messages"]) for text in TURNS)
+    assert MARK not in repr(stored)
+    beside = {
+        channel: values for channel, values in stored.items() if channel not in {"messages", "__start__"}
+    }
+    assert not [text for text in TURNS if text in repr(beside)]
+    assert TURNS[4] in shown(talk.turn("Where is the red kiln?", "ann", "tuesday"))
+    assert not shown(talk.turn("Where is the red kiln?", "bob", "wednesday"))
+    assert light.bank("bob").count() == 0
+
+
+def test_thirty_turns_awaited(light: Hindsight, tmp_path: Path) -> None:
+    """The same for code that awaits, over SQLite's saver."""
+
+    async def whole() -> None:
+        async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")) as saver:
+            talk = Talk(light, saver)
+            for text in TURNS:
+                await talk.agent.ainvoke(said(text), config("ann", "monday"))
+            assert_only_the_end_changes(talk.model.prompts)
+            assert all(shown(prompt) for prompt in talk.model.prompts[1:])
+            stored = [repr(each) async for each in saver.alist(None)]
+            assert not [each for each in stored if MARK in each]
+            await talk.agent.ainvoke(said("Where is the red kiln?"), config("ann", "tuesday"))
+            assert TURNS[4] in shown(talk.model.prompts[-1])
+            await talk.agent.ainvoke(said("Where is the red kiln?"), config("bob", "wednesday"))
+            assert not shown(talk.model.prompts[-1])
+
+    asyncio.run(whole())
+    assert light.bank("ann").count() == 30
+
+
+def test_an_agent_remembers_over_a_restart(
+    opener: Callable[..., Hindsight], tmp_path: Path, light_config: Any
+) -> None:
+    first = opener(tmp_path / "memory", config=light_config)
+    Talk(first, InMemorySaver()).turn("My boat is called Thunder.", "ann", "monday")
+    first.close()
+    again = Talk(opener(tmp_path / "memory", config=light_config), InMemorySaver())
+    assert "Thunder" in shown(again.turn("What is the name of my boat?", "ann", "friday"))
