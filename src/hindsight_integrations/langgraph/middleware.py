@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: see memories.py.
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, NotRequired, Self, TypedDict, cast
 
@@ -175,10 +175,10 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
     def _said(self, state: State) -> State:
         found = self._of_this_run(state)
-        said: Any = (
-            state if found is None else state | {"messages": unsummarised(found.seen, state["messages"])}
-        )
-        return cast("State", said)
+        if found is None:
+            return state
+        found.follow(state["messages"])
+        return cast("State", state | {"messages": [*found.summarised, *found.messages]})
 
 
 class Recalled(str):
@@ -189,43 +189,50 @@ class Recalled(str):
 
     Attributes:
         memories: best first.
-        seen: the messages by id which the agent's model calls of this run found in the state.
+        messages: of the state, at the last call of the model; none before the first.
+        summarised: what the model was shown in this run and a summary stands for since.
     """
 
-    __slots__ = ("memories", "seen")
+    __slots__ = ("memories", "messages", "summarised")
     memories: Sequence[Memory]
-    seen: dict[str | None, BaseMessage]
+    messages: Sequence[BaseMessage]
+    summarised: Sequence[BaseMessage]
 
     @classmethod
     def of(cls, memories: Sequence[Memory]) -> Self:
         """The text of as many memories, with them."""
         made = cls(f"memories: {len(memories)}")
-        made.memories, made.seen = tuple(memories), {}
+        made.memories, made.messages, made.summarised = tuple(memories), (), ()
         return made
+
+    def follow(self, messages: Sequence[BaseMessage]) -> None:
+        """Keep what a summary took out of the state's messages since the last time."""
+        self.summarised = (*self.summarised, *summarised(self.messages, messages))
+        self.messages = tuple(messages)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Copied or written out, it is its text."""
         return str, (str(self),)
 
 
-def unsummarised(seen: Mapping[str | None, BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages now, after those that a summary stands for which was made since.
+def summarised(before: Sequence[BaseMessage], now: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages that are gone because a summary was written since.
 
-    Messages that are gone without a summary were taken out on purpose, and stay out.
+    Messages that are gone without one were taken out on purpose: they are none of these.
 
     Args:
-        seen: of the state earlier in the run, by id.
+        before: of the state, earlier in the run; none if it has just begun.
         now: of the state.
     """
-    if not seen or not any(is_summary(message) and message.id not in seen for message in now):
-        return list(now)
-    left = {message.id for message in now}
-    return [*(message for name, message in seen.items() if name not in left), *now]
+    known, left = {message.id for message in before}, {message.id for message in now}
+    if not any(is_summary(message) and message.id not in known for message in now):
+        return []
+    return [message for message in before if message.id not in left]
 
 
 def _showing(request: ModelRequest[Any], found: Recalled) -> ModelRequest[Any]:
-    """The request with the memories in it. What it finds in the state is noted: a summary may take it out later."""
-    found.seen.update((message.id, message) for message in request.state["messages"])
+    """The request with the memories in it."""
+    found.follow(request.state["messages"])
     if not found.memories:
         return request
     messages: list[Any] = with_memories(request.messages, found.memories)
