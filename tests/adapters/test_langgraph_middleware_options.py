@@ -1,0 +1,362 @@
+"""Whose memory an agent has, what becomes of failures, what tracers see, and what a middleware is made with."""
+
+import asyncio
+import gc
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import requests
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import ModelRetryMiddleware, PIIMiddleware
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.tracers.base import BaseTracer
+from langchain_core.tracers.schemas import Run
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langsmith import Client, tracing_context
+
+from hindsight_integrations import AsyncHindsight, EngineClosed, Hindsight, InvalidRequest, ModelUnavailable
+from hindsight_integrations.langgraph import HindsightMiddleware
+from hindsight_integrations.langgraph.middleware import Recalled
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+KAYAK = "My kayak is called Thunder."
+ASKED = "What is the name of my kayak?"
+WAYS = ["invoke", "ainvoke"]
+
+
+@dataclass
+class Context:
+    user_id: str
+
+
+class OwnedState(AgentState[Any]):
+    owner: str
+
+
+def agent_of(memory: Any, model: Any = None, *others: Any, schemas: Any = None, **options: Any) -> Any:
+    return create_agent(
+        model or ScriptedModel(lambda _: "Noted."),
+        middleware=[HindsightMiddleware(memory, **options), *others],
+        checkpointer=InMemorySaver(),
+        **(schemas or {}),
+    )
+
+
+def human(text: str, **fields: Any) -> dict[str, Any]:
+    return {"messages": [HumanMessage(text)], **fields}
+
+
+def run(agent: Any, way: str, given: Any, configurable: Any = None, **options: Any) -> Any:
+    config = {"configurable": {"thread_id": "t1", **(configurable or {})}}
+    if way == "invoke":
+        return agent.invoke(given, config, **options)
+    return asyncio.run(agent.ainvoke(given, config, **options))
+
+
+def shows(prompt: list[BaseMessage], text: str = "Thunder") -> bool:
+    return any(text in str(message.text) for message in prompt)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("place", "configurable", "state", "context"),
+    [
+        (None, {"user_id": "ann"}, {}, None),
+        (None, {}, {}, Context("ann")),
+        (None, {"user_id": "eve", "langgraph_auth_user_id": "ann"}, {}, Context("eve")),
+        ("config.member", {"member": "ann"}, {}, Context("eve")),
+        ("state.owner", {}, {"owner": "ann"}, None),
+    ],
+)
+def test_the_run_says_whose_memory_it_is(
+    light: Hindsight, way: str, place: Any, configurable: Any, state: Any, context: Any
+) -> None:
+    """By its context, its configurable, its state or who signed in; recall and retain go to the same bank."""
+    light.bank("ann").retain(KAYAK)
+    model = ScriptedModel(lambda _: "Noted.")
+    schemas = {"context_schema": Context, "state_schema": OwnedState}
+    agent = agent_of(light, model, bank_from=place, schemas=schemas)
+    options = {} if context is None else {"context": context}
+    run(agent, way, human("My tent is green.", **state), configurable, **options)
+    assert shows(model.prompts[0])
+    assert light.banks() == ["ann"]
+    assert light.bank("ann").count() == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_names_nobody_fails_before_the_model_is_asked(light: Hindsight, way: str) -> None:
+    model = ScriptedModel(lambda _: "Noted.")
+    with pytest.raises(InvalidRequest, match="does not say whose memory"):
+        run(agent_of(light, model), way, human(ASKED))
+    assert model.calls == 0
+    assert light.banks() == []
+
+
+def test_runs_at_the_same_time_see_their_own_users_memories_alone(light: Hindsight) -> None:
+    """Twenty users on threads and twenty in one loop, one agent: nobody is shown another's boat."""
+    users = [f"user{at}" for at in range(20)]
+    for user in users:
+        light.bank(user).retain(f"My boat is called Boat-of-{user}-here.")
+    model = ScriptedModel(lambda _: "Noted.")
+    agent = agent_of(light, model)
+
+    def config(user: str, way: str) -> Any:
+        return {"configurable": {"user_id": user, "thread_id": f"{user} {way}"}}
+
+    def question(user: str) -> Any:
+        return human(f"I am {user}. What is my boat called?")
+
+    async def all_of() -> None:
+        await asyncio.gather(*(agent.ainvoke(question(user), config(user, "async")) for user in users))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda user: agent.invoke(question(user), config(user, "sync")), users))
+    asyncio.run(all_of())
+    assert model.calls == 40
+    for prompt in model.prompts:
+        asker = str(prompt[-1].text).rpartition("I am ")[2].partition(".")[0]
+        assert [user for user in users if f"Boat-of-{user}-here" in str(prompt[-1].text)] == [asker]
+
+
+class Recorder(BaseTracer):
+    """Keeps the runs that a tracer would send away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[Run] = []
+
+    def _persist_run(self, run: Run) -> None:
+        self.runs.append(run)
+
+
+def every(run: Run) -> list[Run]:
+    return [run, *(each for child in run.child_runs for each in every(child))]
+
+
+FACT = {"facts": [{"what": "Ann owns a red kayak.", "fact_type": "world", "sources": ["m1"]}]}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
+    opener: Callable[..., Hindsight], light_config: Any, way: str, traced: bool
+) -> None:
+    """Their runs are there, without what was said and without the calls of the memory's own model."""
+    engine, tracer = opener(model=ScriptedModel([FACT]), config=light_config), Recorder()
+    agent = agent_of(engine.bank("ann"), traced=traced)
+    config: Any = {"configurable": {"thread_id": "t"}, "callbacks": [tracer]}
+    given = {"messages": [HumanMessage("I own a red kayak.", id="m1")]}
+    if way == "invoke":
+        agent.invoke(given, config)
+    else:
+        asyncio.run(agent.ainvoke(given, config))
+    hooks = [run for run in tracer.runs[0].child_runs if run.name.startswith("HindsightMiddleware")]
+    assert [run.name.partition(".")[2] for run in hooks] == ["before_agent", "after_agent"]
+    assert ["kayak" in repr([(each.inputs, each.outputs) for each in every(run)]) for run in hooks] == [
+        traced
+    ] * 2
+    assert (len(every(hooks[1])) > 1) is traced
+    assert engine.bank("ann").count() == 1
+
+
+class Sent(requests.Session):
+    """What LangSmith's client would send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bodies: list[dict[str, Any]] = []
+
+    def request(self, method: Any, url: Any, *args: Any, **options: Any) -> requests.Response:
+        self.bodies.append(json.loads(options.get("data") or "{}"))
+        answer = requests.Response()
+        answer.status_code = 200
+        answer._content = b"{}"
+        return answer
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_langsmith_is_sent_a_memory_with_the_models_own_prompt_alone(light: Hindsight, way: str) -> None:
+    light.bank("ann").retain(KAYAK)
+    sent, model = Sent(), ScriptedModel(lambda _: "Noted.")
+    agent = agent_of(light.bank("ann"), model)
+    client = Client("http://localhost:1", api_key="none", session=sent, auto_batch_tracing=False, info={})
+    with tracing_context(enabled=True, client=client):
+        run(agent, way, human(ASKED))
+    assert shows(model.prompts[0])
+    names = {body["id"]: body["name"] for body in sent.bodies if body.get("name")}
+    assert {"LangGraph", "HindsightMiddleware.before_agent", "ScriptedModel"} <= set(names.values())
+    assert any("wrap_model_call" in name for name in names.values())
+    telling = {body.get("name") or names[body["id"]] for body in sent.bodies if "Thunder" in json.dumps(body)}
+    assert telling == {"ScriptedModel"}
+    asking = {
+        body.get("name") or names.get(body.get("id", "")) for body in sent.bodies if ASKED in json.dumps(body)
+    }
+    assert not [name for name in asking if name and name.startswith("HindsightMiddleware")]
+
+
+def warned(agent: Any, way: str, given: Any) -> list[Any]:
+    """The nodes that warned."""
+    config: Any = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
+
+    async def all_of() -> list[Any]:
+        return [event async for event in agent.astream(given, config, stream_mode="custom")]
+
+    found = (
+        list(agent.stream(given, config, stream_mode="custom")) if way == "invoke" else asyncio.run(all_of())
+    )
+    return [event["node"] for event in found if event["kind"] == "warning"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("on_error", ["queue", "skip"])
+def test_an_agent_answers_without_its_memory_and_says_so(light: Hindsight, way: str, on_error: str) -> None:
+    """Both halves fail, each with one warning; the prompt is that of an agent without memories."""
+    model = ScriptedModel(lambda _: "Noted.")
+    agent = agent_of(light, model, on_error=on_error)
+    light.close()
+    told = warned(agent, way, human("My tent is green."))
+    assert told == ["HindsightMiddleware.before_agent", "HindsightMiddleware.after_agent"]
+    assert [str(message.text) for message in model.prompts[0]] == ["My tent is green."]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_agent_that_shall_fail_with_its_memory_fails(light: Hindsight, way: str) -> None:
+    agent = agent_of(light, on_error="raise")
+    light.close()
+    with pytest.raises(EngineClosed):
+        run(agent, way, human(ASKED), {"user_id": "ann"})
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_the_memorys_model_cannot_extract_now_waits_and_is_found_meanwhile(
+    opener: Callable[..., Hindsight], light_config: Any, way: str
+) -> None:
+    """With "queue" the next conversation finds it as it was said; with "raise" the run fails, and nothing is kept."""
+    engine = opener(model=ScriptedModel([TimeoutError("away")] * 20), config=light_config)
+    model = ScriptedModel(lambda _: "Noted.")
+    agent = agent_of(engine, model)
+    run(agent, way, human(KAYAK), {"user_id": "ann"})
+    run(agent, way, human(ASKED), {"user_id": "ann", "thread_id": "t2"})
+    assert shows(model.prompts[1])
+    with pytest.raises(ModelUnavailable):
+        run(agent_of(engine, model, on_error="raise"), way, human(KAYAK), {"user_id": "bob"})
+    assert engine.bank("bob").count() == 0
+
+
+def test_two_memories_in_one_agent_are_both_shown_and_both_told(light: Hindsight) -> None:
+    """The user's and the team's: each has a name of its own, and the prompt's prefix is still the conversation."""
+    light.bank("ann").retain(KAYAK)
+    light.bank("team").retain("The team's kayaks lie in shed 7.")
+    model = ScriptedModel(lambda _: "Noted.")
+    team = HindsightMiddleware(light, bank="team", name="TeamMemory", retain_tags=("from-ann",))
+    agent = agent_of(light, model, team, bank="ann")
+    run(agent, "invoke", human("My paddle is yellow."))
+    run(agent, "invoke", human("Where is my kayak?"))
+    first, second = model.prompts
+    assert shows(second)
+    assert shows(second, "shed 7")
+    assert second[0] == HumanMessage("My paddle is yellow.", id=first[0].id)
+    assert light.bank("ann").count() == light.bank("team").count() == 2
+    (tagged,) = [unit for unit in light.bank("team").iterate_units() if "paddle" in unit.text]
+    assert tagged.tags == ("from-ann",)
+
+
+def test_it_works_between_others_that_change_messages_and_call_models_again(light: Hindsight) -> None:
+    """A redacted address is remembered as the model saw it, and a model that is asked again sees the same prompt."""
+    light.bank("ann").retain(KAYAK)
+    model = ScriptedModel([RuntimeError("overloaded"), "Noted."])
+    others = (PIIMiddleware("email"), ModelRetryMiddleware(max_retries=2, initial_delay=0, jitter=False))
+    agent = agent_of(light.bank("ann"), model, *others, roles=("user",))
+    run(agent, "invoke", human("My kayak club writes to ann@example.org."))
+    assert model.prompts[0] == model.prompts[1]
+    assert shows(model.prompts[0])
+    texts = [unit.text for unit in light.bank("ann").iterate_units()]
+    assert len(texts) == 2
+    assert not [text for text in texts if "ann@example.org" in text]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_agent_inside_a_graph_remembers_for_the_graphs_user(light: Hindsight, way: str) -> None:
+    """A subgraph's state has no key of ours outside, and its thread is the graph's."""
+    light.bank("ann").retain(KAYAK)
+    model = ScriptedModel(lambda _: "Noted.")
+    inner = create_agent(model, middleware=[HindsightMiddleware(light)])
+    graph = (
+        StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent").compile(InMemorySaver())
+    )
+    out = run(graph, way, human("My tent is green."), {"user_id": "ann"})
+    run(graph, way, human(ASKED), {"user_id": "ann"})
+    assert set(out) == {"messages"}
+    assert shows(model.prompts[1])
+    assert light.bank("ann").count() == 2
+
+
+def test_it_works_over_an_async_engine_and_a_bank_of_it(light_config: Any) -> None:
+    async def whole() -> None:
+        options: Any = {"embeddings": HashEmbedder(), "reranker": None, "config": light_config}
+        async with AsyncHindsight.open(":memory:", **options) as engine:
+            bank = await engine.bank("ann")
+            await bank.retain(KAYAK)
+            for memory in (engine, bank):
+                model = ScriptedModel(lambda _: "Noted.")
+                configurable = {"thread_id": "t", "user_id": "ann"}
+                await agent_of(memory, model).ainvoke(human(ASKED), {"configurable": configurable})
+                assert shows(model.prompts[0])
+
+    asyncio.run(whole())
+
+
+def recalled_in_process() -> set[int]:
+    gc.collect()
+    return {id(each) for each in gc.get_objects() if isinstance(each, Recalled)}
+
+
+def test_memories_end_with_the_run(light: Hindsight) -> None:
+    """Nothing of a run stays in the process, also of one that failed."""
+    light.bank("ann").retain(KAYAK)
+    during: list[set[int]] = []
+    before = recalled_in_process()
+
+    def answer(messages: list[BaseMessage]) -> str:
+        during.append(recalled_in_process() - before)
+        if len(messages) > 1:
+            raise RuntimeError("overloaded")
+        return "Noted."
+
+    agent = agent_of(light.bank("ann"), ScriptedModel(answer))
+    run(agent, "invoke", human("My tent is green."))
+    with pytest.raises(RuntimeError, match="overloaded"):
+        run(agent, "invoke", human(ASKED))
+    assert [len(each) for each in during] == [1, 1]
+    assert recalled_in_process() <= before
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"bank": "ann", "bank_from": "auth"}, "bank_from"),
+        ({"on_error": "ignore"}, "on_error"),
+        ({"on_fork": "drop"}, "on_fork"),
+        ({"roles": ("system",)}, "roles"),
+        ({"background": True}, "background"),
+        ({"timeout_s": 0}, "extraction_timeout_s"),
+        ({"name": ""}, "name"),
+        ({"name": "a:b"}, "name"),
+        ({"name": "a|b"}, "name"),
+    ],
+)
+def test_wrong_arguments_are_refused_when_it_is_made(light: Hindsight, options: Any, field: str) -> None:
+    with pytest.raises(InvalidRequest, match=field):
+        HindsightMiddleware(light, **options)
+
+
+def test_an_answer_that_needs_no_memory_costs_no_change_of_the_prompt(light: Hindsight) -> None:
+    model = ScriptedModel([AIMessage("Hello.")])
+    out = run(agent_of(light, model, bank="ann"), "invoke", human("Hello!"))
+    assert model.prompts == [out["messages"][:1]]
