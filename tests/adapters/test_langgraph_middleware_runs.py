@@ -29,6 +29,12 @@ def weather(place: str) -> str:
     return f"Sunny at {place}."
 
 
+@tool
+def book(place: str) -> str:
+    """Book a place."""
+    return f"Booked {place}."
+
+
 def calling(name: str, number: int, /, **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{number}"}])
 
@@ -245,6 +251,32 @@ def test_what_a_long_turn_said_is_remembered_though_a_summary_replaced_it_meanwh
     assert any("My paddle is yellow." in text for text in texts(bank))
     assert not [text for text in texts(bank) if "SUMMARY" in text]
     assert all(shows(prompt) for prompt in model.prompts)
+
+
+def test_a_run_goes_on_with_memories_though_a_summary_replaced_the_question(bank: MemoryBank) -> None:
+    """A person is asked when the question is gone from the thread: afterwards the summary is what memories are found by."""
+    summarising = SummarizationMiddleware(
+        ScriptedModel(lambda _: "A trip with the kayak."), trigger=("messages", 4), keep=("messages", 2)
+    )
+    calls = [calling("weather", at, place=f"lake {at}") for at in range(5)]
+    model = ScriptedModel([*calls, calling("book", 5, place="lake 4"), "Done."])
+    agent = create_agent(
+        model,
+        [weather, book],
+        middleware=[
+            HindsightMiddleware(bank),
+            HumanInTheLoopMiddleware(interrupt_on={"book": True}),
+            summarising,
+        ],
+        checkpointer=InMemorySaver(),
+    )
+    assert run(agent, "invoke", human("I plan a trip."))["__interrupt__"]
+    assert [
+        message.text for message in agent.get_state(CONFIG).values["messages"] if message.type == "human"
+    ] == ["Here is a summary of the conversation to date:\n\nA trip with the kayak."]
+    run(agent, "invoke", Command(resume={"decisions": [{"type": "approve"}]}))
+    assert shows(model.prompts[-1])
+    assert len(model.prompts) == 7
 
 
 def test_a_message_that_is_taken_out_on_purpose_is_not_remembered(bank: MemoryBank) -> None:

@@ -100,15 +100,15 @@ def is_summary(message: object) -> bool:
 def last_question(state: object, key: str) -> Question | None:
     """The user's last message, cut to what a query may have; None if there is none.
 
-    Looked for from the end, so that a long conversation is not read whole.
+    Looked for from the end, so that a long conversation is not read whole. A summary is one of these only where it stands
+    for everything that the user said.
 
     Raises:
         InvalidRequest: the state has no messages under this key, or one that is read is none.
     """
     for given in reversed(_held(state, key)):
         message = _converted(given)
-        asked = isinstance(message, HumanMessage) and not is_summary(message)
-        text = clean_text(str(message.text)) if asked else ""
+        text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:
             timestamp = message.additional_kwargs.get("timestamp")
             return Question(text[:MAX_QUERY], timestamp, message.id)
