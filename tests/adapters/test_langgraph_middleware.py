@@ -1,6 +1,7 @@
 """An agent of create_agent with the middleware: thirty turns, what is checkpointed, what the model is shown, and whose it is."""
 
 import asyncio
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,14 +13,18 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.load import dumps
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import SecretStr
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.prompts.recalled import HEADING
+from hindsight_integrations.testing.openai_server import OpenAIServer, Said
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 PROMPT = "You are the club's assistant."
@@ -158,3 +163,32 @@ def test_an_agent_remembers_over_a_restart(
     first.close()
     again = Talk(opener(tmp_path / "memory", config=light_config), InMemorySaver())
     assert "Thunder" in shown(again.turn("What is the name of my boat?", "ann", "friday"))
+
+
+def test_what_goes_over_the_wire_begins_with_what_went_before(light: Hindsight) -> None:
+    """Requests of a real client with tools: their text up to the last user message is the start of the next request's."""
+
+    @tool
+    def shed_of(thing: str) -> str:
+        """Where a thing stands."""
+        return f"The {thing} is where it was."
+
+    turns = TURNS[:10]
+    with OpenAIServer([Said("Noted.")] * len(turns)) as server:
+        client = ChatOpenAI(model="any", base_url=server.url, api_key=SecretStr("test"), max_retries=0)
+        agent: Any = create_agent(
+            client,
+            [shed_of],
+            system_prompt=PROMPT,
+            middleware=[HindsightMiddleware(light)],
+            checkpointer=InMemorySaver(),
+        )
+        for text in turns:
+            agent.invoke(said(text), config("ann", "monday"))
+        bodies = [request.body for request in server.requests]
+    assert len({json.dumps(body["tools"]) for body in bodies}) == 1
+    sent = [[json.dumps(message) for message in body["messages"]] for body in bodies]
+    for earlier, later in pairwise(sent):
+        assert later[: len(earlier) - 1] == earlier[:-1]
+    assert [len(each) for each in sent] == [2 * at + 2 for at in range(10)]
+    assert all(MARK in body["messages"][-1]["content"] for body in bodies[1:])

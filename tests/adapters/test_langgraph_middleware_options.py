@@ -1,8 +1,12 @@
 """Whose memory an agent has, what becomes of failures, what tracers see, and what a middleware is made with."""
 
 import asyncio
+import copy
 import gc
+import importlib
 import json
+import pickle
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,10 +20,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from langsmith import Client, tracing_context
 
-from hindsight_integrations import AsyncHindsight, EngineClosed, Hindsight, InvalidRequest, ModelUnavailable
+from hindsight_integrations import (
+    AsyncHindsight,
+    EngineClosed,
+    Hindsight,
+    InvalidRequest,
+    MissingDependency,
+    ModelUnavailable,
+)
 from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.langgraph.middleware import Recalled
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -337,6 +349,18 @@ def test_memories_end_with_the_run(light: Hindsight) -> None:
     assert recalled_in_process() <= before
 
 
+def test_whoever_writes_a_state_out_writes_no_memory() -> None:
+    """JSON, a pickle, a copy and LangGraph's own serialiser have the text that tells how many."""
+    memory: Any = {"id": "u1", "text": KAYAK}
+    held = Recalled.of([memory, memory])
+    written = JsonPlusSerializer().dumps_typed({"held": held})
+    assert JsonPlusSerializer().loads_typed(written) == {"held": "memories: 2"}
+    assert b"Thunder" not in written[1]
+    assert json.dumps({"held": held}) == '{"held": "memories: 2"}'
+    assert b"Thunder" not in pickle.dumps(held)
+    assert type(copy.deepcopy(held)) is str
+
+
 @pytest.mark.parametrize(
     ("options", "field"),
     [
@@ -360,3 +384,13 @@ def test_an_answer_that_needs_no_memory_costs_no_change_of_the_prompt(light: Hin
     model = ScriptedModel([AIMessage("Hello.")])
     out = run(agent_of(light, model, bank="ann"), "invoke", human("Hello!"))
     assert model.prompts == [out["messages"][:1]]
+
+
+def test_without_langchain_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "langchain"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "hindsight_integrations.langgraph.middleware")
+    adapter: Any = importlib.import_module("hindsight_integrations.langgraph")
+    with pytest.raises(MissingDependency, match=r"hindsight-integrations\[langchain\]"):
+        _ = adapter.HindsightMiddleware
+    assert adapter.create_recall_node
