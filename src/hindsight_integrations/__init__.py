@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
     from hindsight_integrations.model.erasure import ForgetReceipt
     from hindsight_integrations.model.facts import ExtractedFact
+    from hindsight_integrations.model.items import FoundItem, Item, ItemDelete, ItemPut
     from hindsight_integrations.model.links import CausalRelation, LinkType
     from hindsight_integrations.model.mental_models import MentalModel, ModelState, RefreshTrigger
     from hindsight_integrations.model.metadata import (
@@ -131,6 +132,7 @@ _HOMES = {
     "model.directives": ("Directive",),
     "model.entities": ("Entity", "EntityChange", "EntityType"),
     "model.facts": ("ExtractedFact",),
+    "model.items": ("FoundItem", "Item", "ItemDelete", "ItemPut"),
     "model.mental_models": ("MentalModel", "ModelState", "RefreshTrigger"),
     "model.observations": ("EntitySummary",),
     "model.links": ("CausalRelation", "LinkType"),
@@ -206,6 +208,7 @@ __all__ = [
     "ExtractedFact",
     "FactType",
     "ForgetReceipt",
+    "FoundItem",
     "Hindsight",
     "HindsightConfig",
     "HindsightError",
@@ -213,6 +216,9 @@ __all__ = [
     "IndexOutOfStep",
     "Interval",
     "InvalidRequest",
+    "Item",
+    "ItemDelete",
+    "ItemPut",
     "LedgerBusy",
     "LedgerReadOnly",
     "LinkType",

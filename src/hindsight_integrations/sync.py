@@ -13,6 +13,7 @@ from hindsight_integrations.bank import AsyncMemoryBank
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
+from hindsight_integrations.bank.items import AsyncItems
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.memory_bank import unknown_attribute
 from hindsight_integrations.bank.mental_models import AsyncMentalModels
@@ -173,6 +174,17 @@ class Threads(_SyncFace[AsyncThreads]):
     follow = _awaited(AsyncThreads.follow)
 
 
+class Items(_SyncFace[AsyncItems]):
+    """Values kept by namespace and key."""
+
+    get = _awaited(AsyncItems.get)
+    write = _awaited(AsyncItems.write)
+    search = _awaited(AsyncItems.search)
+    namespaces = _awaited(AsyncItems.namespaces)
+    forget = _awaited(AsyncItems.forget)
+    expire = _awaited(AsyncItems.expire)
+
+
 class Archive(_SyncFace[AsyncArchive]):
     """The bank carried from one place to another."""
 
@@ -278,6 +290,11 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def threads(self) -> Threads:
         """Conversations as they go on: follow."""
         return Threads(self._target.threads, self._loop)
+
+    @property
+    def items(self) -> Items:
+        """Values kept by namespace and key: get, write, search, namespaces, forget, expire."""
+        return Items(self._target.items, self._loop)
 
     @property
     def archive(self) -> Archive:

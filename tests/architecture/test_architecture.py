@@ -179,6 +179,7 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
         "directives",
         "tasks",
         "threads",
+        "items",
         "archive",
         "maintenance",
     }

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from hindsight_integrations.bank.context import BankContext, Tools
+from hindsight_integrations.bank.item_writing import scrub_many
 from hindsight_integrations.bank.kept_answers import mental_model_tools
 from hindsight_integrations.bank.task_runner import Handler
 from hindsight_integrations.cara.background_task import merge_waiting
@@ -22,6 +23,11 @@ from hindsight_integrations.tempr.retain.waiting_passages import extract_waiting
 def handlers(context: BankContext) -> Mapping[TaskKind, Handler]:
     """The handlers of a bank's tasks, of the kinds this engine can do."""
     return {kind: partial(_HANDLERS[kind], context) for kind in able_kinds(context.tools)}
+
+
+def settling(context: BankContext) -> Mapping[TaskKind, Handler]:
+    """The handlers of what may be done early: whoever settles expires items himself, and waits for no others' time."""
+    return {kind: handler for kind, handler in handlers(context).items() if kind not in AT_THEIR_TIME}
 
 
 def able_kinds(tools: Tools) -> frozenset[TaskKind]:
@@ -73,6 +79,22 @@ async def _reinforce(context: BankContext, task: Task) -> Settled:
     return await reinforce(task, context.opinion_tools(model))
 
 
+async def _expire(context: BankContext, task: Task) -> Settled:
+    tools = context.tools
+
+    def expire() -> None:
+        now = tools.clock.now()
+        tools.ledger.expire_items(context.name, now, [task.claim])
+        context.catch_up()
+        scrub_many(context)
+
+    await tools.workers.write(expire)
+    return Settled(done=(task.id,))
+
+
+AT_THEIR_TIME = frozenset({TaskKind.EXPIRE_ITEMS})
+"""Never done early: whoever settles erases what has expired, and must not wait for what will."""
+
 EXTRACTION = frozenset({TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED})
 
 _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] = {
@@ -81,4 +103,5 @@ _HANDLERS: Mapping[TaskKind, Callable[[BankContext, Task], Awaitable[Settled]]] 
     TaskKind.MERGE_BACKGROUND: _merge,
     TaskKind.REFRESH_MODEL: _refresh,
     TaskKind.REINFORCE: _reinforce,
+    TaskKind.EXPIRE_ITEMS: _expire,
 }

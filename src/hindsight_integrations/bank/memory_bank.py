@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
+from hindsight_integrations.bank.items import AsyncItems
 from hindsight_integrations.bank.listing import ListingVerbs
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
 from hindsight_integrations.bank.mental_models import AsyncMentalModels
@@ -119,6 +120,11 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def threads(self) -> AsyncThreads:
         """Conversations as they go on: follow."""
         return AsyncThreads(self._context)
+
+    @property
+    def items(self) -> AsyncItems:
+        """Values kept by namespace and key: get, write, search, namespaces, forget, expire."""
+        return AsyncItems(self._context)
 
     @property
     def archive(self) -> AsyncArchive:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from hindsight_integrations.bank.context import BankVerbs, writes
-from hindsight_integrations.bank.handlers import handlers
+from hindsight_integrations.bank.handlers import settling
+from hindsight_integrations.bank.items import settle_items
 from hindsight_integrations.bank.task_runner import lease_task, run_task
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
@@ -29,7 +30,8 @@ class AsyncTasks(BankVerbs):
 
         Without a worker nothing does this by itself: call it when the model is back, at the end of a conversation, or
         every so often. Beside a worker, here or elsewhere, it does what nobody else has begun. What waits for more of the
-        same, as observations do, is done without waiting.
+        same, as observations do, is done without waiting. Items whose time has run out are erased, and the files scrubbed of
+        what was deleted.
 
         A task that fails is tried again later (after 1, 2, 4 ... minutes, at most an hour), and given up as DEAD after 12
         attempts; it never stops the others. A model that is unavailable or refuses is no attempt: tried again after 1, 2,
@@ -42,7 +44,8 @@ class AsyncTasks(BankVerbs):
         """
         context, tools = self._context, self._context.tools
         await tools.workers.write(context.claim_embedder)
-        able, settled = handlers(context), Settled()
+        await settle_items(context)
+        able, settled = settling(context), Settled()
         while able:
             task = await lease_task(able, tools, bank=context.name, early=True)
             if task is None:

@@ -61,6 +61,10 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
             f"{unit_id!r} is a turn that waits for extraction",
             "Retain the message again in its new wording, or edit its memories after tasks.settle().",
         )
+    if unit.kind is UnitKind.ITEM:
+        raise InvalidRequest(
+            "unit_id", f"{unit_id!r} is a text of an item", "Put the item anew in its store."
+        )
     if grounds := _grounds(bank, unit_id):
         raise InvalidRequest(
             "unit_id",

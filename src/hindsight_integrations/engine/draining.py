@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from enum import Enum
 
 from hindsight_integrations.bank import BankContext, OpenBanks, Tools
-from hindsight_integrations.bank.handlers import able_kinds, handlers, model_kinds
+from hindsight_integrations.bank.handlers import AT_THEIR_TIME, able_kinds, handlers, model_kinds
 from hindsight_integrations.bank.task_runner import LEASE, TaskRun, lease_task, run_task
 from hindsight_integrations.concurrency.wakeups import Wakeups
 from hindsight_integrations.engine.outage import Outage
@@ -79,11 +79,16 @@ class Draining:
 
     def _kinds(self) -> tuple[TaskKind, ...]:
         """What may be begun now: kinds that need the model only while it may be asked."""
-        able, needing = able_kinds(self._tools), model_kinds(self._tools)
+        able, needing = self._able(), model_kinds(self._tools)
         asking = any(task.kind in needing for task in self._running.values())
         if self._outage.may_ask(time.monotonic(), asking=asking):
             return tuple(able)
         return tuple(able - needing)
+
+    def _able(self) -> frozenset[TaskKind]:
+        """What can be done here; what is never early is not waited for by whoever settles."""
+        able = able_kinds(self._tools)
+        return able - AT_THEIR_TIME if self._early else able
 
     async def _over(self, until: Until, sleep: float | None) -> bool:
         """Whether to end, with nothing under way and so many seconds until there is more to do."""
@@ -92,9 +97,7 @@ class Draining:
                 outage = self._outage
                 if not outage.failures or outage.failures >= PATIENCE or time.monotonic() >= outage.until:
                     return True
-                return (
-                    await self._due(able_kinds(self._tools), ()) != 0
-                )  # a model that failed is given another chance
+                return await self._due(self._able(), ()) != 0  # a model that failed is given another chance
             case Until.NOTHING_WAITS:
                 return sleep is None
             case Until.STOPPED:

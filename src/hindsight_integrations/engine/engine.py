@@ -8,13 +8,14 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
 from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
+from hindsight_integrations.bank.items import settle_items
 from hindsight_integrations.bank.task_runner import TaskRun
 from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
 from hindsight_integrations.engine.draining import Draining, Until
@@ -25,7 +26,7 @@ from hindsight_integrations.engine.health import (
     task_health,
 )
 from hindsight_integrations.engine.worker import Worker
-from hindsight_integrations.errors import InvalidRequest, shown
+from hindsight_integrations.errors import BankNotFound, InvalidRequest, shown
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, WorkerMode
 from hindsight_integrations.ports.ledger import BankHeader, Ledger
@@ -159,9 +160,18 @@ class Engine:
             if progress is not None:
                 progress(run.settled)
 
+        await self._settle_items()
         until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
         await Draining(self._tools, self._banks, ended, early=True).run(until)
         return settled
+
+    async def _settle_items(self) -> None:
+        """Erase the items of all banks whose time has run out, and scrub the files of what was deleted."""
+        tools = self._tools
+        for name in await tools.workers.read(tools.ledger.expired_banks, tools.clock.now()):
+            with suppress(BankNotFound):  # forgotten meanwhile
+                header = await tools.workers.read(tools.ledger.bank, name)
+                await settle_items(BankContext(header, self._banks, tools))
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.

@@ -22,6 +22,8 @@ class TaskKind(StrEnum):
     """Assess new facts as evidence of the bank's opinions; one task a bank, its key is `REINFORCED`."""
     REFRESH_MODEL = "refresh_model"
     """Answer a mental model's standing question anew; its key is the model's id."""
+    EXPIRE_ITEMS = "expire_items"
+    """Erase items whose time has run out."""
 
 
 REINFORCED = "opinions"

@@ -44,6 +44,8 @@ class UnitKind(StrEnum):
     """A fact, an opinion or an observation."""
     TURN = "turn"
     """A message, or a piece of one, that waits for extraction: found by recall until its facts are there (decision 098)."""
+    ITEM = "item"
+    """A text of a stored item: no memory, found by searches of items alone (decision 151)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class MemoryUnit:
         tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
         records: what of it can be added up or listed.
         closed_at: from when on it is no longer valid; a cache of the validity log.
-        kind: a memory, or a turn that waits to become some.
+        kind: a memory, a turn that waits to become some, or a text of an item.
     """
 
     id: str

@@ -27,6 +27,9 @@ UNDATED = np.iinfo(np.int64).min
 WAITING = len(FactType)
 """Added to the type code of a turn that waits for extraction: whoever selects types of memories never takes one for such."""
 
+STORED = 2 * len(FactType)
+"""Added to the type code of a text of an item, for the same reason."""
+
 
 def no_gaps() -> IntArray:
     """The gaps of units that were never restored: (0, 3), as in ports.ledger.UnitColumns."""

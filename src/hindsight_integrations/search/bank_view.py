@@ -13,6 +13,7 @@ from hindsight_integrations.ports.ledger import Ledger, LedgerReader, Transactio
 from hindsight_integrations.ports.memory_graph import MemoryGraph
 from hindsight_integrations.search.bank_vectors import BankVectors, ScoringVectorIndex
 from hindsight_integrations.search.columns import Columns
+from hindsight_integrations.search.item_columns import ItemColumns
 
 EXACT_LIMIT = 20_000  # up to so many units exact search in memory beats an index [decision 084]
 
@@ -26,6 +27,7 @@ class BankView:
         revision: the ledger revision the columns stand at.
         ledger: what the record holds; inside a transaction, as that sees it.
         columns: filterable facts.
+        items: which units are texts of items.
         vectors: nearest neighbours of the whole bank, what waits to be written included.
         scorer: exact cosines of chosen units.
         keywords: BM25.
@@ -39,6 +41,7 @@ class BankView:
     revision: int
     ledger: LedgerReader
     columns: Columns
+    items: ItemColumns
     vectors: BankVectors
     scorer: ScoringVectorIndex
     keywords: KeywordIndex

@@ -13,7 +13,7 @@ from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
 from hindsight_integrations.model.time import SECOND, to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, BoolArray, IntArray, no_gaps
+from hindsight_integrations.ports.arrays import NEVER, STORED, UNDATED, WAITING, BoolArray, IntArray, no_gaps
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.metadata_rows import MetadataRows
 
@@ -27,8 +27,8 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens: as in ports.ledger.UnitColumns; turns that wait for extraction
-            have types of their own, so that only `found_types` takes them in.
+        ids, types, starts, ends, mentioned, closed, tokens: as in ports.ledger.UnitColumns; turns that wait for extraction,
+            and texts of items, have types of their own; `found_types` takes the former in, nothing the latter.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
         speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
@@ -78,7 +78,7 @@ class Columns:
     @property
     def waiting(self) -> BoolArray:
         """Which of them are turns that wait for extraction, (n,)."""
-        turns: BoolArray = self.types >= WAITING
+        turns: BoolArray = (self.types >= WAITING) & (self.types < STORED)
         return turns
 
     def points(self) -> IntArray:
@@ -199,7 +199,7 @@ def found_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
 
 
 def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> BoolArray:
-    wanted = np.zeros(WAITING + len(FACT_TYPES), bool)
+    wanted = np.zeros(STORED + len(FACT_TYPES), bool)
     wanted[[FACT_TYPES.index(fact_type) + shift for fact_type in types for shift in shifts]] = True
     return wanted[columns.types]
 

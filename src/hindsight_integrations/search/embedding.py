@@ -10,7 +10,7 @@ import numpy as np
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, WrongDimension
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval, readable_time
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import Float64Array, Matrix, Vector, fault_of_vectors
 from hindsight_integrations.ports.embedder import Embedder
 
@@ -26,7 +26,13 @@ def embed_units(units: Sequence[MemoryUnit], embedder: Embedder) -> Matrix:
     Raises:
         ModelError: the embedder failed, or its vectors are not what they must be.
     """
-    return embedded([embedding_text(unit.text, unit.occurred, unit.mentioned_at) for unit in units], embedder)
+    texts = [
+        unit.text  # an item is of no time
+        if unit.kind is UnitKind.ITEM
+        else embedding_text(unit.text, unit.occurred, unit.mentioned_at)
+        for unit in units
+    ]
+    return embedded(texts, embedder)
 
 
 def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.ledger.values import UnitColumns
+from hindsight_integrations.ports.ledger.values import ItemUnits, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import Watermark
 
@@ -86,6 +86,10 @@ class Feed(Protocol):
 
     def mentioned(self, more_than: float) -> tuple[IntArray, IntArray]:
         """Row ids (n,), ascending, of entities that more than so many units mention, and how many units do, (n,)."""
+        ...
+
+    def item_units(self, since: int) -> ItemUnits:
+        """Texts of items that came after `since`."""
         ...
 
     def removed(self, since: int) -> IntArray:

@@ -12,6 +12,7 @@ from hindsight_integrations.model.entities import EntityChange
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger.items import ItemWriter
 from hindsight_integrations.ports.ledger.mental_models import MentalModelWriter
 from hindsight_integrations.ports.ledger.values import ArchiveRow, EntitySplit, UnitEdit
 
@@ -29,7 +30,7 @@ class Scrub(StrEnum):
     """The storage is not this ledger's to rewrite: opened read-only, or a server's, whose logs and backups keep it."""
 
 
-class LedgerMaintenance(MentalModelWriter, Protocol):
+class LedgerMaintenance(MentalModelWriter, ItemWriter, Protocol):
     """Erasure, corrections, entities by hand, mental models, archives, another embedder.
 
     Called from the engine's writer thread only, but for `archive_rows`. What changes a bank's content raises its

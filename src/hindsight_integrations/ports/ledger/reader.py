@@ -11,6 +11,7 @@ from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 from hindsight_integrations.model.writes import MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.ledger.items import ItemReader
 from hindsight_integrations.ports.ledger.mental_models import MentalModelReader
 from hindsight_integrations.ports.ledger.observations import ObservationReader
 from hindsight_integrations.ports.ledger.opinions import OpinionReader
@@ -21,7 +22,14 @@ from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
 
 
 class LedgerReader(
-    TurnReader, ObservationReader, OpinionReader, ProfileReader, MentalModelReader, ThreadReader, Protocol
+    TurnReader,
+    ObservationReader,
+    OpinionReader,
+    ProfileReader,
+    MentalModelReader,
+    ThreadReader,
+    ItemReader,
+    Protocol,
 ):
     """Reads of one bank, bounded by their arguments. Row ids are int64 and never reused, forgotten ones included.
 

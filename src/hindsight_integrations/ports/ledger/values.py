@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from hindsight_integrations.model.embedder import EmbedderIdentity
+from hindsight_integrations.model.items import Namespace
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.tasks import Task
@@ -53,6 +54,21 @@ class Receipt:
     revision: int
     created: tuple[str, ...]
     tasks: tuple[Task, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUnits:
+    """Texts of items.
+
+    Attributes:
+        units: row ids, ascending, (n,).
+        items: row id of the item each is a text of, (n,).
+        namespaces: of that item, n.
+    """
+
+    units: IntArray
+    items: IntArray
+    namespaces: list[Namespace]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class BankProjection:
             revision=0,
             ledger=ledger,
             columns=self._columns.columns,
+            items=self._columns.items,
             vectors=BankVectors(indexes.scorer),
             scorer=indexes.scorer,
             keywords=indexes.keywords,
@@ -151,6 +152,7 @@ class BankProjection:
         self._view = replace(
             self._view,
             columns=self._columns.columns,
+            items=self._columns.items,
             vectors=BankVectors(self._indexes.scorer),
             hubs=np.empty(0, np.int64),
         )
@@ -169,6 +171,7 @@ class BankProjection:
             self._view,
             revision=feed.revision,
             columns=columns,
+            items=self._columns.items,
             vectors=self._vectors.vectors() if self._vectors else BankVectors(self._indexes.scorer),
             hubs=hub_entities(*feed.mentioned(hub_degree(memories)), memories, feed.roles()),
             failures={each.name: each.problem for each in self._followers if not each.usable},

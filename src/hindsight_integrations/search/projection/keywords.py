@@ -15,7 +15,7 @@ class KeywordFollower(Follower[KeywordIndex]):
     """Follows the texts of a bank's units.
 
     Every commit is visible to searches at once. The disk is waited for when enough texts have come together, when one was
-    removed or replaced (its words are still in the files), and by `finish`.
+    erased or corrected (its words are still in the files), and by `finish`.
     """
 
     def __init__(self, name: str, bank: str, index: KeywordIndex) -> None:
@@ -65,13 +65,15 @@ class KeywordFollower(Follower[KeywordIndex]):
         if since == feed.revision:
             self._seen = since
             return
-        ids, texts = feed.texts(since)
-        self._index.remove(feed.removed(since))
+        (ids, texts), removed = feed.texts(since), feed.removed(since)
+        self._index.remove(removed)
         if len(ids):
             self._index.upsert(ids, texts)
         holds_removed = self._index.refresh()
         self._seen = feed.revision
-        self._waiting = COMMIT_AFTER if holds_removed else self._waiting + len(ids)
+        # What is removed as no erasure may stay in the files for a while; what came under the same id was corrected.
+        at_once = feed.erased(since) or (holds_removed and not len(removed))
+        self._waiting = COMMIT_AFTER if at_once else self._waiting + len(ids) + len(removed)
 
     def _write(self, feed: Feed) -> None:
         if self._since(feed) != feed.revision:

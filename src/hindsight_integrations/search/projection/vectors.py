@@ -39,7 +39,7 @@ class ScorerFollower(Follower[ScoringVectorIndex]):
 class VectorFollower(Follower[VectorIndex]):
     """Follows the vectors of a bank's units in an index that may last longer than the process.
 
-    A commit only makes the tail longer. The index is written when the tail has reached its limit, when something was
+    A commit only makes the tail longer. The index is written when tail and removals have reached the limit, when something was
     erased, and by `finish`; a kill costs the tail, which the next open finds again in the feed. Whatever
     becomes of the index, its channel is usable: `BankVectors` has the rest from the scorer.
     """
@@ -50,13 +50,14 @@ class VectorFollower(Follower[VectorIndex]):
         self._standing = Standing()
         self._seen: int | None = None  # the tail is of this revision; None if it is still to be read
         self._tail = _NOTHING
-        self._stale = 0  # turns that were extracted, which the index may still hold; the scorer does not
+        self._stale = _NOTHING  # removed, as no erasure: the index may still hold them, the scorer does not
 
     def vectors(self) -> BankVectors:
         """What searches may use from now on."""
         if self._standing.problem or not self._index.watermark:
             return BankVectors(self._scorer)
-        return BankVectors(self._scorer, self._index, self._tail, self._standing, self._standing.clears)
+        hidden = np.union1d(self._tail, self._stale)
+        return BankVectors(self._scorer, self._index, hidden, self._standing, self._standing.clears)
 
     def distrusted(self) -> str:
         """Why searches do without the index; empty if they do not."""
@@ -65,7 +66,7 @@ class VectorFollower(Follower[VectorIndex]):
     def check(self, feed: Feed) -> None:
         """As many vectors as the ledger has, but for the tail and what is to go, and the newest of the others finds itself."""
         expected = feed.vector_count()
-        self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=self._stale)
+        self._check_count(self._index.count(), expected, waiting=len(self._tail), stale=len(self._stale))
         if not self._index.watermark:
             return
         written = np.setdiff1d(feed.embedded(self._index.watermark.revision - 1), self._tail)
@@ -105,7 +106,7 @@ class VectorFollower(Follower[VectorIndex]):
         if self._standing.problem:
             self.check(feed)
             self._standing.problem = ""
-        if erased or len(self._tail) >= TAIL_LIMIT:
+        if erased or len(self._tail) + len(self._stale) >= TAIL_LIMIT:
             self._write(feed)
 
     def _read_tail(self, feed: Feed) -> bool:
@@ -117,7 +118,7 @@ class VectorFollower(Follower[VectorIndex]):
         removed = feed.removed(durable) if durable != feed.revision else _NOTHING
         if len(removed):
             tail = np.setdiff1d(tail, removed)
-        self._tail, self._seen, self._stale = tail, feed.revision, len(removed)
+        self._tail, self._seen, self._stale = tail, feed.revision, removed
         return feed.erased(durable)
 
     def _write(self, feed: Feed) -> None:
@@ -132,4 +133,4 @@ class VectorFollower(Follower[VectorIndex]):
         for ids, vectors in feed.vectors(since):
             self._index.upsert(ids, vectors)
         self._index.advance(feed.mark)
-        self._tail, self._seen, self._stale = _NOTHING, feed.revision, 0
+        self._tail, self._seen, self._stale = _NOTHING, feed.revision, _NOTHING

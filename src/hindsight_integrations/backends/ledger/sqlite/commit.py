@@ -45,7 +45,7 @@ from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
-_FLOAT_BYTES = 4
+FLOAT_BYTES = 4
 
 # Each upsert touches a row only where something differs: a write set retained twice must not raise the revision.
 _DOCUMENT = """
@@ -91,7 +91,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
     if connection.total_changes == before:
         return Receipt(bank.revision, ())
     given = next((write.vector for write in writes.units if write.vector), b"")
-    dimension = len(given) // _FLOAT_BYTES if given else bank.dimension
+    dimension = len(given) // FLOAT_BYTES if given else bank.dimension
     connection.execute(
         "UPDATE banks SET revision = ?, dimension = ? WHERE id = ?", (target.revision, dimension, bank.id)
     )
@@ -100,7 +100,7 @@ def commit(connection: Connection, writes: WriteSet, now: datetime) -> Receipt:
 
 def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     _write_sources(target, writes)
-    created = _write_units(target, writes)
+    created = write_units(target, writes)
     write_turns(target, writes)
     units = _unit_rows(target, writes)
     write_entities(target, merged_entities(writes.entities))
@@ -115,7 +115,7 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     return created
 
 
-def _write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
+def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     """Insert the units that are not there yet, with all that hangs on them; their ids, in row order."""
     if not writes.units:
         write_categories(target.connection, target.bank, writes.categories)

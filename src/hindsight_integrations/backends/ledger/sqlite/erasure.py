@@ -45,6 +45,7 @@ from hindsight_integrations.ports.ledger import Scrub
 
 BANK_CONTENT = (
     "units",
+    "items",
     "turns",
     "record_categories",
     "entities",
@@ -105,7 +106,8 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     places = reached_turns(connection, found.id, chosen, erasure, names)
     touched = entities_to_sum_up(connection, chosen)
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
-    units, before = _memory_ids(connection, chosen), connection.total_changes
+    units, waiting = (_ids_of(connection, chosen, kind) for kind in (UnitKind.MEMORY, UnitKind.TURN))
+    before = connection.total_changes
     connection.executemany(
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
@@ -121,7 +123,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
         counts["turns"] = erase_turns(connection, found.id, places)
         note_changed(Target(connection, found.id, found.revision + 1), touched)
-    counts["turns"] += len(chosen) - len(units)
+    counts["turns"] += len(waiting)
     counts["mental_models"] = answers
     if connection.total_changes == before:
         return ForgetReceipt((), (), {}, found.revision)
@@ -144,7 +146,10 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     if erasure.everything:
         query = "bank = :bank"
     elif erasure.unit is not None:
-        query, values["unit"] = "bank = :bank AND unit_id = :unit", erasure.unit
+        query, values["unit"] = (
+            f"bank = :bank AND unit_id = :unit AND kind <> '{UnitKind.ITEM.value}'",
+            erasure.unit,
+        )
     elif erasure.document is not None:
         query, values["document"] = "bank = :bank AND document = :document", erasure.document
     elif erasure.entity is not None and erasure.names:
@@ -157,7 +162,7 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
         values["entity"] = erasure.entity
     elif erasure.window is not None:
         query = (
-            "bank = :bank AND ((occurred_start < :end AND occurred_end > :start) "
+            f"bank = :bank AND kind <> '{UnitKind.ITEM.value}' AND ((occurred_start < :end AND occurred_end > :start) "
             "OR (mentioned_at >= :start AND mentioned_at < :end))"
         )
         values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
@@ -210,11 +215,11 @@ def _with_amendments(connection: Connection, rows: list[int]) -> list[int]:
     return [row[0] for row in found]
 
 
-def _memory_ids(connection: Connection, rows: list[int]) -> list[str]:
-    """Unit ids of those that are memories."""
+def _ids_of(connection: Connection, rows: list[int], kind: UnitKind) -> list[str]:
+    """Unit ids of those of a kind."""
     found = connection.execute(
         "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value WHERE kind = ? ORDER BY units.id",
-        (json.dumps(rows), UnitKind.MEMORY),
+        (json.dumps(rows), kind),
     )
     return [row[0] for row in found]
 

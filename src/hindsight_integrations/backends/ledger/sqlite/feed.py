@@ -16,16 +16,18 @@ from hindsight_integrations.backends.ledger.sqlite.losses import found_loss, tok
 from hindsight_integrations.backends.ledger.sqlite.packed import integer_columns, links_since
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import fetched, find_bank
+from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, WAITING, IntArray, Matrix
-from hindsight_integrations.ports.ledger import UnitColumns
+from hindsight_integrations.ports.arrays import NEVER, STORED, UNDATED, WAITING, IntArray, Matrix
+from hindsight_integrations.ports.ledger import ItemUnits, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 _TYPE_CODE = " ".join(f"WHEN '{fact_type.value}' THEN {code}" for code, fact_type in enumerate(FactType))
+_KIND_CODE = f"CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} WHEN '{UnitKind.ITEM.value}' THEN {STORED} ELSE 0 END"
 _COLUMNS = (
     "id",
-    f"CASE fact_type {_TYPE_CODE} END + CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} ELSE 0 END",
+    f"CASE fact_type {_TYPE_CODE} END + {_KIND_CODE}",
     f"coalesce(occurred_start, {UNDATED})",
     f"coalesce(occurred_end, {UNDATED})",
     "mentioned_at",
@@ -189,8 +191,19 @@ class SqliteFeed:
         entities, degrees = np.array(rows, np.int64).reshape(-1, 2).T
         return entities, degrees
 
+    def item_units(self, since: int) -> ItemUnits:
+        """Texts of items that came after `since`."""
+        rows = self._connection.execute(
+            "SELECT units.id, items.id, namespace FROM units CROSS JOIN item_units ON unit = units.id "
+            f"JOIN items ON items.id = item WHERE units.bank = ? AND kind = '{UnitKind.ITEM.value}' AND created > ? "
+            "ORDER BY units.id",
+            (self._bank, since),
+        ).fetchall()
+        units, items = (np.fromiter((row[at] for row in rows), np.int64, len(rows)) for at in (0, 1))
+        return ItemUnits(units, items, [namespace_from(row[2]) for row in rows])
+
     def removed(self, since: int) -> IntArray:
-        """Row ids of units forgotten or, being turns, extracted after `since`, ascending."""
+        """Row ids of units forgotten or, being turns, extracted, or, being texts of items, replaced or deleted after `since`, ascending."""
         return self._ids("SELECT unit FROM removed WHERE bank = ? AND revision > ?", since)
 
     def erased(self, since: int) -> bool:

@@ -24,6 +24,7 @@ from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
+from hindsight_integrations.backends.ledger.sqlite.items import ItemReads, SqliteItems
 from hindsight_integrations.backends.ledger.sqlite.mental_models import MentalModelReads, SqliteMentalModels
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import ObservationReads
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
@@ -72,6 +73,7 @@ class SqliteSnapshot(
     ProfileReads,
     MentalModelReads,
     ThreadReads,
+    ItemReads,
     SqliteTurns,
 ):
     """Reads on a connection that stands at one state of the ledger."""
@@ -129,8 +131,10 @@ class SqliteLedger(
     ProfileReads,
     MentalModelReads,
     ThreadReads,
+    ItemReads,
     SqliteTurns,
     SqliteErasure,
+    SqliteItems,
     SqliteEdits,
     SqliteEntityChanges,
     SqliteCategoryChanges,

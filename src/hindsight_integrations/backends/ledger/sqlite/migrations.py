@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from hindsight_integrations.backends.ledger.sqlite.item_tables import ITEMS
 from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import MENTAL_MODELS
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import OBSERVATIONS
 from hindsight_integrations.backends.ledger.sqlite.one_record import seal_everything, take_records
@@ -41,6 +42,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (*LEASES, *OBSERVATIONS, *PROFILES),
     (*OPINIONS, *MENTAL_MODELS),
     THREADS,
+    ITEMS,
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -244,14 +244,18 @@ def _of_units(connection: Connection, columns: str, bank: int, ids: IntArray) ->
 
 
 def count_units(connection: Connection, bank: int) -> int:
-    """How many units a bank holds, turns that wait included."""
+    """How many units a bank holds, turns that wait and texts of items included."""
     (units,) = connection.execute("SELECT count(*) FROM units WHERE bank = ?", (bank,)).fetchone()
     return int(units)
 
 
 def count_memories(connection: Connection, bank: int) -> int:
     """How many memories a bank holds."""
-    # Written out, so that SQLite sees that the partial index of schema.py serves.
-    query = f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{UnitKind.TURN.value}'"
-    (waiting,) = connection.execute(query, (bank,)).fetchone()
-    return count_units(connection, bank) - int(waiting)
+    # Written out, so that SQLite sees that the partial indexes serve.
+    others: list[int] = [
+        connection.execute(
+            f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{kind}'", (bank,)
+        ).fetchone()[0]
+        for kind in (UnitKind.TURN.value, UnitKind.ITEM.value)
+    ]
+    return count_units(connection, bank) - sum(others)

@@ -1,0 +1,247 @@
+"""`bank.items`: JSON values under namespaces and keys, found by meaning and words (decision 151)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hindsight_integrations.bank.context import BankContext, BankVerbs, writes
+from hindsight_integrations.bank.item_writing import expire_items, forget_items, scrub_items, write_items
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.items import FoundItem, Item, ItemDelete, ItemKey, ItemPut, Namespace
+from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.item_search import ranked_items
+from hindsight_integrations.validation.items import (
+    checked_item_key,
+    checked_key,
+    checked_namespace,
+    checked_write,
+)
+from hindsight_integrations.validation.limits import MAX_QUERY, checked_count, checked_list, checked_words
+
+Condition = Callable[[Mapping[str, Any]], bool]
+
+PAGE = 500  # items read at once
+MOST = 100_000  # items a search may be asked for
+
+
+class AsyncItems(BankVerbs):
+    """Values kept by name, as in LangGraph's stores. They are no memories: recall does not return them."""
+
+    namespace = "items"
+
+    async def get(self, keys: Iterable[ItemKey], *, refresh: bool = False) -> list[Item | None]:
+        """The items of these (namespace, key), in their order; None where there is none.
+
+        Args:
+            keys: which.
+            refresh: those with a time to live begin it anew.
+
+        Raises:
+            InvalidRequest: a namespace or key is none.
+        """
+        wanted = [checked_item_key(key) for key in checked_list(keys, "keys")]
+        context, tools = self._context, self._context.tools
+        found = await tools.workers.read(tools.ledger.items, context.name, wanted, tools.clock.now())
+        if refresh:
+            await self._refresh([item for item in found if item])
+        return found
+
+    @writes
+    async def write(self, writes: Iterable[ItemPut | ItemDelete]) -> None:
+        """Put and delete items in one commit; of several for one key the last counts. All of it or nothing is written.
+
+        An item put again keeps its `created_at`. What is deleted or replaced is found no more from here on; its words leave
+        the files when a thousand such have come together, at `expire` and `tasks.settle`, or at once with `forget`.
+
+        Args:
+            writes: what to put and what to delete.
+
+        Raises:
+            InvalidRequest: a namespace, key, value or time to live cannot be kept, or the engine was opened read-only.
+            ModelError: a text could not be embedded.
+            EmbedderMismatch: another embedder made the bank's vectors.
+        """
+        await write_items(self._context, [checked_write(each) for each in checked_list(writes, "writes")])
+
+    async def search(
+        self,
+        prefix: Namespace = (),
+        *,
+        query: str = "",
+        where: Condition | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh: bool = False,
+    ) -> list[FoundItem]:
+        """Items under a namespace prefix: one ranking of them all with a query, else the newest first.
+
+        With a query those come first that have texts, by meaning and words (semantic search and BM25, fused), then those
+        without, the newest first.
+
+        Args:
+            prefix: labels with which the namespace begins; none means all items.
+            query: what to look for.
+            where: a condition on an item's value; it counts before any limit.
+            limit: at most so many.
+            offset: so many of the ranking are passed over.
+            refresh: what is returned begins its time to live anew.
+
+        Raises:
+            InvalidRequest: the prefix, limit or offset is none.
+            ModelError: the query could not be embedded.
+            EmbedderMismatch: another embedder made the bank's vectors.
+        """
+        labels, text = checked_namespace(prefix, prefix=True), checked_words(query, "query")[:MAX_QUERY]
+        checked_count(limit, "limit", least=0, most=MOST)
+        checked_count(offset, "offset", least=0, most=MOST)
+        found: list[FoundItem] = []
+        async for each in self._found(labels, text, where, limit + offset):
+            if len(found) == limit + offset:
+                break
+            found.append(each)
+        if refresh:
+            await self._refresh([each.item for each in found[offset:]])
+        return found[offset:]
+
+    async def namespaces(self, prefix: Namespace = ()) -> list[Namespace]:
+        """The namespaces that begin with these labels and hold an item, in order.
+
+        Args:
+            prefix: labels; none means all.
+
+        Raises:
+            InvalidRequest: the prefix is none.
+        """
+        labels, tools = checked_namespace(prefix, prefix=True), self._context.tools
+        return await tools.workers.read(
+            tools.ledger.item_namespaces, self._context.name, labels, tools.clock.now()
+        )
+
+    @writes
+    async def forget(self, namespace: Namespace, key: str | None = None) -> int:
+        """Erase an item, or with no key all under a prefix, and rewrite the files at once so that nothing of it is left.
+
+        Args:
+            namespace: where it lies, or the prefix.
+            key: its key; None means all whose namespace begins with these labels.
+
+        Returns:
+            How many items were erased.
+
+        Raises:
+            InvalidRequest: the namespace or key is none, or the engine was opened read-only.
+        """
+        labels = checked_namespace(namespace, prefix=key is None)
+        name = None if key is None else checked_key(key)
+        return await self._context.tools.workers.write(forget_items, self._context, labels, name)
+
+    @writes
+    async def expire(self) -> int:
+        """Erase items whose time has run out, and scrub the files of what was deleted and replaced.
+
+        `tasks.settle` does it too, and a worker does it when it is due.
+
+        Returns:
+            How many items were erased.
+
+        Raises:
+            InvalidRequest: the engine was opened read-only.
+        """
+        return await settle_items(self._context)
+
+    async def _refresh(self, items: list[Item]) -> None:
+        """Begin the time of those anew that have one; a read-only engine leaves it."""
+        mortal = [(item.namespace, item.key) for item in items if item.expires_at]
+        tools = self._context.tools
+        if mortal and not tools.read_only:
+            await tools.workers.write(
+                tools.ledger.refresh_items, self._context.name, mortal, tools.clock.now()
+            )
+
+    async def _found(
+        self, prefix: Namespace, text: str, where: Condition | None, wanted: int
+    ) -> AsyncIterator[FoundItem]:
+        """Items as searched for, without end where there are more than wanted."""
+        if text and wanted:
+            async for each in self._ranked(prefix, text, where, wanted):
+                yield each
+        async for _, item in self._listed(prefix, where, searchable=False if text else None):
+            yield FoundItem(item)
+
+    async def _listed(
+        self, prefix: Namespace, where: Condition | None, *, searchable: bool | None
+    ) -> AsyncIterator[tuple[int, Item]]:
+        tools, offset, now = self._context.tools, 0, self._context.tools.clock.now()
+        while True:
+            page = await tools.workers.read(
+                tools.ledger.listed_items,
+                self._context.name,
+                prefix,
+                now,
+                searchable=searchable,
+                limit=PAGE,
+                offset=offset,
+            )
+            for row, item in page:
+                if where is None or where(item.value):
+                    yield row, item
+            if len(page) < PAGE:
+                return
+            offset += PAGE
+
+    async def _ranked(
+        self, prefix: Namespace, text: str, where: Condition | None, wanted: int
+    ) -> AsyncIterator[FoundItem]:
+        tools = self._context.tools
+        allowed: IntArray | None = None
+        if where is not None:
+            rows = [row async for row, _ in self._listed(prefix, where, searchable=True)]
+            allowed = np.array(rows, np.int64)
+        vector = await tools.workers.read(tools.embedder.embed_query, text)
+
+        def ranked(view: BankView) -> list[tuple[int, float]]:
+            units, items = view.items.under(prefix)
+            if allowed is not None:
+                chosen = np.isin(items, allowed)
+                units, items = units[chosen], items[chosen]
+            found, scores = ranked_items(view, (units, items), text, vector, limit=wanted)
+            return list(zip(found.tolist(), scores.tolist(), strict=True))
+
+        ranking = await on_settled_view(self._context, ranked)
+        for start in range(0, len(ranking), PAGE):
+            page = ranking[start : start + PAGE]
+            items = await tools.workers.read(
+                tools.ledger.items_at, self._context.name, [row for row, _ in page], tools.clock.now()
+            )
+            for row, score in page:
+                if row in items:
+                    yield FoundItem(items[row], score)
+
+
+async def settle_items(bank: BankContext) -> int:
+    """Erase what has expired, and scrub the files of what was deleted and replaced; how many items expired."""
+    workers = bank.tools.workers
+    expired = await workers.write(expire_items, bank)
+    await workers.write(scrub_items, bank)
+    return expired
+
+
+async def on_settled_view(
+    bank: BankContext, answer: Callable[[BankView], list[tuple[int, float]]]
+) -> list[tuple[int, float]]:
+    """An answer of one state of the bank, again where an index was emptied and replayed meanwhile: it may be half of one."""
+    async with bank.leased() as projection:
+        while True:
+            view = await bank.current_view(projection)
+            try:
+                found = await bank.tools.workers.read(answer, view)
+            except StorageError:
+                if view.rebuilds == projection.rebuilds:
+                    raise
+                continue
+            if view.rebuilds == projection.rebuilds:
+                return found
