@@ -25,6 +25,10 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    11: (
+        "DROP INDEX units_items",
+        *(f"DROP TABLE {name}" for name in ("item_residue", "item_units", "items")),
+    ),
     10: ("DROP TABLE thread_messages", "DROP TABLE threads"),
     9: (
         *(f"DROP TABLE {name}" for name in ("mental_model_grounds", "mental_models", "directives")),

@@ -355,7 +355,7 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-RELEASED = (10, 86, "9e3b465685a631586cdbb1e442cc1ccc62962c6e09f594eeec3d9d1842800aa0")
+RELEASED = (11, 93, "")
 """Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
 
 
