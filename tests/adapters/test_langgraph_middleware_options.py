@@ -1,11 +1,7 @@
 """Whose memory an agent has, what becomes of failures, what tracers see, and what a middleware is made with."""
 
 import asyncio
-import copy
-import gc
 import importlib
-import json
-import pickle
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,16 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import requests
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import ModelRetryMiddleware, PIIMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.tracers.base import BaseTracer
-from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
-from langsmith import Client, tracing_context
 
 from hindsight_integrations import (
     AsyncHindsight,
@@ -33,7 +24,6 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.langgraph import HindsightMiddleware
-from hindsight_integrations.langgraph.middleware import Recalled
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -134,82 +124,6 @@ def test_runs_at_the_same_time_see_their_own_users_memories_alone(light: Hindsig
     for prompt in model.prompts:
         asker = str(prompt[-1].text).rpartition("I am ")[2].partition(".")[0]
         assert [user for user in users if f"Boat-of-{user}-here" in str(prompt[-1].text)] == [asker]
-
-
-class Recorder(BaseTracer):
-    """Keeps the runs that a tracer would send away."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs: list[Run] = []
-
-    def _persist_run(self, run: Run) -> None:
-        self.runs.append(run)
-
-
-def every(run: Run) -> list[Run]:
-    return [run, *(each for child in run.child_runs for each in every(child))]
-
-
-FACT = {"facts": [{"what": "Ann owns a red kayak.", "fact_type": "world", "sources": ["m1"]}]}
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("traced", [False, True])
-def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
-    opener: Callable[..., Hindsight], light_config: Any, way: str, traced: bool
-) -> None:
-    """Their runs are there, without what was said and without the calls of the memory's own model."""
-    engine, tracer = opener(model=ScriptedModel([FACT]), config=light_config), Recorder()
-    agent = agent_of(engine.bank("ann"), traced=traced)
-    config: Any = {"configurable": {"thread_id": "t"}, "callbacks": [tracer]}
-    given = {"messages": [HumanMessage("I own a red kayak.", id="m1")]}
-    if way == "invoke":
-        agent.invoke(given, config)
-    else:
-        asyncio.run(agent.ainvoke(given, config))
-    hooks = [run for run in tracer.runs[0].child_runs if run.name.startswith("HindsightMiddleware")]
-    assert [run.name.partition(".")[2] for run in hooks] == ["before_agent", "after_agent"]
-    assert ["kayak" in repr([(each.inputs, each.outputs) for each in every(run)]) for run in hooks] == [
-        traced
-    ] * 2
-    assert (len(every(hooks[1])) > 1) is traced
-    assert engine.bank("ann").count() == 1
-
-
-class Sent(requests.Session):
-    """What LangSmith's client would send."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bodies: list[dict[str, Any]] = []
-
-    def request(self, method: Any, url: Any, *args: Any, **options: Any) -> requests.Response:
-        self.bodies.append(json.loads(options.get("data") or "{}"))
-        answer = requests.Response()
-        answer.status_code = 200
-        answer._content = b"{}"
-        return answer
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_langsmith_is_sent_a_memory_with_the_models_own_prompt_alone(light: Hindsight, way: str) -> None:
-    light.bank("ann").retain(KAYAK)
-    sent, model = Sent(), ScriptedModel(lambda _: "Noted.")
-    agent = agent_of(light.bank("ann"), model)
-    client = Client("http://localhost:1", api_key="none", session=sent, auto_batch_tracing=False, info={})
-    with tracing_context(enabled=True, client=client):
-        run(agent, way, human(ASKED))
-    assert shows(model.prompts[0])
-    names = {body["id"]: body["name"] for body in sent.bodies if body.get("name")}
-    assert {"LangGraph", "HindsightMiddleware.before_agent", "ScriptedModel"} <= set(names.values())
-    assert any("wrap_model_call" in name for name in names.values())
-    telling = {body.get("name") or names[body["id"]] for body in sent.bodies if "Thunder" in json.dumps(body)}
-    assert telling == {"ScriptedModel"}
-    asking = {
-        body.get("name") or names.get(body.get("id", "")) for body in sent.bodies if ASKED in json.dumps(body)
-    }
-    assert not [name for name in asking if name and name.startswith("HindsightMiddleware")]
 
 
 def warned(agent: Any, way: str, given: Any) -> list[Any]:
@@ -322,43 +236,6 @@ def test_it_works_over_an_async_engine_and_a_bank_of_it(light_config: Any) -> No
                 assert shows(model.prompts[0])
 
     asyncio.run(whole())
-
-
-def recalled_in_process() -> set[int]:
-    gc.collect()
-    return {id(each) for each in gc.get_objects() if isinstance(each, Recalled)}
-
-
-def test_memories_end_with_the_run(light: Hindsight) -> None:
-    """Nothing of a run stays in the process, also of one that failed."""
-    light.bank("ann").retain(KAYAK)
-    during: list[set[int]] = []
-    before = recalled_in_process()
-
-    def answer(messages: list[BaseMessage]) -> str:
-        during.append(recalled_in_process() - before)
-        if len(messages) > 1:
-            raise RuntimeError("overloaded")
-        return "Noted."
-
-    agent = agent_of(light.bank("ann"), ScriptedModel(answer))
-    run(agent, "invoke", human("My tent is green."))
-    with pytest.raises(RuntimeError, match="overloaded"):
-        run(agent, "invoke", human(ASKED))
-    assert [len(each) for each in during] == [1, 1]
-    assert recalled_in_process() <= before
-
-
-def test_whoever_writes_a_state_out_writes_no_memory() -> None:
-    """JSON, a pickle, a copy and LangGraph's own serialiser have the text that tells how many."""
-    memory: Any = {"id": "u1", "text": KAYAK}
-    held = Recalled.of([memory, memory])
-    written = JsonPlusSerializer().dumps_typed({"held": held})
-    assert JsonPlusSerializer().loads_typed(written) == {"held": "memories: 2"}
-    assert b"Thunder" not in written[1]
-    assert json.dumps({"held": held}) == '{"held": "memories: 2"}'
-    assert b"Thunder" not in pickle.dumps(held)
-    assert type(copy.deepcopy(held)) is str
 
 
 @pytest.mark.parametrize(
