@@ -11,6 +11,7 @@ from hindsight_integrations.lazy import adapter_attribute
 
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.events import EventKind
+    from hindsight_integrations.langgraph.identities import identity_of, namespace_label
     from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
     from hindsight_integrations.langgraph.middleware import HindsightMiddleware
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.langgraph.retain_node import create_retain_node
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
     from hindsight_integrations.langgraph.settle_node import create_settle_node
+    from hindsight_integrations.langgraph.store import HindsightStore
     from hindsight_integrations.langgraph.tracing import omit_payloads
     from hindsight_integrations.tolerance import OnError
 
@@ -25,6 +27,7 @@ __all__ = [
     "EventKind",
     "HindsightMiddleware",
     "HindsightRetriever",
+    "HindsightStore",
     "Memory",
     "OnError",
     "RecallOutput",
@@ -33,6 +36,8 @@ __all__ = [
     "create_retain_node",
     "create_settle_node",
     "format_memories",
+    "identity_of",
+    "namespace_label",
     "omit_payloads",
     "with_memories",
 ]
@@ -41,6 +46,7 @@ _HOME_OF = {
     "EventKind": "events",
     "HindsightMiddleware": "middleware",
     "HindsightRetriever": "retriever",
+    "HindsightStore": "store",
     "Memory": "memories",
     "OnError": "failures",
     "RecallOutput": "recall_node",
@@ -49,6 +55,8 @@ _HOME_OF = {
     "create_retain_node": "retain_node",
     "create_settle_node": "settle_node",
     "format_memories": "memories",
+    "identity_of": "identities",
+    "namespace_label": "identities",
     "omit_payloads": "tracing",
     "with_memories": "memories",
 }

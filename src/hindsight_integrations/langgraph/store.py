@@ -1,0 +1,266 @@
+"""HindsightStore: LangGraph's store over a bank, exact by key and found by meaning and words (decision 152)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from operator import methodcaller
+from typing import Any
+
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    validate_op_namespace,
+)
+
+from hindsight_integrations import (
+    AsyncHindsight,
+    AsyncMemoryBank,
+    FoundItem,
+    Hindsight,
+    InvalidRequest,
+    ItemDelete,
+    ItemPut,
+    MemoryBank,
+)
+from hindsight_integrations import Item as StoredItem
+from hindsight_integrations.errors import shown
+from hindsight_integrations.langgraph.bank_finder import AnyMemory
+from hindsight_integrations.langgraph.item_texts import WHOLE, Paths, item_texts
+from hindsight_integrations.langgraph.namespace_match import listed, widest_prefix
+from hindsight_integrations.validation.item_filters import checked_item_filter
+
+STORE = "store"  # the bank of a store that was told none
+
+MOST_MINUTES = 1_000 * 365 * 24 * 60.0  # a thousand years
+
+Call = Callable[[Any], Any]
+"""A question to a bank's items, of either face."""
+
+Step = tuple[Call, Callable[[Any], None]]
+"""A question, and what takes its answer."""
+
+
+class HindsightStore(BaseStore):
+    """Items in one bank, for `compile(store=...)`, `create_agent(store=...)`, tools and Agent Server.
+
+    store = HindsightStore(engine)
+    store.put(("memories", "alice"), "food", {"text": "Alice likes red apples."})
+    store.search(("memories", "alice"), query="what does she eat?")
+
+    All namespaces of a store lie in one bank, so that a search of any prefix is one ranking; they are kept apart by the
+    labels they begin with. Where tenants shall lie apart, open a store for each over a bank of its own. Labels hold no
+    dots: `namespace_label` makes one of an e-mail address.
+
+    It may be used from any thread and any number of event loops at once, sync and async; nothing is read before the first
+    call. The engine stays yours to close.
+
+    Args:
+        memory: an engine, or a bank, of either face.
+        bank: with an engine: the name of the bank; made with the first call.
+        index: paths of a value whose texts an item is found by, unless its put names others; "$" is all of it. False or
+            none: items are listed, and found by no query.
+        ttl: LangGraph's: `default_ttl` (minutes), `refresh_on_read`. What has expired is hidden whatever `omit_expired`
+            says, and erased by `settle`, a worker or `sweep_ttl`.
+
+    Raises:
+        InvalidRequest: `memory` is neither, or is a bank and `bank` names another, or `index` is no list of paths.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: AnyMemory,
+        *,
+        bank: str | None = None,
+        index: Paths = (WHOLE,),
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        if not isinstance(memory, AnyMemory):
+            raise InvalidRequest(
+                "memory",
+                f"{type(memory).__name__} is not a memory",
+                "Pass an engine or a bank, of either face.",
+            )
+        if bank is not None and isinstance(memory, MemoryBank | AsyncMemoryBank):
+            raise InvalidRequest("bank", "the memory given is a bank already", "Leave bank out.")
+        self._memory, self._name = memory, STORE if bank is None else bank
+        self._index = _checked_paths(index, "index")
+        self.ttl_config = ttl
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do several operations; reads see the state before the batch, and of several puts for one key the last counts.
+
+        Args:
+            ops: LangGraph's operations.
+
+        Raises:
+            InvalidRequest: something in them cannot be kept or asked; nothing was written.
+            InvalidNamespaceError: a label LangGraph does not allow; nothing was written.
+            HindsightError: the bank cannot be read or written.
+        """
+        steps, results = self._planned(list(ops))
+        items = self._bank().items
+        for call, place in steps:
+            place(call(items))
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`.
+
+        Args:
+            ops: LangGraph's operations.
+        """
+        steps, results = self._planned(list(ops))
+        items = (await self._abank()).items
+        for call, place in steps:
+            place(await call(items))
+        return results
+
+    def forget(self, namespace: Sequence[str], key: str | None = None) -> int:
+        """Erase an item, or with no key all under a prefix, and scrub it from every file at once; how many.
+
+        Args:
+            namespace: where it lies, or the prefix.
+            key: its key; None means all whose namespace begins with these labels.
+        """
+        return self._bank().items.forget(tuple(namespace), key)
+
+    async def aforget(self, namespace: Sequence[str], key: str | None = None) -> int:
+        """As `forget`.
+
+        Args:
+            namespace: where it lies, or the prefix.
+            key: its key.
+        """
+        return await (await self._abank()).items.forget(tuple(namespace), key)
+
+    def sweep_ttl(self) -> int:
+        """Erase what has expired, and scrub the files of what was deleted; how many items. A worker does it by itself."""
+        return self._bank().items.expire()
+
+    async def asweep_ttl(self) -> int:
+        """As `sweep_ttl`."""
+        return await (await self._abank()).items.expire()
+
+    def _bank(self) -> MemoryBank:
+        memory = self._memory
+        if isinstance(memory, MemoryBank | AsyncMemoryBank):
+            return memory if isinstance(memory, MemoryBank) else MemoryBank.over(memory)
+        engine = memory if isinstance(memory, Hindsight) else Hindsight.over(memory)
+        return engine.bank(self._name)
+
+    async def _abank(self) -> AsyncMemoryBank:
+        memory = self._memory
+        if isinstance(memory, MemoryBank | AsyncMemoryBank):
+            return memory if isinstance(memory, AsyncMemoryBank) else memory.asynchronous
+        engine = memory if isinstance(memory, AsyncHindsight) else memory.asynchronous
+        return await engine.bank(self._name)
+
+    def _planned(self, ops: Sequence[Op]) -> tuple[list[Step], list[Result]]:
+        """What to ask of the bank's items, reads before the one write, and the results that the answers are placed in."""
+        for op in ops:
+            validate_op_namespace(op)
+        results: list[Result] = [None] * len(ops)
+        steps = [*_gets(ops, results)]
+        for at, op in enumerate(ops):
+            if isinstance(op, SearchOp):
+                steps.append((_search(op), partial(_place_found, results, at)))
+            elif isinstance(op, ListNamespacesOp):
+                prefix = widest_prefix(op.match_conditions or ())
+                steps.append((methodcaller("namespaces", prefix), partial(_place_listed, results, at, op)))
+        writes = [self._write(op) for op in ops if isinstance(op, PutOp)]
+        if writes:
+            steps.append((methodcaller("write", writes), lambda _: None))
+        return steps, results
+
+    def _write(self, op: PutOp) -> ItemPut | ItemDelete:
+        namespace = tuple(op.namespace)
+        if op.value is None:
+            return ItemDelete(namespace, op.key)
+        if not isinstance(op.value, Mapping):
+            raise InvalidRequest("value", f"{type(op.value).__name__} is no mapping", "Pass a dict.")
+        paths = self._index if op.index is None else _checked_paths(op.index, "index")
+        ttl = None if op.ttl is None else timedelta(minutes=_checked_minutes(op.ttl))
+        return ItemPut(namespace, op.key, op.value, item_texts(op.value, paths), ttl)
+
+
+def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[Step]:
+    """One question for all keys whose reads refresh, and one for the others."""
+    for refresh in (False, True):
+        at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and op.refresh_ttl is refresh]
+        if at:
+            keys = [(tuple(ops[n].namespace), ops[n].key) for n in at]  # type: ignore[union-attr]
+            yield methodcaller("get", keys, refresh=refresh), partial(_place_got, results, at)
+
+
+def _search(op: SearchOp) -> Call:
+    return methodcaller(
+        "search",
+        tuple(op.namespace_prefix),
+        query=op.query or "",
+        where=checked_item_filter(op.filter),
+        limit=op.limit,
+        offset=op.offset,
+        refresh=op.refresh_ttl,
+    )
+
+
+def _place_got(results: list[Result], at: Sequence[int], found: Sequence[StoredItem | None]) -> None:
+    for place, item in zip(at, found, strict=True):
+        results[place] = None if item is None else Item(**_fields(item))
+
+
+def _place_found(results: list[Result], at: int, found: Sequence[FoundItem]) -> None:
+    results[at] = [SearchItem(**_fields(each.item), score=each.score) for each in found]
+
+
+def _place_listed(
+    results: list[Result], at: int, op: ListNamespacesOp, namespaces: Sequence[tuple[str, ...]]
+) -> None:
+    results[at] = listed(namespaces, op)
+
+
+def _fields(item: StoredItem) -> dict[str, Any]:
+    """What LangGraph's items have too."""
+    return {
+        "namespace": item.namespace,
+        "key": item.key,
+        "value": item.value,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+    }
+
+
+def _checked_paths(given: object, field: str) -> Paths:
+    if given is False:
+        return False
+    if (
+        isinstance(given, str)
+        or not isinstance(given, list | tuple)
+        or not all(isinstance(path, str) for path in given)
+    ):
+        raise InvalidRequest(
+            field, f"{shown(given)} is no list of paths", 'Pass ["$"], ["text", "notes[*].text"] or False.'
+        )
+    return tuple(given)
+
+
+def _checked_minutes(given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= MOST_MINUTES:
+        raise InvalidRequest(
+            "ttl",
+            f"{shown(given)} is no time to live",
+            "Pass minutes above 0, or None for an item that stays.",
+        )
+    return given

@@ -1,0 +1,252 @@
+"""HindsightStore: LangGraph's store interface over a bank."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
+
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.langgraph import HindsightStore, identity_of, namespace_label
+from hindsight_integrations.testing.doubles import FrozenClock
+
+ALICE, BOB = ("memories", "alice"), ("memories", "bob")
+
+
+@pytest.fixture
+def store(light: Hindsight) -> HindsightStore:
+    return HindsightStore(light)
+
+
+def test_what_was_put_is_got_searched_and_listed(store: HindsightStore) -> None:
+    """The tour of the interface, sync."""
+    store.put(ALICE, "food", {"text": "Alice likes red apples.", "n": 1})
+    store.put(BOB, "car", {"text": "Bob drives a blue car.", "n": 2})
+    item = store.get(ALICE, "food")
+    assert item is not None
+    assert (item.value, item.namespace, item.key) == (
+        {"text": "Alice likes red apples.", "n": 1},
+        ALICE,
+        "food",
+    )
+    assert [each.key for each in store.search(("memories",), query="blue car")] == ["car", "food"]
+    assert [each.key for each in store.search(ALICE, query="blue car")] == ["food"]
+    assert [each.key for each in store.search((), filter={"n": {"$gt": 1}})] == ["car"]
+    assert store.list_namespaces(prefix=("memories",)) == [ALICE, BOB]
+    store.delete(ALICE, "food")
+    assert store.get(ALICE, "food") is None
+    assert store.list_namespaces(max_depth=1) == [("memories",)]
+
+
+async def _tour(store: HindsightStore) -> list[Any]:
+    await store.aput(ALICE, "food", {"text": "Alice likes red apples."})
+    await store.aput(BOB, "car", {"text": "Bob drives a blue car."})
+    found = await store.asearch(("memories",), query="blue car")
+    got, names = await store.aget(ALICE, "food"), await store.alist_namespaces(suffix=("bob",))
+    await store.adelete(BOB, "car")
+    return [[each.key for each in found], got and got.value, names, await store.aget(BOB, "car")]
+
+
+def test_async_does_the_same_from_several_loops(light: Hindsight) -> None:
+    """One store, four event loops in four threads at once, each in its own bank and all in one."""
+    expected = [["car", "food"], {"text": "Alice likes red apples."}, [BOB], None]
+    stores = [HindsightStore(light, bank=f"s{n}") for n in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda store: asyncio.run(_tour(store)), stores)) == [expected] * 4
+    shared = HindsightStore(light)
+
+    async def write(loop: int) -> None:
+        await asyncio.gather(
+            *(shared.aput(("l", str(loop)), str(n), {"text": f"{loop} {n}"}) for n in range(10))
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda loop: asyncio.run(write(loop)), range(4)))
+    assert len(shared.search(("l",), limit=100)) == 40
+
+
+def test_a_batch_reads_before_it_writes(store: HindsightStore) -> None:
+    """Reads see what was there before, the last put of a key counts, and results stand in the order of the operations."""
+    store.put(ALICE, "k", {"v": 0})
+    results = store.batch(
+        [
+            PutOp(ALICE, "k", {"v": 1}),
+            GetOp(ALICE, "k"),
+            PutOp(ALICE, "k", {"v": 2}),
+            SearchOp(("memories",)),
+            ListNamespacesOp(match_conditions=(MatchCondition("prefix", ("memories", "*")),)),
+            GetOp(BOB, "k"),
+        ]
+    )
+    assert [results[0], results[1].value, results[2]] == [None, {"v": 0}, None]  # type: ignore[union-attr]
+    assert [[each.value for each in results[3]], results[4], results[5]] == [[{"v": 0}], [ALICE], None]  # type: ignore[union-attr]
+    after = store.get(ALICE, "k")
+    assert after is not None
+    assert after.value == {"v": 2}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "keys"),
+    [
+        ({"colour": "red"}, "ac"),
+        ({"colour": {"$ne": "red"}}, "bd"),
+        ({"price": {"$gt": 3, "$lte": 10}}, "bc"),
+        ({"price": {"$gte": 10}}, "ac"[1:]),
+        ({"$and": [{"colour": "red"}, {"price": {"$gt": 5}}]}, "c"),
+        ({"$or": [{"colour": "blue"}, {"price": 10}]}, "bc"),
+        ({"$not": {"colour": "red"}}, "bd"),
+        ({"owner": {"name": "Ann"}}, "a"),
+        ({"owner.name": "Ann"}, "a"),
+        ({"missing": None}, ""),
+        ({"missing": {"$gt": 1}}, ""),
+        ({"colour": {"$gt": 1}}, ""),
+        ({"colour": {"$in": ["blue", "green"]}}, "b"),
+        ({"colour": {"$exists": False}}, "d"),
+        ({"sold": True}, "a"),
+        ({"sold": 1}, ""),
+        ({}, "abcd"),
+    ],
+)
+def test_filters(store: HindsightStore, wanted: dict[str, Any], keys: str) -> None:
+    """Each alike with a query and without."""
+    store.put(("f",), "a", {"colour": "red", "price": 2, "owner": {"name": "Ann"}, "sold": True})
+    store.put(("f",), "b", {"colour": "blue", "price": "9.5"})
+    store.put(("f",), "c", {"colour": "red", "price": 10})
+    store.put(("f",), "d", {"price": [1]})
+    assert {each.key for each in store.search(("f",), filter=wanted)} == set(keys)
+    assert {each.key for each in store.search(("f",), filter=wanted, query="red")} == set(keys)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"a": {"$like": 1}}, {"$nor": []}, {"$and": [1]}, {"a": {"$in": 3}}, [1], {"a": {"b": {"$x": 1}}}],
+)
+def test_a_filter_that_is_none_is_refused(store: HindsightStore, wanted: Any) -> None:
+    """An operator nobody knows finds nothing in silence elsewhere; here it is an error that names the known ones."""
+    store.put(("f",), "a", {"a": 1})
+    with pytest.raises(ValueError, match="filter"):
+        store.search(("f",), filter=wanted)
+
+
+def test_what_index_says_is_what_is_found(light: Hindsight) -> None:
+    """Only texts at its paths, those a put names, or none: then the item is listed behind, without a score."""
+    store = HindsightStore(light, index=["title"])
+    store.put(("i",), "a", {"title": "red kayak", "body": "zeppelin"})
+    store.put(("i",), "b", {"title": "green tent", "body": "xylophone"}, index=["body"])
+    store.put(("i",), "c", {"title": "red kayak"}, index=False)
+    found = store.search(("i",), query="xylophone")
+    assert [each.key for each in found] == ["b", "a", "c"]
+    assert found[-1].score is None
+    best = store.search(("i",), query="zeppelin")[0]
+    assert best.score is not None
+    assert best.score < 0.9
+
+
+def test_items_live_as_long_as_they_are_read(light: Hindsight, clock: FrozenClock) -> None:
+    """`default_ttl` in minutes, begun anew by reads that refresh, overridden by a put; swept at the end."""
+    store = HindsightStore(light, ttl={"default_ttl": 1, "refresh_on_read": True})
+    store.put(("t",), "a", {"n": 1})
+    store.put(("t",), "b", {"n": 2}, ttl=None)
+    store.put(("t",), "c", {"n": 3}, ttl=0.5)
+    clock.advance(timedelta(seconds=40))
+    assert store.get(("t",), "a") is not None
+    assert store.get(("t",), "c") is None
+    clock.advance(timedelta(seconds=40))
+    assert [each.key for each in store.search(("t",), refresh_ttl=False)] == ["a", "b"]
+    clock.advance(timedelta(seconds=30))
+    assert [each.key for each in store.search(("t",))] == ["b"]
+    assert store.sweep_ttl() == 2
+    assert store.list_namespaces() == [("t",)]
+
+
+@pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), 1e12])
+def test_a_time_to_live_must_be_one(store: HindsightStore, ttl: float) -> None:
+    """Zero would be gone at once, and below it before it came."""
+    with pytest.raises(InvalidRequest, match="ttl"):
+        store.put(("t",), "a", {"n": 1}, ttl=ttl)
+
+
+@pytest.mark.parametrize("namespace", [("a.b",), ("",), ("a", ""), ()])
+def test_labels_langgraph_does_not_allow(store: HindsightStore, namespace: tuple[str, ...]) -> None:
+    """Dots and empty labels are LangGraph's own error; nothing is written."""
+    with pytest.raises(InvalidNamespaceError):
+        store.put(namespace, "k", {"n": 1})
+    assert store.search(()) == []
+
+
+def test_a_namespace_of_two_hundred_labels(store: HindsightStore) -> None:
+    """Is kept like any other; one of over a thousand is refused."""
+    deep = tuple(f"l{n}" for n in range(200))
+    store.put(deep, "k", {"text": "deep"})
+    assert [each.namespace for each in store.search(deep[:150], query="deep")] == [deep]
+    assert store.list_namespaces(suffix=("l199",)) == [deep]
+    with pytest.raises(InvalidRequest, match="namespace"):
+        store.put(deep * 6, "k", {"n": 1})
+
+
+@pytest.mark.parametrize("value", [{"a": {1}}, {"a": b"x"}, {"a": float("nan")}, {1: "x"}, {"a": object()}])
+def test_a_value_that_is_no_json(store: HindsightStore, value: Any) -> None:
+    """Is refused, and nothing of its batch is written."""
+    with pytest.raises(InvalidRequest, match="value"):
+        store.batch([PutOp(("v",), "good", {"n": 1}), PutOp(("v",), "bad", value)])
+    assert store.search(("v",)) == []
+
+
+def test_it_survives_a_restart(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
+    """On disk, with Chroma and Lucene: items, times and the ranking."""
+    engine = opener(tmp_path / "m")
+    store = HindsightStore(engine)
+    for number in range(20):
+        store.put(ALICE, f"k{number}", {"text": f"kayak number {number}"}, ttl=5 if number % 2 else None)
+    before = [each.dict() for each in store.search(ALICE, query="kayak number 7", limit=20)]
+    engine.close()
+    again = HindsightStore(opener(tmp_path / "m"))
+    assert [each.dict() for each in again.search(ALICE, query="kayak number 7", limit=20)] == before
+
+
+def test_forget_takes_everything_under_a_prefix(store: HindsightStore) -> None:
+    """And nothing beside it."""
+    for namespace in (ALICE, BOB, ("memories", "alicent"), (*ALICE, "deep")):
+        store.put(namespace, "k", {"text": "x"})
+    assert store.forget(ALICE) == 2
+    assert store.list_namespaces() == [("memories", "alicent"), BOB]
+    assert asyncio.run(store.aforget(BOB, "k")) == 1
+
+
+def test_either_face_of_an_engine_or_bank(light: Hindsight) -> None:
+    """All see the same items; a bank and a name for another are refused, and so is what is no memory."""
+    bank = light.bank("store")
+    for memory in (light, light.asynchronous, bank, bank.asynchronous):
+        store = HindsightStore(memory)
+        store.put(("a",), "k", {"n": 1})
+        assert [each.key for each in store.search(())] == ["k"]
+        assert bool(store)
+    with pytest.raises(InvalidRequest, match="bank"):
+        HindsightStore(bank, bank="other")
+    with pytest.raises(InvalidRequest, match="memory"):
+        HindsightStore({})  # type: ignore[arg-type]
+    assert isinstance(bank, MemoryBank)
+
+
+@given(st.text())
+def test_an_identity_comes_back_from_its_label(identity: str) -> None:
+    """Whatever it is; and the label is one that LangGraph allows at the root."""
+    label = namespace_label(identity)
+    assert identity_of(label) == identity
+    assert label not in {"", "langgraph"}
+    assert not {".", "\0"} & set(label)
