@@ -12,6 +12,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from hindsight_integrations import (
     Disposition,
     Hindsight,
     InvalidRequest,
+    ItemPut,
     MemoryBank,
     Message,
 )
@@ -79,7 +81,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 4} if header is None else header
+    head = {"format": "hindsight-archive", "version": 5} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),
@@ -94,12 +96,16 @@ def make_lines(engine: Hindsight) -> list[Line]:
     bank = engine.bank("origin")
     found = bank.retain(TALK, facts=FACTS, thread="t", tags=["x"], metadata={"k": "v"}).unit_ids
     bank.retain("A long document about figs. It has two sentences.", document_id="d1")
+    bank.items.write(
+        [ItemPut(("a", "b.c"), "k", {"t": ["red", 1]}, ("red",), timedelta(days=1)), ItemPut(("a",), "l", {})]
+    )
     bank.entities.alias("Alice Chen", "The Captain")
     bank.profile.set(BankProfile("Ada", "I like proofs.", BigFive(openness=0.9)))
     bank.profile.set(BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2)))
     bank.edit(found[0], tags=["y"])
     bank.restore(found[1]) if bank.get(found[1]).closed_at else None
     lines = [json.loads(line) for line in archived(bank).splitlines()[1:-1]]
+    lines = [line for line in lines if line[0] != "task"]  # the one below says more than that of the item
     moment = next(fields["mentioned_at"] for kind, fields in lines if kind == "document")
     last = max(at for at, line in enumerate(lines) if line[0] == "unit")
     waits = {
@@ -324,6 +330,13 @@ BAD = [
     ("evidence", "step", 0.0), ("evidence", "step", NAN), ("evidence", "reason", None), ("evidence", "version", "r"),
     ("evidence", "version", None), ("evidence", "effective_at", "x"), ("evidence", "recorded_at", FAR),
     ("evidence", "revision", 10_000), ("opinion_operation", "operation", ""), ("opinion_operation", "operation", None),
+    ("item", "namespace", ""), ("item", "namespace", "a"), ("item", "namespace", "a..b."), ("item", "namespace", 1),
+    ("item", "namespace", "a\x00."), ("item", "item_key", ""), ("item", "item_key", None), ("item", "item_key", "\x00"),
+    ("item", "value", "[]"), ("item", "value", "{"), ("item", "value", '{"a": NaN}'), ("item", "value", None),
+    ("item", "created_at", "x"), ("item", "updated_at", FAR), ("item", "ttl", 0), ("item", "ttl", None),
+    ("item", "expires_at", None), ("item", "expires_at", FAR),
+    ("item_text", "unit_id", "o"), ("item_text", "unit_id", "w"), ("item_text", "kind", "memory"),
+    ("item_text", "vector", None), ("item_text", "namespace", "z."), ("item_text", "item_key", "nobody"),
     ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "not_before", None), ("task", "not_before", FAR),
     ("task", "lease_until", None), ("task", "attempts", -1), ("task", "attempts", 2**63), ("task", "payload", None),
     ("task", "payload", "\ud800"), ("task", "task_key", None), ("task", "task_key", "x" * 2000),
@@ -430,7 +443,7 @@ def broken(good: list[Line]) -> dict[str, str]:
         "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
         "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
         "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 5}),
+        "another version": sealed(good, {"format": "hindsight-archive", "version": 6}),
         "no version": sealed(good, {"format": "hindsight-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
         "another format": sealed(good, {"format": "zip", "version": 1}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -282,3 +283,25 @@ def test_forgetting_everything_takes_the_items(light: Hindsight) -> None:
     bank.items.write([put(("a",), "k", "red kayak")])
     light.forget_bank("store")
     assert light.bank("store").items.search() == []
+
+
+def test_an_archive_carries_items(light: Hindsight, clock: FrozenClock) -> None:
+    """Values, times, what they are found by and how long they live; the copy goes on as the original does."""
+    one, two = light.bank("one"), light.bank("two")
+    one.retain("Marta repaired the red kayak.")
+    one.items.write(
+        [put(("a", "b.c"), "k", "red kayak", 3 * MINUTE), put(("a",), "l", "green tent"), put(("z",), "m")]
+    )
+    clock.advance(MINUTE)
+    one.items.write([put(("a",), "l", "blue tent")])
+    file = io.StringIO()
+    one.archive.export(file)
+    two.archive.load(io.StringIO(file.getvalue()))
+    for query in ("", "blue tent"):
+        assert two.items.search(query=query) == one.items.search(query=query)
+    assert two.count() == 1
+    two.items.write([put(("a",), "l", "blue tent"), ItemDelete(("z",), "m")])
+    clock.advance(2 * MINUTE)
+    assert keys(two.items.search(query="blue tent")) == ["l"]
+    assert two.items.expire() == 1
+    assert light.doctor(deep=True).damaged == {}

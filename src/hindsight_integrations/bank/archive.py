@@ -23,7 +23,7 @@ class AsyncArchive(BankVerbs):
     namespace = "archive"
 
     async def export(self, target: Target) -> int:
-        """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys.
+        """Write the whole bank as JSON lines: memories with vectors and history, entities, links, documents, message keys, items.
 
         Streams, so the size of the bank does not matter. A file that is there already is replaced only once the archive
         is whole.

@@ -19,6 +19,7 @@ from hindsight_integrations.validation.archive_lines import (
     CategoryLine,
     EntityLine,
     EventLine,
+    ItemTextLine,
     MessageLine,
     ObservationFactLine,
     ObservationLine,
@@ -158,14 +159,19 @@ class ArchiveCheck:
             pairs.add(key)
 
     def _check_unit(self, number: int, kind: str, line: UnitLine) -> None:
-        """A memory, or a turn that waits: they share their ids."""
-        if not isinstance(line, WaitingTurnLine):
+        """A memory, a turn that waits, or a text of an item: they share their ids."""
+        if not isinstance(line, WaitingTurnLine | ItemTextLine):
             self._check_vector(number, kind, line.vector)
             self._networks[line.unit_id] = line.fact_type
             self.units += 1
             return
-        if line.unit_id in self._numbers["unit"]:
-            raise ArchiveInvalid(number, "waiting_turn.unit_id", "an earlier line has the same")
+        others = {"unit", "waiting_turn", "item_text"} - {kind}
+        if any(line.unit_id in self._numbers[other] for other in others):
+            raise ArchiveInvalid(number, f"{kind}.unit_id", "an earlier line has the same")
+        if isinstance(line, ItemTextLine) and (line.namespace, line.item_key) not in self._pairs["item"]:
+            raise ArchiveInvalid(
+                number, "item_text.item_key", "no item of that namespace and key stands before it"
+            )
         if line.vector is not None:
             self._check_vector(number, kind, line.vector)
 

@@ -21,6 +21,7 @@ from hindsight_integrations.validation.archive_given import (
     MentalModelGroundLine,
     MentalModelLine,
 )
+from hindsight_integrations.validation.archive_items import ItemLine, ItemName, NamespaceText
 from hindsight_integrations.validation.archive_opinions import (
     EvidenceLine,
     GroundLine,
@@ -200,6 +201,14 @@ class WaitingTurnLine(UnitLine):
     vector: Annotated[Text, AfterValidator(base64_vector)] | None  # type: ignore[assignment] # a memory always has one
 
 
+class ItemTextLine(UnitLine):
+    """A text of an item: as a memory, and of one of the items before it."""
+
+    kind: str = Field(pattern="^item$")
+    namespace: NamespaceText
+    item_key: ItemName
+
+
 class TurnLine(ArchiveLine):
     """The text of a message, or the unit that it is."""
 
@@ -367,6 +376,8 @@ LINES: Mapping[str, type[ArchiveLine]] = {
     "opinion_ground": GroundLine,
     "evidence": EvidenceLine,
     "opinion_operation": OperationLine,
+    "item": ItemLine,
+    "item_text": ItemTextLine,
     "task": TaskLine,
 }
 """What stands before a line's fields, and what the fields are."""

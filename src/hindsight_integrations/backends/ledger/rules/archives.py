@@ -20,6 +20,7 @@ MENTAL_MODEL, MENTAL_MODEL_GROUND, DIRECTIVE = "mental_model", "mental_model_gro
 EDIT, CHANGE, TASK = "edit", "entity_change", "task"
 OPINION, WORDING, GROUND = "opinion", "opinion_wording", "opinion_ground"
 EVIDENCE, OPERATION = "evidence", "opinion_operation"
+ITEM, ITEM_TEXT = "item", "item_text"
 
 
 def batched(rows: Iterator[ArchiveRow]) -> Iterator[tuple[str, list[ArchiveRow]]]:

@@ -258,6 +258,21 @@ KINDS = {
         "SELECT key AS operation FROM opinion_operations WHERE bank = :bank",
         _into("opinion_operations", "bank, key", key=":operation"),
     ),
+    kinds.ITEM: Kind(
+        "SELECT namespace, key AS item_key, value, created_at, updated_at, ttl, expires_at FROM items "
+        "WHERE bank = :bank ORDER BY id",
+        _into(
+            "items", "bank, namespace, key, value, created_at, updated_at, ttl, expires_at", key=":item_key"
+        ),
+    ),
+    kinds.ITEM_TEXT: Kind(
+        f"SELECT {ARCHIVED_COLUMNS}, vector, namespace, key AS item_key FROM items "
+        "JOIN item_units ON item = items.id JOIN units ON units.id = item_units.unit "
+        "JOIN vectors ON vectors.unit = units.id WHERE items.bank = :bank ORDER BY units.id",
+        *_units(UnitKind.ITEM).inserts,
+        f"INSERT INTO item_units (unit, item) SELECT {_unit('unit_id')}, id FROM items "
+        "WHERE bank = :bank AND namespace = :namespace AND key = :item_key",
+    ),
     kinds.TASK: Kind(  # whoever works on one holds a lease of this bank, not of the archive
         f"SELECT kind, key AS task_key, payload, {_UNLEASED.format('state')} AS state, attempts, not_before, last_error FROM tasks "
         "WHERE bank = :bank ORDER BY id",
