@@ -1,0 +1,59 @@
+"""SQLite connections that have sqlite-vec, also where Python was built without loadable extensions."""
+
+from __future__ import annotations
+
+import ctypes
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import sqlite_vec
+
+SHARED_LIBRARY = "libsqlite3.so.0"
+
+
+class _HasIt(sqlite3.Connection):
+    """A connection that sqlite-vec is loaded into already, for code that loads it itself."""
+
+    def enable_load_extension(self, enabled: bool, /) -> None:
+        """Nothing is left to be loaded."""
+
+    def load_extension(self, name: str, /) -> None:
+        """It is."""
+
+
+@contextmanager
+def with_vectors(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection as SqliteStore.from_conn_string makes it, into which sqlite-vec is or can be loaded.
+
+    A Python that refuses to load extensions still has them in the SQLite library that it shares with the process: the entry point
+    is registered there while the connection is made.
+
+    Raises:
+        SystemExit: this Python neither loads extensions nor shares its SQLite library.
+    """
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:
+            yield connection
+        return
+    with closing(_registered(path)) as connection:
+        yield connection
+
+
+def _registered(path: Path) -> sqlite3.Connection:
+    try:
+        library = ctypes.CDLL(SHARED_LIBRARY)
+        extension = ctypes.CDLL(f"{sqlite_vec.loadable_path()}.so")
+        entry = ctypes.cast(extension.sqlite3_vec_init, ctypes.c_void_p)
+        library.sqlite3_auto_extension(entry)
+        try:
+            connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, factory=_HasIt)
+        finally:
+            library.sqlite3_cancel_auto_extension(entry)
+        connection.execute("SELECT vec_version()")
+    except (OSError, sqlite3.OperationalError) as failure:
+        raise SystemExit(
+            f"sqlite-vec cannot be loaded here ({failure}): use a Python whose sqlite3 loads extensions"
+        ) from failure
+    return connection

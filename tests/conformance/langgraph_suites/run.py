@@ -1,0 +1,60 @@
+"""Run LangGraph's own store tests on HindsightStore: `make test-conformance`.
+
+The tests come from the source distributions of the installed versions, downloaded beside the environment that runs them.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DOWNLOADS = Path(sys.prefix) / "langgraph-suites"
+SUITES = {
+    "langgraph-checkpoint": ("test_store.py",),
+    "langgraph-checkpoint-sqlite": ("test_store.py", "test_async_store.py", "test_ttl.py"),
+}
+
+
+def unpacked(distribution: str) -> Path:
+    """The folder that holds the `tests` of the installed version of a distribution."""
+    release = version(distribution)
+    name = f"{distribution.replace('-', '_')}-{release}"
+    archive, folder = DOWNLOADS / f"{name}.tar.gz", DOWNLOADS / name
+    if not archive.exists():
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
+        subprocess.run(
+            [*pip, "--no-binary", distribution, "--dest", str(DOWNLOADS), f"{distribution}=={release}"],
+            check=True,
+        )
+    with tarfile.open(archive) as sdist:  # the tests alone: LangGraph itself is the installed one
+        tests = [member for member in sdist.getmembers() if member.name.startswith(f"{name}/tests/")]
+        sdist.extractall(DOWNLOADS, members=tests, filter="data")
+    return folder
+
+
+def passed(distribution: str) -> bool:
+    """Whether all of a suite but the published exceptions hold."""
+    print(f"\n{distribution} {version(distribution)}", flush=True)  # noqa: T201 - the heading of what pytest prints
+    files = [f"tests/{name}" for name in SUITES[distribution]]
+    folder = unpacked(distribution)
+    options = [
+        "-q",
+        "-rfExX",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        str(HERE / "suite.ini"),
+        "--rootdir",
+        str(folder),
+    ]
+    run = [sys.executable, "-m", "pytest", "-p", "suite_plugin", "--suite", distribution, *options, *files]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(HERE), str(folder)))}
+    return subprocess.run(run, cwd=folder, env=environment, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    outcomes = [passed(distribution) for distribution in SUITES]  # each runs, whatever the one before it did
+    sys.exit(not all(outcomes))

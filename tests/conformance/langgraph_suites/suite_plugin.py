@@ -1,0 +1,75 @@
+"""The pytest plugin of a run of LangGraph's store tests: our store under their names, and the published exceptions.
+
+A case in exceptions.toml is expected to fail, strictly: one that passes fails the run, as does one that is not there.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import langgraph.store.memory
+import langgraph.store.sqlite
+import langgraph.store.sqlite.aio
+import pytest
+import stand_ins
+
+EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
+
+langgraph.store.memory.InMemoryStore = stand_ins.InMemoryStandIn  # type: ignore[misc,assignment]
+for module in (langgraph.store.sqlite, langgraph.store.sqlite.aio):
+    module.AsyncSqliteStore = stand_ins.AsyncSqliteStandIn  # type: ignore[misc,assignment]
+langgraph.store.sqlite.SqliteStore = stand_ins.SqliteStandIn  # type: ignore[misc,assignment]
+
+OPENING = pytest.StashKey[list[str]]()  # the cases that opened a stand-in
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--suite", help="the distribution whose tests these are", required=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Expect the published exceptions to fail, and refuse those that name no case."""
+    published = exceptions(config.getoption("--suite"))
+    unknown = set(published)
+    for item in items:
+        case = item.nodeid.removeprefix("tests/").partition("[")[0]
+        unknown.discard(case)
+        if case in published:
+            item.add_marker(pytest.mark.xfail(reason=published[case], strict=True))
+    if unknown:
+        raise pytest.UsageError(
+            f"exceptions.toml names what is no case of the suite: {', '.join(sorted(unknown))}"
+        )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[OPENING] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note whether a case opened our store, and close what it left open, as InMemoryStore needs no closing."""
+    stand_ins.IN_USE.clear()
+    try:
+        return (yield)
+    finally:
+        if stand_ins.IN_USE:
+            item.config.stash[OPENING].append(item.nodeid)
+        for store in stand_ins.IN_USE:
+            if isinstance(store, stand_ins.InMemoryStandIn):
+                store.memory.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What a reader of the figures has to know: some cases of a suite try functions of LangGraph and open no store."""
+    opening = len(set(config.stash[OPENING]))
+    terminalreporter.write_line(f"{opening} cases opened HindsightStore")
+
+
+def exceptions(suite: str) -> dict[str, str]:
+    """The cases of a suite that do not hold of our store, and why."""
+    return {
+        case["name"]: case["reason"]
+        for case in tomllib.loads(EXCEPTIONS.read_text(encoding="utf-8"))["case"]
+        if case["suite"] == suite
+    }
