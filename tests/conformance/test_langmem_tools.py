@@ -138,13 +138,9 @@ def test_an_agent_keeps_and_finds_with_the_store_of_its_graph(store: HindsightSt
         asks("search_memory", {"query": "What does Alice paddle?"}),
         AIMessage("A blue kayak."),
     ]
-    agent = create_agent(_Model(responses=replies), tools, store=store)
+    agent: Any = create_agent(_Model(responses=[*replies]), tools, store=store)
     for said in ("I paddle a blue kayak.", "What do I paddle?"):
-        messages = {"messages": [HumanMessage(said)]}
-        state = (
-            agent.invoke(messages, _user("alice"))
-            if face == "sync"
-            else asyncio.run(agent.ainvoke(messages, _user("alice")))
-        )
+        asked = ({"messages": [HumanMessage(said)]}, _user("alice"))
+        state = agent.invoke(*asked) if face == "sync" else asyncio.run(agent.ainvoke(*asked))
     (found,) = [message for message in state["messages"] if isinstance(message, ToolMessage)]
     assert _contents(cast("str", found.content)) == ["Alice paddles a blue kayak."]

@@ -51,7 +51,8 @@ def passed(distribution: str) -> bool:
         str(folder),
     ]
     run = [sys.executable, "-m", "pytest", "-p", "suite_plugin", "--suite", distribution, *options, *files]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(HERE), str(folder)))}
+    paths = [str(HERE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.run(run, cwd=folder, env=environment, check=False).returncode == 0
 
 

@@ -15,21 +15,25 @@ import stand_ins
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 
-langgraph.store.memory.InMemoryStore = stand_ins.InMemoryStandIn  # type: ignore[misc,assignment]
-for module in (langgraph.store.sqlite, langgraph.store.sqlite.aio):
-    module.AsyncSqliteStore = stand_ins.AsyncSqliteStandIn  # type: ignore[misc,assignment]
-langgraph.store.sqlite.SqliteStore = stand_ins.SqliteStandIn  # type: ignore[misc,assignment]
+for module, name, stand_in in (
+    (langgraph.store.memory, "InMemoryStore", stand_ins.InMemoryStandIn),
+    (langgraph.store.sqlite, "SqliteStore", stand_ins.SqliteStandIn),
+    (langgraph.store.sqlite, "AsyncSqliteStore", stand_ins.AsyncSqliteStandIn),
+    (langgraph.store.sqlite.aio, "AsyncSqliteStore", stand_ins.AsyncSqliteStandIn),
+):
+    setattr(module, name, stand_in)  # before a test module imports them
 
 OPENING = pytest.StashKey[list[str]]()  # the cases that opened a stand-in
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--suite", help="the distribution whose tests these are", required=True)
+    parser.addoption("--suite", required=True, help="the distribution whose tests these are")
+    parser.addoption("--exceptions", type=Path, default=EXCEPTIONS, help="which of them do not hold")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Expect the published exceptions to fail, and refuse those that name no case."""
-    published = exceptions(config.getoption("--suite"))
+    published = exceptions(config.getoption("--exceptions"), config.getoption("--suite"))
     unknown = set(published)
     for item in items:
         case = item.nodeid.removeprefix("tests/").partition("[")[0]
@@ -62,14 +66,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """What a reader of the figures has to know: some cases of a suite try functions of LangGraph and open no store."""
-    opening = len(set(config.stash[OPENING]))
-    terminalreporter.write_line(f"{opening} cases opened HindsightStore")
+    opening = config.stash[OPENING]
+    terminalreporter.write_line(f"{len(set(opening))} cases opened HindsightStore")
 
 
-def exceptions(suite: str) -> dict[str, str]:
+def exceptions(page: Path, suite: str) -> dict[str, str]:
     """The cases of a suite that do not hold of our store, and why."""
-    return {
-        case["name"]: case["reason"]
-        for case in tomllib.loads(EXCEPTIONS.read_text(encoding="utf-8"))["case"]
-        if case["suite"] == suite
-    }
+    cases = tomllib.loads(page.read_text(encoding="utf-8"))["case"]
+    return {case["name"]: case["reason"] for case in cases if case["suite"] == suite}
