@@ -1,6 +1,6 @@
 """`HindsightStore` as the classes that LangGraph's own tests open: the same constructors, our store in their place.
 
-A stand-in translates how a store is opened and nothing else: every operation of a test is one of HindsightStore. The engine
+A stand-in translates how a store is opened and how expired items are swept; every operation is HindsightStore's. The engine
 behind it is the whole one (SQLite, Chroma, Lucene), with the embeddings that the test gives, or the bundled ones.
 """
 
@@ -16,6 +16,7 @@ from hindsight_integrations import AsyncHindsight, Hindsight
 from hindsight_integrations.langgraph import HindsightStore
 
 WHOLE_VALUE = ("$",)
+BANK = "store"  # where a HindsightStore keeps its items by default
 IN_USE: list["_StandIn"] = []  # of the test that runs
 
 
@@ -32,7 +33,8 @@ class _StandIn(HindsightStore):
         fields = (
             asked.get("fields") or asked.get("text_fields") or WHOLE_VALUE
         )  # SqliteStore's name is the second
-        super().__init__(memory, index=fields, ttl=ttl)
+        # a read refreshes where TTLConfig says nothing; with SqliteStore it does not, and its tests count on that
+        super().__init__(memory, index=fields, ttl=ttl and {"refresh_on_read": False, **ttl})
         self.memory, self.index_config, self.embeddings = memory, index, asked.get("embed")
         IN_USE.append(self)
 
@@ -61,6 +63,16 @@ class SqliteStandIn(_StandIn):
     def setup(self) -> None:
         """Opening did it."""
 
+    def sweep_ttl(self) -> int:
+        """What a worker does when it is due."""
+        return self.memory.bank(BANK).items.expire()
+
+    def start_ttl_sweeper(self) -> None:
+        """Nothing has to run for an item to be gone in time."""
+
+    def stop_ttl_sweeper(self) -> None:
+        """Nothing runs."""
+
 
 class AsyncSqliteStandIn(_StandIn):
     """In the place of `langgraph.store.sqlite.aio.AsyncSqliteStore`, over the engine's async face."""
@@ -76,6 +88,16 @@ class AsyncSqliteStandIn(_StandIn):
 
     async def setup(self) -> None:
         """Opening did it."""
+
+    async def sweep_ttl(self) -> int:
+        """What a worker does when it is due."""
+        return await (await self.memory.bank(BANK)).items.expire()
+
+    async def start_ttl_sweeper(self) -> None:
+        """Nothing has to run for an item to be gone in time."""
+
+    async def stop_ttl_sweeper(self) -> None:
+        """Nothing runs."""
 
 
 def _embeddings(index: Mapping[str, Any] | None) -> Any:
