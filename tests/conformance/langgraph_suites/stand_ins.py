@@ -1,6 +1,6 @@
 """`HindsightStore` as the classes that LangGraph's own tests open: the same constructors, our store in their place.
 
-A stand-in translates how a store is opened and how expired items are swept; every operation is HindsightStore's. The engine
+A stand-in translates how a store is opened, and nothing else: every operation of a test is one of HindsightStore. The engine
 behind it is the whole one (SQLite, Chroma, Lucene), with the embeddings that the test gives, or the bundled ones.
 """
 
@@ -16,7 +16,6 @@ from hindsight_integrations import AsyncHindsight, Hindsight
 from hindsight_integrations.langgraph import HindsightStore
 
 WHOLE_VALUE = ("$",)
-BANK = "store"  # where a HindsightStore keeps its items by default
 IN_USE: list["_StandIn"] = []  # of the test that runs
 
 
@@ -63,10 +62,6 @@ class SqliteStandIn(_StandIn):
     def setup(self) -> None:
         """Opening did it."""
 
-    def sweep_ttl(self) -> int:
-        """What a worker does when it is due."""
-        return self.memory.bank(BANK).items.expire()
-
     def start_ttl_sweeper(self) -> None:
         """Nothing has to run for an item to be gone in time."""
 
@@ -89,9 +84,9 @@ class AsyncSqliteStandIn(_StandIn):
     async def setup(self) -> None:
         """Opening did it."""
 
-    async def sweep_ttl(self) -> int:
-        """What a worker does when it is due."""
-        return await (await self.memory.bank(BANK)).items.expire()
+    async def sweep_ttl(self) -> int:  # type: ignore[override] # SqliteStore's async twin has it so
+        """As HindsightStore's twin of it."""
+        return await self.asweep_ttl()
 
     async def start_ttl_sweeper(self) -> None:
         """Nothing has to run for an item to be gone in time."""
