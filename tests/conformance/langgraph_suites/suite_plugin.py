@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xfail(reason=published[case], strict=True))
     if unknown:
         raise pytest.UsageError(
-            f"exceptions.toml names what is no case of the suite: {', '.join(sorted(unknown))}"
+            f"no case of the suite, but published as an exception: {', '.join(sorted(unknown))}"
         )
 
 
