@@ -99,10 +99,12 @@ class AsyncItems(BankVerbs):
         checked_count(limit, "limit", least=0, most=MOST)
         checked_count(offset, "offset", least=0, most=MOST)
         found: list[FoundItem] = []
+        if not limit:
+            return found
         async for each in self._found(labels, text, where, limit + offset):
+            found.append(each)
             if len(found) == limit + offset:
                 break
-            found.append(each)
         if refresh:
             await self._refresh([each.item for each in found[offset:]])
         return found[offset:]
@@ -166,32 +168,33 @@ class AsyncItems(BankVerbs):
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
     ) -> AsyncIterator[FoundItem]:
         """Items as searched for, without end where there are more than wanted."""
-        if text and wanted:
+        if text:
             async for each in self._ranked(prefix, text, where, wanted):
                 yield each
-        async for _, item in self._listed(prefix, where, searchable=False if text else None):
+        page = PAGE if where else min(PAGE, wanted)
+        async for _, item in self._listed(prefix, where, searchable=False if text else None, page=page):
             yield FoundItem(item)
 
     async def _listed(
-        self, prefix: Namespace, where: Condition | None, *, searchable: bool | None
+        self, prefix: Namespace, where: Condition | None, *, searchable: bool | None, page: int = PAGE
     ) -> AsyncIterator[tuple[int, Item]]:
         tools, offset, now = self._context.tools, 0, self._context.tools.clock.now()
         while True:
-            page = await tools.workers.read(
+            rows = await tools.workers.read(
                 tools.ledger.listed_items,
                 self._context.name,
                 prefix,
                 now,
                 searchable=searchable,
-                limit=PAGE,
+                limit=page,
                 offset=offset,
             )
-            for row, item in page:
+            for row, item in rows:
                 if where is None or where(item.value):
                     yield row, item
-            if len(page) < PAGE:
+            if len(rows) < page:
                 return
-            offset += PAGE
+            offset += page
 
     async def _ranked(
         self, prefix: Namespace, text: str, where: Condition | None, wanted: int
@@ -212,8 +215,9 @@ class AsyncItems(BankVerbs):
             return list(zip(found.tolist(), scores.tolist(), strict=True))
 
         ranking = await on_settled_view(self._context, ranked)
-        for start in range(0, len(ranking), PAGE):
-            page = ranking[start : start + PAGE]
+        size = min(PAGE, wanted)
+        for start in range(0, len(ranking), size):
+            page = ranking[start : start + size]
             items = await tools.workers.read(
                 tools.ledger.items_at, self._context.name, [row for row, _ in page], tools.clock.now()
             )
