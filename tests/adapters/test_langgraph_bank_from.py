@@ -51,6 +51,7 @@ def run(*, context: Any = None, config: dict[str, Any] | None = None) -> dict[st
         ("context.user.id", run(context={"user": {"id": 7}}), "7"),
         ("state.owner.id", run(), "of the state"),
         ("auth", run(config={"langgraph_auth_user_id": "ann", "user_id": "bob"}), "ann"),
+        (("auth", "config.user_id"), run(config={"langgraph_auth_user_id": "", "user_id": "bob"}), "bob"),
         (("context.team", "config.user_id"), run(config={"user_id": "bob"}), "bob"),
         (("context.team", "config.user_id"), run(context={"team": "red"}, config={"user_id": "bob"}), "red"),
     ],

@@ -150,9 +150,9 @@ def _found(
 
 
 def _signed_in(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> object:
-    """The user whom LangGraph's server authenticated; None if there is none."""
+    """The user whom LangGraph's server authenticated; None if there is none: a server without authentication says ""."""
     user = runtime.server_info.user if runtime.server_info else None
-    return user.identity if user else configurable.get("langgraph_auth_user_id")
+    return (user.identity if user else configurable.get("langgraph_auth_user_id")) or None
 
 
 def _refuse_nameless(places: Sequence[str], config: RunnableConfig) -> NoReturn:

@@ -1,0 +1,55 @@
+"""A graph for LangGraph's Agent Server: it remembers each user across threads and restarts. Runs without a key.
+
+    pip install "hindsight-integrations[langgraph,offline]" "langgraph-cli[inmem]"
+    cd examples/agent_server
+    langgraph dev
+
+The server makes the store that langgraph.json names, and gives it to every node (`runtime.store`); it keeps the checkpoints
+itself. The graph and the store share one engine, at HINDSIGHT_DIRECTORY (else ./.hindsight).
+"""
+
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
+
+from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, namespace_label
+from hindsight_integrations.langgraph.agent_server import server_engine
+
+
+@dataclass
+class User:
+    """Who is talking; a client passes it as the context of a run. With authentication the server's user goes before it."""
+
+    user_id: str
+
+
+class State(MessagesState):
+    """The messages of one thread, and what is remembered about the last one."""
+
+    memories: list[Memory]
+
+
+async def answer(state: State, runtime: Runtime[User]) -> dict[str, list[AIMessage]]:
+    """Stands in for a language model: it quotes the best memory, and counts the user's visits in the store."""
+    store = runtime.store
+    namespace = ("visits", namespace_label(runtime.context.user_id))
+    visits = 1
+    if store is not None:
+        before = await store.aget(namespace, "count")
+        visits += before.value["n"] if before else 0
+        await store.aput(namespace, "count", {"n": visits})
+    best = state["memories"][0]["text"] if state["memories"] else "nothing yet"
+    return {"messages": [AIMessage(f"Visit {visits}. I remember: {best}")]}
+
+
+memory = server_engine()
+builder = StateGraph(State, context_schema=User)
+builder.add_node("recall", create_recall_node(memory))
+builder.add_node("answer", answer)
+builder.add_node("retain", create_retain_node(memory, roles=("user",)))
+builder.add_edge(START, "recall")
+builder.add_edge("recall", "answer")
+builder.add_edge("answer", "retain")
+graph = builder.compile()
