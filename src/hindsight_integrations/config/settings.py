@@ -74,7 +74,7 @@ class HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
         Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
-        OBSERVATIONS, OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
+        OBSERVATIONS, DIRECTORY (of Agent Server), OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
             InvalidRequest: a variable names no known choice.
@@ -94,6 +94,7 @@ class HindsightConfig:
                 base.storage,
                 vectors=_choice(values, "HINDSIGHT_VECTORS", VectorBackend, base.storage.vectors),
                 keywords=_choice(values, "HINDSIGHT_KEYWORDS", KeywordBackend, base.storage.keywords),
+                server_directory=_path(values, "HINDSIGHT_DIRECTORY") or base.storage.server_directory,
             ),
             retain=replace(
                 base.retain,

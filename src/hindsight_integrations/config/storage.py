@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from hindsight_integrations.choices import as_choices
 from hindsight_integrations.errors import InvalidRequest
@@ -32,12 +33,15 @@ class StorageConfig:
         open_banks: how many banks have their indexes open at once, at least 1; of others the least recently used is closed
             and opens again when it is next needed. A small open bank takes 3 MB and 8 files, a large one what its memories
             take (decision 094).
+        server_directory: the data directory of an engine that Agent Server opens by itself (decision 155); `open` is always
+            told one.
     """
 
     vectors: VectorBackend | str = VectorBackend.CHROMA
     keywords: KeywordBackend | str = KeywordBackend.AUTO
     reader_threads: int = 4
     open_banks: int = 64
+    server_directory: Path = Path(".hindsight")
 
     def __post_init__(self) -> None:
         """Refuses a number of banks that could not serve one."""

@@ -8,7 +8,6 @@ In `langgraph.json`:
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -17,12 +16,9 @@ from typing import Any
 
 from langgraph.store.base import TTLConfig
 
-from hindsight_integrations import Hindsight, InvalidRequest
+from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest
 from hindsight_integrations.langgraph.item_texts import WHOLE, Paths
 from hindsight_integrations.langgraph.store import HindsightStore
-
-DIRECTORY = "HINDSIGHT_DIRECTORY"  # the environment's name of the data directory
-DEFAULT_DIRECTORY = ".hindsight"  # of the folder the server runs in, where the environment names none
 
 _engines: dict[Path, tuple[Hindsight, dict[str, Any]]] = {}
 _opening = Lock()
@@ -42,7 +38,9 @@ def server_engine(directory: str | Path | None = None, **options: Any) -> Hindsi
         InvalidRequest: the engine was opened with other options.
         LedgerBusy: another process has the directory open for writing.
     """
-    path = Path(os.environ.get(DIRECTORY) or DEFAULT_DIRECTORY if directory is None else directory).resolve()
+    if directory is None:
+        directory = HindsightConfig.from_env().storage.server_directory
+    path = Path(directory).resolve()
     with _opening:
         engine, given = _engines.get(path, (None, {}))
         if engine is None or engine.asynchronous.closed:
