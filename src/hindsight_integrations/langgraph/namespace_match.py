@@ -7,9 +7,30 @@ from itertools import takewhile
 
 from langgraph.store.base import ListNamespacesOp, MatchCondition
 
+from hindsight_integrations import InvalidRequest
+from hindsight_integrations.validation.limits import checked_count
+
 Namespace = tuple[str, ...]
 
 ANY = "*"
+
+MOST = 2**31  # namespaces of a page: a larger number is a slip
+
+
+def check_listing(op: ListNamespacesOp) -> None:
+    """Refuse what a listing of namespaces cannot be asked for.
+
+    Raises:
+        InvalidRequest: a path is no list of labels, or the limit, offset or depth is no count.
+    """
+    for condition in op.match_conditions or ():
+        path: object = condition.path
+        if not isinstance(path, tuple | list):
+            raise InvalidRequest("match_conditions", "a path is no list of labels", 'Pass ("memories", "*").')
+    checked_count(op.limit, "limit", least=0, most=MOST)
+    checked_count(op.offset, "offset", least=0, most=MOST)
+    if op.max_depth is not None:
+        checked_count(op.max_depth, "max_depth", least=0, most=MOST)
 
 
 def widest_prefix(conditions: Iterable[MatchCondition]) -> Namespace:

@@ -36,7 +36,7 @@ from hindsight_integrations import Item as StoredItem
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory
 from hindsight_integrations.langgraph.item_texts import WHOLE, Paths, item_texts
-from hindsight_integrations.langgraph.namespace_match import listed, widest_prefix
+from hindsight_integrations.langgraph.namespace_match import check_listing, listed, widest_prefix
 from hindsight_integrations.validation.item_filters import checked_item_filter
 
 STORE = "store"  # the bank of a store that was told none
@@ -73,7 +73,8 @@ class HindsightStore(BaseStore):
             says, and erased by `settle`, a worker or `sweep_ttl`.
 
     Raises:
-        InvalidRequest: `memory` is neither, or is a bank and `bank` names another, or `index` is no list of paths.
+        InvalidRequest: `memory` is neither, or is a bank and `bank` names another, `index` is no list of paths, or
+            `ttl` is no configuration or its default is not above 0.
     """
 
     supports_ttl = True
@@ -96,7 +97,7 @@ class HindsightStore(BaseStore):
             raise InvalidRequest("bank", "the memory given is a bank already", "Leave bank out.")
         self._memory, self._name = memory, STORE if bank is None else bank
         self._index = _checked_paths(index, "index")
-        self.ttl_config = ttl
+        self.ttl_config = _checked_ttl_config(ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do several operations; reads see the state before the batch, and of several puts for one key the last counts.
@@ -127,23 +128,23 @@ class HindsightStore(BaseStore):
             place(await call(items))
         return results
 
-    def forget(self, namespace: Sequence[str], key: str | None = None) -> int:
+    def forget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
         """Erase an item, or with no key all under a prefix, and scrub it from every file at once; how many.
 
         Args:
             namespace: where it lies, or the prefix.
             key: its key; None means all whose namespace begins with these labels.
         """
-        return self._bank().items.forget(tuple(namespace), key)
+        return self._bank().items.forget(namespace, key)
 
-    async def aforget(self, namespace: Sequence[str], key: str | None = None) -> int:
+    async def aforget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
         """As `forget`.
 
         Args:
             namespace: where it lies, or the prefix.
             key: its key.
         """
-        return await (await self._abank()).items.forget(tuple(namespace), key)
+        return await (await self._abank()).items.forget(namespace, key)
 
     def sweep_ttl(self) -> int:
         """Erase what has expired, and scrub the files of what was deleted; how many items. A worker does it by itself."""
@@ -170,7 +171,7 @@ class HindsightStore(BaseStore):
     def _planned(self, ops: Sequence[Op]) -> tuple[list[Step], list[Result]]:
         """What to ask of the bank's items, reads before the one write, and the results that the answers are placed in."""
         for op in ops:
-            validate_op_namespace(op)
+            _check_op(op)
         results: list[Result] = [None] * len(ops)
         steps = [*_gets(ops, results)]
         for at, op in enumerate(ops):
@@ -195,10 +196,30 @@ class HindsightStore(BaseStore):
         return ItemPut(namespace, op.key, op.value, item_texts(op.value, paths), ttl)
 
 
+def _check_op(op: Op) -> None:
+    """Refuse what LangGraph does not allow, and what it would take for something else: of one str, its letters."""
+    if isinstance(op, GetOp | PutOp):
+        labels: object = op.namespace
+    elif isinstance(op, SearchOp):
+        labels = op.namespace_prefix
+    elif isinstance(op, ListNamespacesOp):
+        check_listing(op)
+        labels = ()
+    else:
+        raise InvalidRequest(
+            "ops", f"{type(op).__name__} is no operation", "Pass GetOp, PutOp, SearchOp or ListNamespacesOp."
+        )
+    if not isinstance(labels, tuple | list):
+        raise InvalidRequest(
+            "namespace", f"{shown(labels)} is no tuple of labels", 'Pass ("memories", "ann").'
+        )
+    validate_op_namespace(op)
+
+
 def _gets(ops: Sequence[Op], results: list[Result]) -> Iterator[Step]:
     """One question for all keys whose reads refresh, and one for the others."""
     for refresh in (False, True):
-        at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and op.refresh_ttl is refresh]
+        at = [n for n, op in enumerate(ops) if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
         if at:
             keys = [(tuple(ops[n].namespace), ops[n].key) for n in at]  # type: ignore[union-attr]
             yield methodcaller("get", keys, refresh=refresh), partial(_place_got, results, at)
@@ -212,7 +233,7 @@ def _search(op: SearchOp) -> Call:
         where=checked_item_filter(op.filter),
         limit=op.limit,
         offset=op.offset,
-        refresh=op.refresh_ttl,
+        refresh=bool(op.refresh_ttl),
     )
 
 
@@ -254,6 +275,18 @@ def _checked_paths(given: object, field: str) -> Paths:
             field, f"{shown(given)} is no list of paths", 'Pass ["$"], ["text", "notes[*].text"] or False.'
         )
     return tuple(given)
+
+
+def _checked_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(
+            "ttl", f"{shown(given)} is no configuration", 'Pass {"default_ttl": 60}, in minutes.'
+        )
+    if given.get("default_ttl") is not None:
+        _checked_minutes(given["default_ttl"])
+    return given
 
 
 def _checked_minutes(given: object) -> float:
