@@ -1,6 +1,7 @@
 """The pytest plugin of a run of LangGraph's store tests: our store under their names, and the published exceptions.
 
-A case in exceptions.toml is expected to fail, strictly: one that passes fails the run, as does one that is not there.
+A case in exceptions.toml is expected to fail, and as it says: one that passes or fails otherwise fails the run, as does one that is
+not there.
 """
 
 import tomllib
@@ -13,6 +14,10 @@ import langgraph.store.sqlite.aio
 import pytest
 import stand_ins
 
+FAILURES: dict[str, type[BaseException]] = {
+    "AttributeError": AttributeError,
+    "Failed": pytest.fail.Exception,
+}  # as exceptions.toml names them
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 
 for module, name, stand_in in (
@@ -39,7 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         case = item.nodeid.removeprefix("tests/").partition("[")[0]
         unknown.discard(case)
         if case in published:
-            item.add_marker(pytest.mark.xfail(reason=published[case], strict=True))
+            reason, failure = published[case]
+            item.add_marker(pytest.mark.xfail(reason=reason, raises=failure, strict=True))
     if unknown:
         raise pytest.UsageError(
             f"no case of the suite, but published as an exception: {', '.join(sorted(unknown))}"
@@ -70,7 +76,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.write_line(f"{len(set(opening))} cases opened HindsightStore")
 
 
-def exceptions(page: Path, suite: str) -> dict[str, str]:
-    """The cases of a suite that do not hold of our store, and why."""
+def exceptions(page: Path, suite: str) -> dict[str, tuple[str, type[BaseException]]]:
+    """The cases of a suite that do not hold of our store: why, and by what they fail."""
     cases = tomllib.loads(page.read_text(encoding="utf-8"))["case"]
-    return {case["name"]: case["reason"] for case in cases if case["suite"] == suite}
+    return {
+        case["name"]: (case["reason"], FAILURES[case["fails_by"]]) for case in cases if case["suite"] == suite
+    }
