@@ -46,7 +46,7 @@ class BankFinder:
 
     Raises:
         InvalidRequest: `memory` is neither, or names a bank already while the others name another; `bank_from` names
-            no place; `bank` is an async function.
+            no place; `bank` is an async function, or no name.
     """
 
     def __init__(
@@ -67,6 +67,8 @@ class BankFinder:
             raise InvalidRequest("bank_from", "bank= names the bank already", "Leave one of them out.")
         if inspect.iscoroutinefunction(bank):
             raise InvalidRequest("bank", "invoke cannot await an async function", "Pass a plain function.")
+        if bank is not None and not callable(bank):
+            checked_name(bank)
         self._memory, self._bank = memory, bank
         self._places = UNNAMED if bank_from is None else _checked_places(bank_from)
 
