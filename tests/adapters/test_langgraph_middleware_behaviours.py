@@ -54,7 +54,7 @@ class Agent:
         config = {"configurable": {"thread_id": thread, **({} if user is None else {"user_id": user})}}
         given = {"messages": text if isinstance(text, list) else [HumanMessage(text)]}
         if self.face == "async":
-            return asyncio.run(self.graph.ainvoke(given, config, **options))  # type: ignore[no-any-return]
+            return asyncio.run(self.graph.ainvoke(given, config, **options))
         return self.graph.invoke(given, config, **options)  # type: ignore[no-any-return]
 
 
