@@ -26,6 +26,7 @@ from hindsight_integrations.testing.ledger_forgotten_opinions_contract import (
     LedgerForgottenOpinionsContract,
 )
 from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
+from hindsight_integrations.testing.ledger_items_contract import LedgerItemsContract
 from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKeyedTasksContract
 from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
 from hindsight_integrations.testing.ledger_mental_models_contract import LedgerMentalModelsContract
@@ -58,6 +59,7 @@ class LedgerContract(
     LedgerTasksContract,
     LedgerKeyedTasksContract,
     LedgerTurnsContract,
+    LedgerItemsContract,
     LedgerThreadsContract,
 ):
     """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
