@@ -209,6 +209,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     reflect_stream = _iterated(AsyncMemoryBank.reflect_stream)
     get = _awaited(AsyncMemoryBank.get)
     edit = _awaited(AsyncMemoryBank.edit)
+    withdraw = _awaited(AsyncMemoryBank.withdraw)
     restore = _awaited(AsyncMemoryBank.restore)
     history = _awaited(AsyncMemoryBank.history)
     forget = _awaited(AsyncMemoryBank.forget)

@@ -69,6 +69,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "reflect_stages.commit": ((ANSWERED,), {}),
     "get": ((UNIT,), {}),
     "edit": ((UNIT,), {"text": "Alice bought a blue kayak."}),
+    "withdraw": ((UNIT,), {}),
     "restore": ((UNIT,), {}),
     "history": ((UNIT,), {}),
     "forget": ((), {"window": ("1900-01-01", "2100-01-01")}),

@@ -91,6 +91,18 @@ def test_a_withdrawn_ground_ends_the_opinion_and_its_return_brings_it_back(light
     assert "busy" in {each.unit.id for each in bank.recall("is it busy?", types=["opinion"]).units}
 
 
+def test_what_is_withdrawn_by_hand_takes_its_opinions_along(light: Hindsight) -> None:
+    """An opinion is not withdrawn itself: it holds as long as what it stands on, and follows that both ways."""
+    bank = light.bank("harbour")
+    facts = believing(bank)
+    with pytest.raises(InvalidRequest, match=r"'busy' is an opinion, .* or erase it with opinions\.forget"):
+        bank.withdraw("busy")
+    assert bank.withdraw(facts[0])
+    assert bank.opinions.get("busy").closed_at is not None
+    assert bank.restore(facts[0])
+    assert bank.opinions.get("busy").closed_at is None
+
+
 def test_an_earlier_wording_is_not_restored_beside_the_newest(light: Hindsight) -> None:
     """An opinion has one wording at a time: the error names the newest, which can be restored."""
     bank = light.bank("harbour")

@@ -79,6 +79,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "retain_many": lambda it: it.bank.retain_many([RetainItem(**fact("Ann Lee likes tea."))]),
     "threads.follow": lambda it: it.bank.threads.follow([Message("Ann naps.", id="n1")], thread="t"),
     "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
+    "withdraw": lambda it: it.bank.withdraw(it.unit),
     "restore": lambda it: it.bank.restore(it.unit),
     "forget": lambda it: it.bank.forget(unit=it.unit),
     "profile.set": lambda it: it.bank.profile.set(BankProfile("Ada", "I like proofs.")),
@@ -135,7 +136,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
 }
 WRITING = {
-    *("retain", "retain_many", "edit", "restore", "forget"),
+    *("retain", "retain_many", "edit", "withdraw", "restore", "forget"),
     *("profile.set", "profile.merge_background", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
     *("records.merge", "records.split"),

@@ -325,6 +325,8 @@ def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -
     assert bank.history(turn.id) == ()
     with pytest.raises(InvalidRequest, match="waits for extraction"):
         bank.edit(turn.id, text="something else")
+    with pytest.raises(InvalidRequest, match="waits for extraction"):
+        bank.withdraw(turn.id)
 
 
 def test_a_parked_passage_is_found_and_the_extracted_ones_are_not_repeated(opener: Opener) -> None:

@@ -136,6 +136,8 @@ VERBS: Calls = {
     **options("with_profile", "profile"),
     **options("get", "unit_id"),
     **options("history", "unit_id"),
+    **options("withdraw", "unit_id"),
+    **options("withdraw", "reason", unit_id=UNIT),
     **options("restore", "unit_id"),
     **options("restore", "record", unit_id=UNIT),
     **options("edit", "unit_id", tags=["x"]),

@@ -1,4 +1,4 @@
-"""How one memory is looked up, corrected in place, and made valid again. Blocking; the bank's verbs run it on a worker."""
+"""How one memory is looked up, corrected in place, closed by hand, and made valid again. Blocking; the bank's verbs run it on a worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.errors import InvalidRequest, MemoryDamaged, shown
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import next_instant
-from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
 from hindsight_integrations.search.embedding import embed_units
@@ -21,6 +21,7 @@ from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.linking import links_of
 
 RESTORED_BY_HAND = "restored"
+WITHDRAWN_BY_HAND = "withdrawn"
 
 
 def stored_unit(bank: BankContext, unit_id: str) -> MemoryUnit:
@@ -96,6 +97,63 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     links = links_of([Draft(unit)], vectors, bank.projection.view(), threshold)
     kept = tuple(link for link in links if link.type is not LinkType.CAUSAL and link.source != link.target)
     return replace(edit, vector=vectors[0].astype("<f4").tobytes(), links=kept)
+
+
+def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
+    """Close a memory, as a statement that ends it would; False, and nothing is written, if it is closed.
+
+    Args:
+        bank: the memory's.
+        unit_id: which memory.
+        reason: for the log; empty says that it was done by hand.
+
+    Raises:
+        InvalidRequest: the bank has no such memory, or it is a turn that waits for extraction, a text of an item, an opinion
+            or made from facts, which would be made again.
+    """
+    with bank.tools.ledger.transaction(bank.name) as transaction:
+        unit = stored_unit(bank, unit_id)
+        _check_stands_alone(bank, unit)
+        if unit.closed_at is not None:
+            return False
+        log = transaction.validity(bank.name, unit_id)
+        # A clock behind the conversation must not put the closing before what was said, or restored.
+        moments = (unit.mentioned_at, *(next_instant(event.effective_at) for event in log))
+        event = ValidityEvent(
+            unit_id,
+            ValidityKind.CLOSED,
+            max(bank.tools.clock.now(), *moments),
+            reason=reason or WITHDRAWN_BY_HAND,
+        )
+        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
+    bank.projection.catch_up()
+    return True
+
+
+def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
+    """Refuse to close what follows something else, and would come back with it."""
+    if unit.kind is UnitKind.TURN:
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit.id!r} is a turn that waits for extraction",
+            "Withdraw its memories after tasks.settle(), or forget the message.",
+        )
+    if unit.kind is UnitKind.ITEM:
+        raise InvalidRequest("unit_id", f"{unit.id!r} is a text of an item", "Delete the item in its store.")
+    grounds = _grounds(bank, unit.id)
+    if unit.fact_type is FactType.OPINION:
+        stands = f"those it stands on ({', '.join(grounds)})" if grounds else "those it stands on"
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit.id!r} is an opinion, which holds as long as what it stands on",
+            f"Withdraw {stands}, or erase it with opinions.forget.",
+        )
+    if grounds:
+        raise InvalidRequest(
+            "unit_id",
+            f"{unit.id!r} was made from facts, and would be made from them again",
+            f"Withdraw the facts it stands on: {', '.join(grounds)}.",
+        )
 
 
 def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool:

@@ -1,4 +1,4 @@
-"""The bank's verbs that change it: retain, retain_many, edit, restore, forget."""
+"""The bank's verbs that change it: retain, retain_many, edit, withdraw, restore, forget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
 from hindsight_integrations.bank.erasing import erased, foreseen
-from hindsight_integrations.bank.unit_changes import corrected, restored
+from hindsight_integrations.bank.unit_changes import corrected, restored, withdrawn
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.config.retain import AS_SET
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
@@ -30,6 +30,7 @@ from hindsight_integrations.validation.arguments import (
 from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import Content, documents_in
 from hindsight_integrations.validation.limits import (
+    MAX_NAME,
     checked_count,
     checked_id,
     checked_list,
@@ -206,6 +207,30 @@ class WritingVerbs(BankVerbs):
                 "edit", "nothing is to be changed", "Pass text=, occurred=, tags= or metadata=."
             )
         return await tools.workers.write(corrected, self._context, checked_unit_id(unit_id), changes)
+
+    @writes
+    async def withdraw(self, unit_id: str, *, reason: str = "") -> bool:
+        """Close a memory: it holds no more from now on, as if something said later had ended it, and `restore` undoes it.
+
+        It stays in the ledger, is history for `include_invalidated` and for `as_of` an earlier time, and what stands on it
+        follows. To erase it, `forget` it. A new message that says it again makes a new memory; the very same input, retained
+        once more, is known and changes nothing.
+
+        Args:
+            unit_id: the memory's id.
+            reason: why, for people who read `history`; empty says that it was withdrawn.
+
+        Returns:
+            False if it held no more already; nothing is written then.
+
+        Raises:
+            InvalidRequest: the bank has no such memory, it is an opinion, was made from facts or waits for extraction (the
+                error says what to do instead), or the engine was opened read-only.
+        """
+        why = checked_text(reason, "reason", MAX_NAME) if reason else checked_words(reason, "reason")
+        return await self._context.tools.workers.write(
+            withdrawn, self._context, checked_unit_id(unit_id), why
+        )
 
     @writes
     async def restore(self, unit_id: str, *, record: int | None = None) -> bool:
