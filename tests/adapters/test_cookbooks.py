@@ -26,13 +26,14 @@ NOT_TO_BE_STORED = {
 each_cookbook = pytest.mark.parametrize("path", COOKBOOKS, ids=lambda path: path.stem)
 
 
-def test_there_are_five_cookbooks() -> None:
+def test_there_are_six_cookbooks() -> None:
     assert [path.name for path in COOKBOOKS] == [
         "01_chatbot_with_memory.ipynb",
         "02_checkpointed_agent.ipynb",
         "03_opinions_that_change.ipynb",
         "04_llamaindex_query_engine.ipynb",
         "05_llamaindex_chat_memory.ipynb",
+        "06_agent_with_tools.ipynb",
     ]
 
 
