@@ -33,6 +33,11 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
     assert run("crash.py", "--kills", "22").splitlines()[-1].startswith("22 kills, ")
 
 
+def test_no_acknowledged_item_is_lost_when_the_process_is_killed() -> None:
+    """Four SIGKILLs amid puts, replacements, deletes and erasures: each key holds what was acknowledged last."""
+    assert run("item_kills.py", "--kills", "4").splitlines()[-1].endswith(" 0 problems")
+
+
 def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
     """Sixteen threads and 64 tasks on four banks of three engines: no error, no foreign answer, no loss, no twin."""
     assert "0 problems" in run("stress.py", "--seconds", "6").splitlines()[-1]
