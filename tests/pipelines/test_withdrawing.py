@@ -36,7 +36,7 @@ def test_what_a_new_message_says_again_is_remembered_again(light: Hindsight) -> 
     bank.retain([first], thread="t")
     assert texts(bank) == []
     bank.retain([Message(KAYAK, timestamp="2024-06-01", id="m2")], thread="t")
-    assert texts(bank) == [KAYAK]
+    assert [text.endswith(KAYAK) for text in texts(bank)] == [True]
 
 
 def test_a_clock_behind_the_conversation_closes_after_what_was_said(light: Hindsight) -> None:
