@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hindsight_integrations.langgraph.retriever import HindsightRetriever
     from hindsight_integrations.langgraph.settle_node import create_settle_node
     from hindsight_integrations.langgraph.store import HindsightStore
+    from hindsight_integrations.langgraph.tools import ToolVerb, create_memory_tools
     from hindsight_integrations.langgraph.tracing import omit_payloads
     from hindsight_integrations.tolerance import OnError
 
@@ -31,6 +32,8 @@ __all__ = [
     "Memory",
     "OnError",
     "RecallOutput",
+    "ToolVerb",
+    "create_memory_tools",
     "create_recall_node",
     "create_reflect_subgraph",
     "create_retain_node",
@@ -50,6 +53,8 @@ _HOME_OF = {
     "Memory": "memories",
     "OnError": "failures",
     "RecallOutput": "recall_node",
+    "ToolVerb": "tools",
+    "create_memory_tools": "tools",
     "create_recall_node": "recall_node",
     "create_reflect_subgraph": "reflect_graph",
     "create_retain_node": "retain_node",

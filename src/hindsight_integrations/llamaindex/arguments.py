@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -12,39 +11,9 @@ from llama_index.core.storage.chat_store.base import BaseChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore
 from llama_index.core.utils import get_tokenizer
 
-from hindsight_integrations import AsyncMemoryBank, InvalidRequest
+from hindsight_integrations import InvalidRequest
 from hindsight_integrations.errors import shown
 from hindsight_integrations.validation.limits import checked_list, checked_name
-
-RECALL_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.recall).parameters) - {
-    "self",
-    "query",
-    "embedding",
-    "max_tokens",
-}
-"""Options of `bank.recall` that a memory may be given once for all of its turns."""
-
-REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameters) - {
-    "self",
-    "query",
-    "operation",
-}
-"""Options of `bank.reflect` that hold for every question; `operation` is the key of one."""
-
-
-def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:
-    """A number of tokens in its range.
-
-    Raises:
-        InvalidRequest: it is none, or out of range.
-    """
-    whole = isinstance(given, int) and not isinstance(given, bool)
-    if not whole or given < least or (most is not None and given > most):  # type: ignore[operator]
-        bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
-        raise InvalidRequest(
-            field, f"{shown(given)} is no number of tokens", f"Pass a whole number, {bounds}."
-        )
-    return given  # type: ignore[return-value]
 
 
 def checked_session(given: object) -> str:
@@ -119,35 +88,3 @@ def checked_tokenizer(given: object) -> Callable[[str], Sequence[Any]]:
             "tokenizer_fn", f"{shown(given)} cannot be called", "Pass a function of a text to its tokens."
         )
     return given
-
-
-def checked_recall_options(given: object) -> dict[str, Any]:
-    """Options of `bank.recall` by their names; their values are checked by it.
-
-    Raises:
-        InvalidRequest: it is no mapping, or has an option that recall has not, or that is another for each turn.
-    """
-    return _checked_options(given, "recall_options", RECALL_OPTIONS, 'of recall, as {"k": 5}')
-
-
-def checked_reflect_options(given: object) -> dict[str, Any]:
-    """Options of `bank.reflect` by their names; their values are checked by it.
-
-    Raises:
-        InvalidRequest: it is no mapping, or has an option that reflect has not, or that is another for each question.
-    """
-    return _checked_options(
-        given, "reflect_options", REFLECT_OPTIONS, 'of reflect, as {"strategy": "agentic"}'
-    )
-
-
-def _checked_options(given: object, field: str, known: frozenset[str], example: str) -> dict[str, Any]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise InvalidRequest(field, f"{shown(given)} is no mapping", f"Pass options {example}.")
-    if unknown := sorted(str(name) for name in given if name not in known):
-        raise InvalidRequest(
-            field, f"{shown(unknown[0])} is not among them", f"Use some of {', '.join(sorted(known))}."
-        )
-    return dict(given)

@@ -18,10 +18,8 @@ from hindsight_integrations.concurrency.sync_loop import SharedLoop
 from hindsight_integrations.llamaindex.arguments import (
     checked_insert_method,
     checked_messages,
-    checked_recall_options,
     checked_session,
     checked_tokenizer,
-    checked_tokens,
 )
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
 from hindsight_integrations.llamaindex.chat_history import (
@@ -48,6 +46,7 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
+from hindsight_integrations.verb_options import checked_recall_options, checked_tokens
 
 NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default

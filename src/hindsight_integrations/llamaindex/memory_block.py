@@ -17,12 +17,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, OnError
 from hindsight_integrations.choices import choice
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.llamaindex.arguments import (
-    checked_chat_store,
-    checked_recall_options,
-    checked_tokenizer,
-    checked_tokens,
-)
+from hindsight_integrations.llamaindex.arguments import checked_chat_store, checked_tokenizer
 from hindsight_integrations.llamaindex.bank_field import BankField, open_bank
 from hindsight_integrations.llamaindex.chat_window import ChatWindow, turn
 from hindsight_integrations.llamaindex.events import dispatcher
@@ -32,6 +27,7 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
+from hindsight_integrations.verb_options import checked_recall_options, checked_tokens
 
 NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory keeps another list
 MEMORY_TOKENS = 2_048  # for memories, as in HindsightMemory

@@ -8,23 +8,21 @@ from typing import Any, ClassVar
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hindsight_integrations import AsyncMemoryBank, MemoryBank, Reflection, RetainResult
-from hindsight_integrations.llamaindex.arguments import (
-    checked_recall_options,
-    checked_reflect_options,
-    checked_tokens,
-)
 from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import dispatcher
 from hindsight_integrations.llamaindex.given_tools import reflecting_tools
 from hindsight_integrations.llamaindex.remembering import lines_of, retained, tell_of
+from hindsight_integrations.prompts.memory_tools import NOTED, NOTHING, retain_reply
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.verb_options import (
+    checked_recall_options,
+    checked_reflect_options,
+    checked_tokens,
+)
 
-NOTHING = "Nothing is remembered about this."
-NOT_KEPT = "Nothing was kept: no fact was found in it. Say it again in full sentences that state something."
 MEMORY_TOKENS = 2_048  # of what one call of recall shows, as HindsightMemory's
-NOTED = "noted by the agent"  # what extraction is told a text is that the agent asks to keep
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
@@ -116,12 +114,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
 
     def _kept(self, result: RetainResult) -> str:
         dispatcher.event(retained(self._bank.name, result))
-        if result.created:
-            return "Kept."
-        if result.queued or result.parked:
-            return "Kept; it is worked out later."
-        known = result.unit_ids or result.skipped_messages
-        return "That was known already." if known else NOT_KEPT
+        return retain_reply(result)
 
     def _answered(self, answer: Reflection) -> str:
         tell_of(self._bank.name, answer)

@@ -1,0 +1,276 @@
+"""Memory as tools that a model calls itself: in `create_agent`, in a ToolNode, or by hand."""
+
+# No `from __future__ import annotations`: see memories.py.
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from functools import partial
+from operator import methodcaller
+from typing import Any
+
+from langchain_core.tools import BaseTool, ToolException
+
+from hindsight_integrations import InvalidRequest
+from hindsight_integrations.choices import choice
+from hindsight_integrations.errors import shown
+from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
+from hindsight_integrations.langgraph.erasure_approval import (
+    EDITED,
+    UNREADABLE,
+    asked_for,
+    check_alone,
+    decided,
+    edited,
+    refused,
+)
+from hindsight_integrations.langgraph.events import EventKind, emit
+from hindsight_integrations.langgraph.memories import as_memory
+from hindsight_integrations.langgraph.memory_tool import MemoryTool, Steps, ToolCall, wrong_arguments
+from hindsight_integrations.langgraph.tool_arguments import (
+    Arguments,
+    EraseArguments,
+    ForgetArguments,
+    RecallArguments,
+    RecordsArguments,
+    ReflectArguments,
+    RetainArguments,
+    window,
+)
+from hindsight_integrations.model.aggregates import RecordEntry
+from hindsight_integrations.prompts.memory_tools import (
+    FORGOTTEN,
+    FORGOTTEN_BEFORE,
+    KNOWN,
+    NOTED,
+    NOTHING,
+    SAY_OTHERWISE,
+    aggregate_reply,
+    erased_reply,
+    records_reply,
+    retain_reply,
+    sorts_reply,
+    tool_descriptions,
+)
+from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.verb_options import (
+    checked_recall_options,
+    checked_reflect_options,
+    checked_tokens,
+)
+
+MEMORY_TOKENS = 2_048  # of what one call shows, as the nodes'
+BY_TOOL = "withdrawn by the agent's tool"
+
+
+class ToolVerb(StrEnum):
+    """What a tool of memory does."""
+
+    RETAIN = "retain"
+    """retain_memory: keeps a text."""
+    RECALL = "recall"
+    """recall_memories: looks up."""
+    REFLECT = "reflect"
+    """reflect_on_memories: answers."""
+    FORGET = "forget"
+    """forget_memory: withdraws one memory, which `bank.restore` undoes."""
+    RECORDS = "records"
+    """list_records: lists or adds up."""
+
+
+def create_memory_tools(
+    memory: AnyMemory,
+    *,
+    bank: BankName | None = None,
+    bank_from: BankFrom | None = None,
+    names: Iterable[ToolVerb | str] = tuple(ToolVerb),
+    allow_erase: bool = False,
+    max_tokens: int = MEMORY_TOKENS,
+    recall_options: Mapping[str, Any] | None = None,
+    reflect_options: Mapping[str, Any] | None = None,
+    tags: Iterable[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> list[BaseTool]:
+    """Tools that keep, look up, reflect on, forget and list memories, for `create_agent(model, tools)`.
+
+    The model says what, never whose: the bank is the run's. By hand, give the run's config, or pass a bank:
+    `tool.invoke({"query": "bees"}, {"configurable": {"user_id": "alice"}})`. Each result is a text for the model and
+    an artifact of plain JSON. What the model does wrong becomes a ToolMessage with status "error" that says how to do it;
+    what fails otherwise is raised, so that nothing but memories can be taken for memories.
+
+    What a tool shows stands in the conversation, and so in its checkpoints.
+
+    Args:
+        memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
+        bank: with an engine: the bank's name, or a function of (state, runtime) that gives it.
+        bank_from: with an engine: where the run says it, as `create_recall_node` takes it. None of both: the authenticated
+            user, else `bank` or `user_id` of the context, else of the configurable.
+        names: which tools: retain, recall, reflect, forget, records.
+        allow_erase: forget_memory may also erase, one memory a call: the graph is interrupted first, the interrupt's value
+            shows the dry run in the form of LangChain's human-in-the-loop requests, and only
+            `Command(resume={"decisions": [{"type": "approve"}]})` erases it. Needs a checkpointer.
+        max_tokens: what the memories of one call may cost.
+        recall_options: of `bank.recall`, beside its query and max_tokens: budget, types, tags, k, ...
+        reflect_options: of `bank.reflect`, beside its query: strategy, budget, tags, ...; no opinions are formed unless
+            `form_opinions` is among them.
+        tags: visibility tags of what is retained.
+        metadata: values to keep with every memory.
+
+    Raises:
+        InvalidRequest: an argument is wrong; when run: the run does not say whose memory it needs.
+    """
+    where = BankFinder(memory, bank, bank_from)
+    chosen = _chosen(names)
+    tokens = checked_tokens(max_tokens, "max_tokens", least=1)
+    forgetting = ToolVerb.FORGET in chosen
+    kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
+    looked_up = {**checked_recall_options(recall_options), "max_tokens": tokens}
+    reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
+    words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
+    ids = {"unit_id": "memory_id", "unit": "memory_id"}
+    of_ids = EraseArguments if allow_erase else ForgetArguments
+    made: dict[ToolVerb, _Made] = {
+        ToolVerb.RETAIN: (
+            "retain_memory",
+            RetainArguments,
+            partial(_retain, kept, forgetting),
+            {"content": "content", "text": "content"},
+        ),
+        ToolVerb.RECALL: (
+            "recall_memories",
+            RecallArguments,
+            partial(_recall, looked_up, forgetting),
+            {"query": "query"},
+        ),
+        ToolVerb.REFLECT: (
+            "reflect_on_memories",
+            ReflectArguments,
+            partial(_reflect, reflected),
+            {"query": "question"},
+        ),
+        ToolVerb.FORGET: ("forget_memory", of_ids, _forget, ids),
+        ToolVerb.RECORDS: ("list_records", RecordsArguments, partial(_records, tokens), words),
+    }
+    return [_tool(where, *made[verb]) for verb in chosen]
+
+
+_Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, str]]
+
+
+def _chosen(names: object) -> list[ToolVerb]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidRequest("names", f"{shown(names)} is no list of tools", 'Pass names, as ["recall"].')
+    return list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
+
+
+def _tool(
+    where: BankFinder,
+    name: str,
+    schema: type[Arguments],
+    steps: Callable[[ToolCall], Steps],
+    told: Mapping[str, str],
+) -> BaseTool:
+    takes = tuple(field for field in schema.model_fields if field != "runtime")
+    return MemoryTool(
+        name=name,
+        description=tool_descriptions()[name],
+        args_schema=schema,
+        handle_tool_error=True,
+        handle_validation_error=wrong_arguments(name, takes),
+        where=where,
+        steps=steps,
+        told=told,
+    )
+
+
+def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall) -> Steps:
+    result = yield methodcaller("retain", call.arguments["content"], **options)
+    values = {"units": list(result.unit_ids), "created": result.created, "queued": len(result.queued)}
+    superseded, restored = list(result.superseded), list(result.restored)
+    emit(EventKind.RETAINED, call.bank, **values, superseded=superseded, restored=restored)
+    told = retain_reply(result)
+    return f"{told} {SAY_OTHERWISE}" if forgetting and told == KNOWN else told, values
+
+
+def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall) -> Steps:
+    found = yield methodcaller("recall", call.arguments["query"], **options)
+    memories = [as_memory(unit) for unit in found.units]
+    emit(
+        EventKind.RECALLED,
+        call.bank,
+        units=[memory["id"] for memory in memories],
+        scores=[memory["score"] for memory in memories],
+        channels=[memory["channels"] for memory in memories],
+    )
+    lines = [memory_line(unit, numbered=numbered) for unit in found.units]
+    return memories_block(lines) if lines else NOTHING, memories
+
+
+def _reflect(options: Mapping[str, Any], call: ToolCall) -> Steps:
+    answer = yield methodcaller("reflect", call.arguments["question"], **options)
+    memories = [as_memory(unit) for unit in answer.units]
+    quoted = (
+        answer.extractive and answer.units
+    )  # memories as they were said, not an answer in the bank's words
+    text = memories_block(map(memory_line, answer.units)) if quoted else answer.text
+    return text, {"text": answer.text, "sufficient": answer.sufficient, "memories": memories}
+
+
+def _forget(call: ToolCall) -> Steps:
+    memory_id, problem = call.arguments["memory_id"], ""
+    if call.arguments.get("erase"):
+        check_alone(call)
+    erase = bool(call.arguments.get("erase"))
+    while erase:
+        receipt = yield methodcaller("forget", unit=memory_id, dry_run=True)
+        units = []
+        for unit_id in receipt.unit_ids:
+            units.append((yield methodcaller("get", unit_id)))  # noqa: PERF401 - nothing yields in a comprehension
+        decision = decided(asked_for(memory_id, units, receipt, problem))
+        if decision["type"] == "reject":
+            raise refused(decision)
+        if decision["type"] == "approve":
+            erased = yield methodcaller("forget", unit=memory_id)
+            return erased_reply(erased), {"memory_id": memory_id, "erased": list(erased.unit_ids)}
+        given = edited(decision) if decision["type"] == "edit" else None
+        problem = "" if given else EDITED if decision["type"] == "edit" else UNREADABLE
+        memory_id, erase = (given.memory_id, given.erase) if given else (memory_id, True)
+    withdrawn = yield methodcaller("withdraw", memory_id, reason=BY_TOOL)
+    return FORGOTTEN if withdrawn else FORGOTTEN_BEFORE, {"memory_id": memory_id, "withdrawn": withdrawn}
+
+
+def _records(tokens: int, call: ToolCall) -> Steps:
+    given = call.arguments
+    wanted = {name: given.get(name) or None for name in ("kind", "category")}
+    start, end, how = given.get("start"), given.get("end"), given.get("how")
+    if start and end and end < start:
+        raise ToolException("end is before start. Swap them and call list_records again.")
+    wanted["window"] = window(start, end)
+    if how is not None:
+        value = yield lambda bank: bank.records.aggregate(how, **wanted)
+        if value.units or value.left_out:
+            exact = None if value.value is None else str(value.value)
+            entered = [unit.id for unit in value.units]
+            artifact = {"how": how.value, "value": exact, "unit": value.unit, "memories": entered}
+            return aggregate_reply(how, value), artifact
+    else:
+        entries = yield lambda bank: bank.records.list(**wanted)
+        if entries:
+            return records_reply(entries, tokens), [_plain(entry) for entry in entries]
+    sorts = yield lambda bank: bank.records.categories()
+    return sorts_reply(sorts), []
+
+
+def _plain(entry: RecordEntry) -> dict[str, Any]:
+    """A record as JSON: values that can be added up as their digits, exactly."""
+    record = entry.record
+    return {
+        "kind": record.kind.value,
+        "category": record.category,
+        "value": str(record.value),
+        "unit": record.unit,
+        "at": entry.at.isoformat(),
+        "memory_id": entry.memory.id,
+        "text": entry.memory.text,
+    }

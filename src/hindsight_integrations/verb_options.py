@@ -1,0 +1,72 @@
+"""Options of recall and reflect that a tool or a component is given once for all of its calls, checked when it is made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from hindsight_integrations.bank.memory_bank import AsyncMemoryBank
+from hindsight_integrations.errors import InvalidRequest, shown
+
+RECALL_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.recall).parameters) - {
+    "self",
+    "query",
+    "embedding",
+    "max_tokens",
+}
+"""Options of `bank.recall` that hold for every question."""
+
+REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameters) - {
+    "self",
+    "query",
+    "operation",
+}
+"""Options of `bank.reflect` that hold for every question; `operation` is the key of one."""
+
+
+def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:
+    """A number of tokens in its range.
+
+    Raises:
+        InvalidRequest: it is none, or out of range.
+    """
+    whole = isinstance(given, int) and not isinstance(given, bool)
+    if not whole or given < least or (most is not None and given > most):  # type: ignore[operator]
+        bounds = f"at least {least}" if most is None else f"{least} to {most:,}"
+        raise InvalidRequest(
+            field, f"{shown(given)} is no number of tokens", f"Pass a whole number, {bounds}."
+        )
+    return given  # type: ignore[return-value]
+
+
+def checked_recall_options(given: object) -> dict[str, Any]:
+    """Options of `bank.recall` by their names; their values are checked by it.
+
+    Raises:
+        InvalidRequest: it is no mapping, or has an option that recall has not, or that is another for each turn.
+    """
+    return _checked_options(given, "recall_options", RECALL_OPTIONS, 'of recall, as {"k": 5}')
+
+
+def checked_reflect_options(given: object) -> dict[str, Any]:
+    """Options of `bank.reflect` by their names; their values are checked by it.
+
+    Raises:
+        InvalidRequest: it is no mapping, or has an option that reflect has not, or that is another for each question.
+    """
+    return _checked_options(
+        given, "reflect_options", REFLECT_OPTIONS, 'of reflect, as {"strategy": "agentic"}'
+    )
+
+
+def _checked_options(given: object, field: str, known: frozenset[str], example: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(field, f"{shown(given)} is no mapping", f"Pass options {example}.")
+    if unknown := sorted(str(name) for name in given if name not in known):
+        raise InvalidRequest(
+            field, f"{shown(unknown[0])} is not among them", f"Use some of {', '.join(sorted(known))}."
+        )
+    return dict(given)
