@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -15,6 +16,7 @@ from hindsight_integrations import FoundItem, Hindsight, InvalidRequest, ItemDel
 from hindsight_integrations.bank import item_writing
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import ModelUnavailable
+from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
@@ -305,3 +307,22 @@ def test_an_archive_carries_items(light: Hindsight, clock: FrozenClock) -> None:
     assert keys(two.items.search(query="blue tent")) == ["l"]
     assert two.items.expire() == 1
     assert light.doctor(deep=True).damaged == {}
+
+
+def test_a_worker_erases_what_expired(opener: Callable[..., Hindsight]) -> None:
+    """By itself, when it is due, and again for what expires later."""
+    bank = opener(config=LIGHT, worker=True, clock=None).bank("store")
+    for key, seconds in (("k", 0.2), ("l", 1.5)):
+        bank.items.write([put(("a",), key, "red kayak", timedelta(seconds=seconds))])
+    bank.items.write([put(("a",), "m", "red kayak")])
+    view = bank.asynchronous._context.projection.view
+    assert until(lambda: len(view().columns) == 1)
+    assert keys(bank.items.search(query="kayak")) == ["m"]
+    assert {task.state for task in bank.tasks.list()} == {TaskState.DONE}
+
+
+def until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
