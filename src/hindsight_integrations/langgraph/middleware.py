@@ -18,14 +18,17 @@ from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
 from hindsight_integrations.errors import shown
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.memories import Memory, with_memories
+from hindsight_integrations.langgraph.middleware_tools import tools_beside_recall
 from hindsight_integrations.langgraph.node import Update
 from hindsight_integrations.langgraph.recall_node import create_recall_node
 from hindsight_integrations.langgraph.retain_node import create_retain_node
 from hindsight_integrations.langgraph.state import is_summary
+from hindsight_integrations.langgraph.tools import ToolVerb
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import GivenGroup, GivenScores
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.tolerance import OnError
+from hindsight_integrations.validation.limits import checked_tags
 
 State = AgentState[Any]
 Answer = ModelResponse[Any]
@@ -66,6 +69,10 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         timeout_s: seconds that the model of the memory may take; None means the settings'.
         context: what the conversation is, for extraction ("support chat").
         retain_tags: visibility tags of what is retained.
+        tools: tools of memory that the model may call itself: True for all but "retain", which happens anyway, or some by
+            name. They look where recall looks: with `tags`, `tag_groups`, `metadata`, `types` or `as_of` only those are
+            given that keep to them (recall; reflect to tags and time). What they show stands in the conversation, and
+            so in its checkpoints.
         on_error: when memory fails. "queue": the agent goes on, without memories or with messages that are extracted
             later; "skip": the same, and nothing is committed; "raise": it fails the run. Mistakes of the program are
             raised always.
@@ -100,27 +107,24 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         timeout_s: float | None = None,
         context: str = "",
         retain_tags: Iterable[str] = (),
+        tools: bool | Iterable[ToolVerb | str] = False,
         on_error: OnError | str = OnError.QUEUE,
         traced: bool = False,
         name: str = "HindsightMiddleware",
     ) -> None:
         shared: dict[str, Any] = {"bank": bank, "bank_from": bank_from, "on_error": on_error}
-        asked: dict[str, Any] = {
-            "max_tokens": max_tokens,
-            "budget": budget,
-            "k": k,
-            "types": types,
-            "as_of": as_of,
-        }
-        asked |= {"tags": tags, "tags_match": tags_match, "tag_groups": tag_groups}
-        asked |= {"metadata": metadata, "min_scores": min_scores}
-        heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context, "tags": retain_tags}
-        heard |= {"background": background, "timeout_s": timeout_s}
+        asked: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "as_of": as_of}
+        asked |= {"types": None if types is None else tuple(types), "tags": tuple(tags)}
+        asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
+        asked |= {"min_scores": min_scores}
+        heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context}
+        heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
         recall = create_recall_node(memory, **asked, **shared)
         retain = create_retain_node(memory, **heard, **shared)
         self._recall, self._retain = (recall, retain) if traced else (recall.untraced(), retain.untraced())
         self._name, self._key = _checked(name), f"{name}.recalled"
-        self.tools = []
+        whose = {"bank": bank, "bank_from": bank_from, "tags": heard["tags"]}
+        self.tools = tools_beside_recall(tools, asked, memory, **whose)
         self.state_schema = cast("type[State]", _schema(self._key))
         hidden = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
         self.trace_policy = None if traced else hidden

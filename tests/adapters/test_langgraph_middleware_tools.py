@@ -1,0 +1,105 @@
+"""The tools of memory that an agent has beside what is recalled and retained each turn."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from hindsight_integrations import Hindsight, InvalidRequest
+from hindsight_integrations.langgraph import HindsightMiddleware
+from hindsight_integrations.testing.scripted_model import ScriptedModel
+
+KAYAK = "My kayak is called Thunder."
+ASKED = "What is my kayak called?"
+BOARDS = "My kayak is called Thunder 4711 by the board."
+
+
+def names(middleware: HindsightMiddleware) -> list[str]:
+    return [tool.name for tool in middleware.tools]
+
+
+def calling(tool: str, **arguments: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": tool, "args": arguments, "id": "call-1"}])
+
+
+def turn(memory: Any, way: str, reply: AIMessage, **options: Any) -> ToolMessage:
+    """What the agent's one tool call was answered."""
+    agent: Any = create_agent(
+        ScriptedModel([reply, "Done."]),
+        middleware=[HindsightMiddleware(memory, **options)],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "t", "user_id": "ann"}}
+    given: Any = {"messages": [HumanMessage("My tent is green.")]}
+    out = agent.invoke(given, config) if way == "invoke" else asyncio.run(agent.ainvoke(given, config))
+    (answer,) = [message for message in out["messages"] if isinstance(message, ToolMessage)]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, []),
+        ({"tools": False}, []),
+        ({"tools": True}, ["recall_memories", "reflect_on_memories", "forget_memory", "list_records"]),
+        ({"tools": ["retain", "recall"]}, ["retain_memory", "recall_memories"]),
+        ({"tools": True, "tags": ("public",)}, ["recall_memories", "reflect_on_memories"]),
+        ({"tools": True, "metadata": {"team": "red"}}, ["recall_memories"]),
+        (
+            {"tools": True, "k": 3},
+            ["recall_memories", "reflect_on_memories", "forget_memory", "list_records"],
+        ),
+    ],
+)
+def test_an_agent_has_the_tools_it_was_given(light: Hindsight, options: Any, expected: list[str]) -> None:
+    """All but retain where nothing is said; with conditions on what recall may show, those that keep to them."""
+    assert names(HindsightMiddleware(light, **options)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"tools": ["erase"]}, "erase"),
+        ({"tools": ["forget"], "tags": ("public",)}, "'forget' cannot keep to tags="),
+        ({"tools": ["reflect"], "metadata": {"team": "red"}}, "'reflect' cannot keep to metadata="),
+    ],
+)
+def test_a_tool_that_is_none_or_would_see_more_than_recall_is_refused(
+    light: Hindsight, options: Any, problem: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=problem):
+        HindsightMiddleware(light, **options)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize(
+    "call", [calling("recall_memories", query=ASKED), calling("reflect_on_memories", question=ASKED)]
+)
+def test_a_tool_sees_the_runs_user_and_what_recall_may_see(
+    light: Hindsight, way: str, call: AIMessage
+) -> None:
+    """Ann's public memories: neither Bob's nor those without the tag, whatever is asked for."""
+    light.bank("ann").retain(KAYAK, tags=["public"])
+    light.bank("ann").retain(BOARDS, tags=["board"])
+    light.bank("bob").retain("The kayak of Bob is called Storm.", tags=["public"])
+    answer = turn(light, way, call, tools=True, tags=("public",), tags_match="any_strict")
+    assert "Thunder" in str(answer.text)
+    assert "4711" not in repr(answer)
+    assert "Storm" not in repr(answer)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_what_the_retain_tool_keeps_has_the_tags_of_what_is_retained(light: Hindsight, way: str) -> None:
+    turn(
+        light,
+        way,
+        calling("retain_memory", content=KAYAK),
+        tools=["retain"],
+        retain_tags=("trip",),
+        roles=("user",),
+    )
+    found = {unit.text.removeprefix("user: "): unit.tags for unit in light.bank("ann").iterate_units()}
+    assert found == {KAYAK: ("trip",), "My tent is green.": ("trip",)}
