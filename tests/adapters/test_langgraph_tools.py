@@ -250,6 +250,7 @@ def test_the_operators_mistakes_and_failures_are_raised(light: Hindsight, run: R
         ({"names": ["recal"]}, "names"),
         ({"names": "recall"}, "names"),
         ({"names": None}, "names"),
+        ({"names": []}, "names"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"recall_options": {"query": "x"}}, "recall_options"),
         ({"reflect_options": {"depth": 2}}, "reflect_options"),

@@ -108,6 +108,15 @@ def test_a_person_rejects(bank: MemoryBank, run: Run) -> None:
     assert texts(bank) == {KAYAK, TENT}
 
 
+@pytest.mark.parametrize("approved", [True, False])
+def test_yes_and_no_are_answers(bank: MemoryBank, run: Run, approved: bool) -> None:
+    agent = agent_of(bank, erasing(bank))
+    begin(agent, run)
+    message = last_tool(run(agent, Command(resume=approved)))
+    assert message.status == ("success" if approved else "error")
+    assert texts(bank) == ({TENT} if approved else {KAYAK, TENT})
+
+
 def test_an_edit_is_shown_again_before_it_is_done(bank: MemoryBank, run: Run) -> None:
     """Nobody has seen what the other memory takes along."""
     agent = agent_of(bank, erasing(bank))
@@ -136,7 +145,7 @@ def test_an_edit_may_make_it_a_forgetting(bank: MemoryBank, run: Run) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        True,
+        1,
         "yes",
         "approve",
         None,
@@ -162,7 +171,9 @@ def test_what_is_no_approval_erases_nothing(bank: MemoryBank, answer: Any) -> No
     """It is asked again, and says why; the next answer counts."""
     agent = agent_of(bank, erasing(bank))
     begin(agent, invoke)
-    resumed: Any = {"__interrupt__": [None]} if answer is None else agent.invoke(Command(resume=answer), THREAD)
+    resumed: Any = (
+        {"__interrupt__": [None]} if answer is None else agent.invoke(Command(resume=answer), THREAD)
+    )
     assert texts(bank) == {KAYAK, TENT}
     assert len(resumed["__interrupt__"]) == 1
     if answer:  # of nothing LangGraph makes no answer

@@ -20,7 +20,7 @@ from hindsight_integrations.prompts.memory_tools import ALONE, REFUSED
 TOOL = "forget_memory"
 DECISIONS = ["approve", "edit", "reject"]
 PUSHED = "__pregel_push"  # LangGraph's trigger of a task that a Send made
-UNREADABLE = 'Answer {"decisions": [{"type": "approve"}]}, or "reject", or "edit" with edited_action.'
+UNREADABLE = 'Answer true or false, or {"decisions": [{"type": ...}]} with "approve", "reject", or "edit" and edited_action.'
 EDITED = f'An edited_action is {{"name": "{TOOL}", "args": {{"memory_id": ..., "erase": true}}}}.'
 
 
@@ -86,6 +86,8 @@ def decided(request: Mapping[str, Any]) -> Mapping[str, Any]:
             "a person must approve it, and there is no graph to interrupt",
             "Call the tool in a graph with a checkpointer, or erase with bank.forget.",
         ) from None
+    if isinstance(answer, bool):
+        return {"type": "approve" if answer else "reject"}
     decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
     one = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else None
     return one if isinstance(one, Mapping) and one.get("type") in DECISIONS else {"type": "unreadable"}

@@ -109,7 +109,7 @@ def create_memory_tools(
         names: which tools: retain, recall, reflect, forget, records.
         allow_erase: forget_memory may also erase, one memory a call: the graph is interrupted first, the interrupt's value
             shows the dry run in the form of LangChain's human-in-the-loop requests, and only
-            `Command(resume={"decisions": [{"type": "approve"}]})` erases it. Needs a checkpointer.
+            `Command(resume=True)`, or {"decisions": [{"type": "approve"}]}, erases it. Needs a checkpointer.
         max_tokens: what the memories of one call may cost.
         recall_options: of `bank.recall`, beside its query and max_tokens: budget, types, tags, k, ...
         reflect_options: of `bank.reflect`, beside its query: strategy, budget, tags, ...; no opinions are formed unless
@@ -161,7 +161,10 @@ _Made = tuple[str, type[Arguments], Callable[[ToolCall], Steps], Mapping[str, st
 def _chosen(names: object) -> list[ToolVerb]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidRequest("names", f"{shown(names)} is no list of tools", 'Pass names, as ["recall"].')
-    return list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
+    chosen = list(dict.fromkeys(choice(ToolVerb, name, "names") for name in names))
+    if not chosen:
+        raise InvalidRequest("names", "it names no tool", "Leave it out for all of them.")
+    return chosen
 
 
 def _tool(
