@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hindsight_integrations import Hindsight, InvalidRequest
@@ -18,11 +19,11 @@ BOARDS = "My kayak is called Thunder 4711 by the board."
 
 
 def names(middleware: HindsightMiddleware) -> list[str]:
-    return [tool.name for tool in middleware.tools]
+    return [each.name for each in middleware.tools]
 
 
-def calling(tool: str, **arguments: Any) -> AIMessage:
-    return AIMessage("", tool_calls=[{"name": tool, "args": arguments, "id": "call-1"}])
+def calling(name: str, **arguments: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
 
 
 def turn(memory: Any, way: str, reply: AIMessage, **options: Any) -> ToolMessage:
@@ -103,3 +104,29 @@ def test_what_the_retain_tool_keeps_has_the_tags_of_what_is_retained(light: Hind
     )
     found = {unit.text.removeprefix("user: "): unit.tags for unit in light.bank("ann").iterate_units()}
     assert found == {KAYAK: ("trip",), "My tent is green.": ("trip",)}
+
+
+@tool
+def depth(lake: str) -> str:
+    """How deep a lake is."""
+    return f"The lake {lake} is 40 m deep."
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_what_a_tool_of_the_memory_showed_is_not_remembered_again(light: Hindsight, way: str) -> None:
+    """Of an agent that listens to tools, only what other tools say is new."""
+    light.bank("ann").retain(KAYAK)
+    replies: list[Any] = [calling("recall_memories", query=ASKED), calling("depth", lake="Mara"), "Done."]
+    agent: Any = create_agent(
+        ScriptedModel(replies),
+        [depth],
+        middleware=[HindsightMiddleware(light, tools=True, roles=("user", "tool"))],
+        checkpointer=InMemorySaver(),
+    )
+    config: Any = {"configurable": {"thread_id": "t", "user_id": "ann"}}
+    given: Any = {"messages": [HumanMessage("My tent is green.")]}
+    out = agent.invoke(given, config) if way == "invoke" else asyncio.run(agent.ainvoke(given, config))
+    assert "Thunder" in str(next(each for each in out["messages"] if isinstance(each, ToolMessage)).text)
+    texts = [unit.text for unit in light.bank("ann").iterate_units()]
+    assert len([text for text in texts if "Thunder" in text]) == 1
+    assert [text for text in texts if "40 m deep" in text]

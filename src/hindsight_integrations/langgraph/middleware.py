@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired, Self, TypedDict, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
@@ -63,7 +63,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then. None means now.
-        roles: whose messages to remember: "user", "assistant", "tool".
+        roles: whose messages to remember: "user", "assistant", "tool" (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
         background: return once the messages are committed, found as they were said; a worker extracts them.
         timeout_s: seconds that the model of the memory may take; None means the settings'.
@@ -178,11 +178,14 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         return found if isinstance(found, Recalled) else None
 
     def _said(self, state: State) -> State:
-        found = self._of_this_run(state)
-        if found is None:
-            return state
-        found.follow(state["messages"])
-        return cast("State", state | {"messages": [*found.summarised, *found.messages]})
+        """The state with what is to be retained as its messages: no memory that a tool of ours showed."""
+        messages: Sequence[BaseMessage] = state["messages"]
+        if (found := self._of_this_run(state)) is not None:
+            found.follow(messages)
+            messages = (*found.summarised, *found.messages)
+        ours = {tool.name for tool in self.tools}
+        said = [each for each in messages if not (isinstance(each, ToolMessage) and each.name in ours)]
+        return cast("State", state | {"messages": said})
 
 
 class Recalled(str):
