@@ -49,7 +49,8 @@ def retain_reply(result: RetainResult) -> str:
 
 def erased_reply(receipt: ForgetReceipt) -> str:
     """What was erased."""
-    return f"Erased for good: {len(receipt.unit_ids)} memories."
+    count = len(receipt.unit_ids)
+    return f"Erased for good: {count} {'memory' if count == 1 else 'memories'}."
 
 
 def records_reply(entries: Sequence[RecordEntry], tokens: int) -> str:
