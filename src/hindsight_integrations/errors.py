@@ -221,11 +221,11 @@ class LedgerLost(StorageError):
 
 
 class MemoryDamaged(StorageError):
-    """Memories whose checksums do not fit: the disk, or somebody else, changed what was written.
+    """Memories or items whose checksums do not fit: the disk, or somebody else, changed what was written.
 
     Attributes:
         bank: whose they are.
-        units: their ids.
+        units: their ids; of an item its key and namespace.
     """
 
     def __init__(self, bank: str, units: tuple[str, ...]) -> None:
@@ -233,7 +233,7 @@ class MemoryDamaged(StorageError):
         listed = ", ".join(repr(unit) for unit in units[:5]) + (", ..." if len(units) > 5 else "")
         super().__init__(
             f"{len(units)} memories of bank {bank!r} are damaged and are not served: {listed}. Put the data directory back "
-            "from a copy, or forget them (forget(unit=id)); where vectors alone are damaged, maintenance.reindex() makes them anew. "
+            "from a copy, or forget them (forget(unit=id), items.forget(namespace, key)); where vectors alone are damaged, maintenance.reindex() makes them anew. "
             "doctor(deep=True) names all."
         )
 

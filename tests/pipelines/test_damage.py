@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, ItemPut
 from hindsight_integrations.cli.app import app
 from hindsight_integrations.errors import LedgerFailed, MemoryDamaged
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
@@ -256,3 +257,37 @@ def test_no_text_reaches_the_log_or_an_error(
             bank.get(bad)
         told.append(str(caught.value))
     assert "code is" not in caplog.text + "".join(told)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "value = replace(value, '1033', '1032')",
+        "key = 'other'",
+        "namespace = 'b.'",
+        "updated_at = 5",
+        "checksum = 1",
+    ],
+)
+def test_a_damaged_item_is_named_and_not_served(opener: Opener, tmp_path: Path, damage: str) -> None:
+    """Neither by key, nor in a list, nor by a search, nor in an archive; the deep look names it; forgotten or put anew all is well."""
+    with opener(tmp_path) as engine:
+        items = engine.bank("store").items
+        items.write([ItemPut(("a",), "k", {"code": 1033}, ("locker code",)), ItemPut(("c",), "l", {})])
+    change(tmp_path, f"UPDATE items SET {damage} WHERE key = 'k'")
+    engine = opener(tmp_path)
+    bank = engine.bank("store")
+    for read in (
+        bank.items.search,
+        lambda: bank.items.search(query="locker"),
+        lambda: bank.archive.export(io.StringIO()),
+    ):
+        with pytest.raises(MemoryDamaged, match=r"items\.forget"):
+            read()
+    (named,) = engine.doctor(deep=True).damaged["store"]
+    assert named.startswith("item ")
+    assert bank.items.get([(("c",), "l")]) != [None]
+    for namespace in ("a",), ("b",):
+        bank.items.forget(namespace)
+    assert len(bank.items.search()) == 1
+    assert engine.doctor(deep=True).damaged == {}

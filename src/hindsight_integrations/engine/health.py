@@ -45,7 +45,7 @@ class Health:
         failures: open bank to the indexes that could not be written or healed, and why; empty when all is well.
         rebuilt: open bank to what failed since it was opened and was healed from the ledger.
         tasks: what waits, and who does it.
-        damaged: bank to the ids of memories whose text, times or vector are not what was written; a deep look alone
+        damaged: bank to the ids of memories whose text, times or vector, and to the items whose value, are not what was written; a deep look alone
             finds them.
         ledger: what is wrong with the ledger's file; likewise.
     """
@@ -109,7 +109,8 @@ def checked_against_what_was_written(health: Health, tools: Tools) -> Health:
     damaged, failures = {}, dict(health.failures)
     for name in health.banks:
         try:
-            found = dict.fromkeys((*ledger.damaged(name), *ledger.damaged_vectors(name)))
+            everything = *ledger.damaged(name), *ledger.damaged_vectors(name), *ledger.damaged_items(name)
+            found = dict.fromkeys(everything)
         except StorageError as error:  # pages that cannot be read at all
             failures[name] = "; ".join(filter(None, (failures.get(name), str(error))))
         else:

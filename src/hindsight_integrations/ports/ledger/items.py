@@ -14,7 +14,11 @@ ItemRow = tuple[int, Item]
 
 
 class ItemReader(Protocol):
-    """Reads of one bank's items. What has expired at `now` is not there."""
+    """Reads of one bank's items. What has expired at `now` is not there.
+
+    Raises:
+        MemoryDamaged: by every method that returns items, where one of them is not what was written.
+    """
 
     def items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
         """The item of each key, or None."""
@@ -48,6 +52,10 @@ class ItemReader(Protocol):
 
     def item_namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
         """Namespaces with at least one item that begin with these labels, in order."""
+        ...
+
+    def damaged_items(self, bank: str) -> tuple[str, ...]:
+        """Key and namespace of the items that are not what was written, expired ones included. Reads all of them."""
         ...
 
     def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:

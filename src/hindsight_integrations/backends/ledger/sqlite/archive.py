@@ -21,6 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 )
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
+from hindsight_integrations.backends.ledger.sqlite.item_reader import damaged_items, seal_items
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_bank
 from hindsight_integrations.backends.ledger.sqlite.observations import wait_for_observations
@@ -72,6 +73,8 @@ class SqliteArchive:
         """Everything the bank holds, itself first, units before what refers to them."""
         with self._connections.reading() as connection:
             row = find_bank(connection, bank).id
+            if items := damaged_items(connection, row):
+                raise MemoryDamaged(bank, items)
             if damaged := {**damaged_units(connection, row), **damaged_vectors(connection, row)}:
                 raise MemoryDamaged(bank, tuple(damaged.values()))
             query = "SELECT revision, embedder, profile FROM banks WHERE id = :bank"
@@ -170,6 +173,7 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
         KEEP_AS_FIRST
     )  # archives of before changes were recorded have the present profile alone
     seal_records(connection, bank)
+    seal_items(connection, bank)
     seal_units(connection, bank)
     seal_vectors(connection, bank)
     connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (revision, bank))

@@ -15,6 +15,7 @@ CREATE TABLE items (
     updated_at INTEGER NOT NULL,
     ttl INTEGER,
     expires_at INTEGER,
+    checksum INTEGER NOT NULL DEFAULT 0,
     UNIQUE (bank, namespace, key)
 )
 """,

@@ -1,4 +1,4 @@
-"""Items in tables: read by namespace and key, and written, each write a transaction of its own (decision 151)."""
+"""Items written into tables, each write a transaction of its own (decision 151)."""
 
 from __future__ import annotations
 
@@ -14,90 +14,29 @@ from hindsight_integrations.backends.ledger.sqlite.commit import FLOAT_BYTES, wr
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.item_expiry import enqueue_expiry
+from hindsight_integrations.backends.ledger.sqlite.item_reader import (
+    ALIVE,
+    NAMED,
+    UNDER,
+    item_checksum,
+    keys_text,
+)
 from hindsight_integrations.backends.ledger.sqlite.observations import remove_units
-from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
-from hindsight_integrations.backends.ledger.sqlite.rows import Row, find_bank, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, unit_rows
 from hindsight_integrations.errors import RevisionConflict
-from hindsight_integrations.model.items import Item, ItemDelete, ItemKey, ItemWrite, Namespace
-from hindsight_integrations.model.namespaces import namespace_from, namespace_range, namespace_text
+from hindsight_integrations.model.items import ItemDelete, ItemKey, ItemWrite, Namespace
+from hindsight_integrations.model.namespaces import namespace_range, namespace_text
 from hindsight_integrations.model.tasks import TaskClaim
-from hindsight_integrations.model.time import MICROSECOND, from_micros, to_micros
+from hindsight_integrations.model.time import MICROSECOND, to_micros
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 
-_COLUMNS = "items.id, namespace, items.key, items.value, created_at, updated_at, expires_at"
-_ALIVE = "(expires_at IS NULL OR expires_at > :now)"
-_UNDER = "namespace >= :first AND (:after IS NULL OR namespace < :after)"
-_NAMED = (
-    "json_each(:keys) AS given CROSS JOIN items ON items.bank = :bank "
-    "AND namespace = given.value ->> 0 AND items.key = given.value ->> 1"
-)
 _PUT = """
-INSERT INTO items (bank, namespace, key, value, created_at, updated_at, ttl, expires_at)
-VALUES (:bank, :namespace, :key, :value, :now, :now, :ttl, :now + :ttl)
-ON CONFLICT DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at, ttl = excluded.ttl,
+INSERT INTO items (bank, namespace, key, value, created_at, updated_at, ttl, expires_at, checksum)
+VALUES (:bank, :namespace, :key, :value, :now, :now, :ttl, :now + :ttl, :checksum)
+ON CONFLICT DO UPDATE SET value = excluded.value, checksum = excluded.checksum, updated_at = excluded.updated_at, ttl = excluded.ttl,
     created_at = iif(expires_at <= :now, excluded.created_at, created_at), expires_at = excluded.expires_at
 RETURNING id
 """
-
-
-class ItemReads(BankReads):
-    """The part of `LedgerReader` about items."""
-
-    def items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> list[Item | None]:
-        """The item of each key, or None."""
-        with self._at(bank) as (connection, row):
-            query = f"SELECT {_COLUMNS} FROM {_NAMED} WHERE {_ALIVE}"
-            values = {"keys": _keys(keys), "bank": row, "now": to_micros(now)}
-            found = [_item(each) for each in connection.execute(query, values)]
-        by_key = {(item.namespace, item.key): item for item in found}
-        return [by_key.get((tuple(namespace), key)) for namespace, key in keys]
-
-    def items_at(self, bank: str, rows: Sequence[int], now: datetime) -> dict[int, Item]:
-        """Items by row id."""
-        query = (
-            f"SELECT {_COLUMNS} FROM json_each(:rows) AS given CROSS JOIN items ON items.id = given.value "
-            f"WHERE items.bank = :bank AND {_ALIVE}"
-        )
-        with self._at(bank) as (connection, row):
-            values = {"rows": json.dumps(list(rows)), "bank": row, "now": to_micros(now)}
-            return {each[0]: _item(each) for each in connection.execute(query, values)}
-
-    def listed_items(
-        self,
-        bank: str,
-        prefix: Namespace,
-        now: datetime,
-        *,
-        searchable: bool | None = None,
-        limit: int,
-        offset: int = 0,
-    ) -> list[tuple[int, Item]]:
-        """Items under a prefix, the newest first."""
-        has_texts = "EXISTS (SELECT 1 FROM item_units WHERE item = items.id)"
-        chosen = "" if searchable is None else f" AND {has_texts}" if searchable else f" AND NOT {has_texts}"
-        query = (
-            f"SELECT {_COLUMNS} FROM items WHERE bank = :bank AND {_UNDER} AND {_ALIVE}{chosen} "
-            "ORDER BY updated_at DESC, namespace, key LIMIT :limit OFFSET :offset"
-        )
-        with self._at(bank) as (connection, row):
-            values = {**_under(prefix, row, now), "limit": limit, "offset": offset}
-            return [(each[0], _item(each)) for each in connection.execute(query, values)]
-
-    def item_namespaces(self, bank: str, prefix: Namespace, now: datetime) -> list[Namespace]:
-        """Namespaces under a prefix, in order."""
-        query = f"SELECT DISTINCT namespace FROM items WHERE bank = :bank AND {_UNDER} AND {_ALIVE}"
-        with self._at(bank) as (connection, row):
-            found = connection.execute(query, _under(prefix, row, now)).fetchall()
-        return sorted(namespace_from(text) for (text,) in found)
-
-    def item_unit_ids(self, bank: str, keys: Sequence[ItemKey]) -> frozenset[str]:
-        """Ids of the units that are texts of these items."""
-        query = (
-            f"SELECT unit_id FROM {_NAMED} JOIN item_units ON item = items.id JOIN units ON units.id = unit"
-        )
-        with self._at(bank) as (connection, row):
-            found = connection.execute(query, {"keys": _keys(keys), "bank": row}).fetchall()
-        return frozenset(unit for (unit,) in found)
 
 
 class SqliteItems:
@@ -122,10 +61,10 @@ class SqliteItems:
     def refresh_items(self, bank: str, keys: Sequence[ItemKey], now: datetime) -> int:
         """Items with a time to live begin it anew."""
         with self._connections.writing() as connection:
-            values = {"keys": _keys(keys), "bank": find_bank(connection, bank).id, "now": to_micros(now)}
+            values = {"keys": keys_text(keys), "bank": find_bank(connection, bank).id, "now": to_micros(now)}
             return connection.execute(
-                f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {_ALIVE} "
-                f"AND id IN (SELECT items.id FROM {_NAMED})",
+                f"UPDATE items SET expires_at = :now + ttl WHERE ttl IS NOT NULL AND {ALIVE} "
+                f"AND id IN (SELECT items.id FROM {NAMED})",
                 values,
             ).rowcount
 
@@ -154,7 +93,7 @@ class SqliteItems:
         }
         with self._connections.writing() as connection:
             found = find_bank(connection, bank)
-            chosen = _UNDER if key is None else "namespace = :namespace AND key = :key"
+            chosen = UNDER if key is None else "namespace = :namespace AND key = :key"
             query = f"SELECT id FROM items WHERE bank = :bank AND {chosen}"
             rows = [row for (row,) in connection.execute(query, {**values, "bank": found.id})]
             target = Target(connection, found.id, found.revision + 1)
@@ -196,6 +135,7 @@ def _put(target: Target, write: ItemWrite, now: datetime) -> int:
         "value": write.value,
         "now": to_micros(now),
         "ttl": None if write.ttl is None else write.ttl // MICROSECOND,
+        "checksum": item_checksum(namespace_text(write.namespace), write.key, write.value, to_micros(now)),
     }
     before = target.connection.execute(
         "SELECT id FROM items WHERE bank = :bank AND namespace = :namespace AND key = :key AND value <> :value",
@@ -297,24 +237,3 @@ def _begin_scrub(target: Target) -> None:
     )
     target.connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (target.bank,))
     target.connection.execute("UPDATE banks SET revision = ? WHERE id = ?", (target.revision, target.bank))
-
-
-def _keys(keys: Sequence[ItemKey]) -> str:
-    return json.dumps([(namespace_text(tuple(namespace)), key) for namespace, key in keys])
-
-
-def _under(prefix: Namespace, bank: int, now: datetime) -> dict[str, Any]:
-    first, after = namespace_range(prefix)
-    return {"bank": bank, "first": first, "after": after, "now": to_micros(now)}
-
-
-def _item(row: Row) -> Item:
-    _, namespace, key, value, created, updated, expires = row
-    return Item(
-        namespace=namespace_from(namespace),
-        key=key,
-        value=json.loads(value),
-        created_at=from_micros(created),
-        updated_at=from_micros(updated),
-        expires_at=None if expires is None else from_micros(expires),
-    )

@@ -24,7 +24,8 @@ from hindsight_integrations.backends.ledger.sqlite.entities import EntityReader
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import SqliteEntityChanges
 from hindsight_integrations.backends.ledger.sqlite.erasure import SqliteErasure
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
-from hindsight_integrations.backends.ledger.sqlite.items import ItemReads, SqliteItems
+from hindsight_integrations.backends.ledger.sqlite.item_reader import ItemReads
+from hindsight_integrations.backends.ledger.sqlite.items import SqliteItems
 from hindsight_integrations.backends.ledger.sqlite.mental_models import MentalModelReads, SqliteMentalModels
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import ObservationReads
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
