@@ -250,3 +250,9 @@ def test_an_identity_comes_back_from_its_label(identity: str) -> None:
     assert identity_of(label) == identity
     assert label not in {"", "langgraph"}
     assert not {".", "\0"} & set(label)
+
+
+def test_an_index_config_of_langgraph_is_told_where_its_embedder_goes(light: Hindsight) -> None:
+    """Whoever comes from InMemoryStore(index={...}) is not left with another embedder in silence."""
+    with pytest.raises(InvalidRequest, match="embeddings="):
+        HindsightStore(light, index={"dims": 64, "embed": None, "fields": ["text"]})  # type: ignore[arg-type]

@@ -266,6 +266,12 @@ def _fields(item: StoredItem) -> dict[str, Any]:
 def _checked_paths(given: object, field: str) -> Paths:
     if given is False:
         return False
+    if isinstance(given, Mapping):
+        raise InvalidRequest(
+            field,
+            "it is LangGraph's IndexConfig, and the embedder is the engine's",
+            "Give Hindsight.open(embeddings=...) the embedder, and pass the fields alone.",
+        )
     if (
         isinstance(given, str)
         or not isinstance(given, list | tuple)
