@@ -246,7 +246,7 @@ def test_erasing_is_asked_of_a_person_who_sees_what_would_go(
     shown = json.dumps(asked.value, default=str)  # type: ignore[attr-defined]
     assert "kayak" in shown or str(unit.id) in shown
     assert any("kayak" in text for text in texts(light))  # nothing went yet
-    agent.run(Command(resume=True))  # says neither yes nor no in the form that was asked for: asked again
+    agent.run(Command(resume="go on"))  # says neither yes nor no: asked again
     assert any("kayak" in text for text in texts(light))
     agent.run(Command(resume={"decisions": [{"type": "approve" if approved else "reject"}]}))
     history = [each.text for each in light.bank("ann").iterate_units(include_invalidated=True)]

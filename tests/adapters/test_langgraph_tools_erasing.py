@@ -4,8 +4,9 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
@@ -14,8 +15,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel
 from tool_calling import Scripted, calling
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
@@ -261,6 +264,34 @@ def test_an_erasure_shares_no_task_with_other_calls(bank: MemoryBank, run: Run) 
     state = run(compiled, {"messages": [erasing(bank)]}, {"configurable": {"thread_id": "t2"}})
     assert KAYAK in str(state["__interrupt__"][0].value)
     run(compiled, Command(resume=APPROVED), {"configurable": {"thread_id": "t2"}})
+    assert texts(bank) == {TENT}
+
+
+class Notes(BaseModel):
+    """A state that is no dict, and keeps its messages under another name."""
+
+    heard: Annotated[list[Any], add_messages]
+
+
+@dataclass
+class Heard:
+    """The same as a dataclass."""
+
+    heard: Annotated[list[Any], add_messages]
+
+
+@pytest.mark.parametrize("kind", [Notes, Heard])
+def test_calls_are_counted_in_any_state(bank: MemoryBank, run: Run, kind: type) -> None:
+    graph = StateGraph(kind)
+    graph.add_node("tools", ToolNode(create_memory_tools(bank, allow_erase=True), messages_key="heard"))
+    graph.add_edge(START, "tools")
+    compiled: Any = graph.compile(checkpointer=InMemorySaver())
+    both = AIMessage("", tool_calls=[erasing(bank, text).tool_calls[0] for text in (KAYAK, TENT)])
+    state = run(compiled, {"heard": [both]})
+    assert all("must be the only tool call" in message.content for message in state["heard"][1:])
+    state = run(compiled, {"heard": [erasing(bank)]})
+    assert KAYAK in str(state["__interrupt__"][0].value)
+    run(compiled, Command(resume=True))
     assert texts(bank) == {TENT}
 
 

@@ -18,6 +18,7 @@ from hindsight_integrations import (
     BankProfile,
     Hindsight,
     InvalidRequest,
+    ItemPut,
     MemoryBank,
     Message,
     ModelUnavailable,
@@ -79,6 +80,12 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "retain_many": lambda it: it.bank.retain_many([RetainItem(**fact("Ann Lee likes tea."))]),
     "threads.follow": lambda it: it.bank.threads.follow([Message("Ann naps.", id="n1")], thread="t"),
     "edit": lambda it: it.bank.edit(it.unit, tags=["x"]),
+    "items.get": lambda it: it.bank.items.get([(("a",), "k")]),
+    "items.write": lambda it: it.bank.items.write([ItemPut(("a",), "k", {"text": "A tent."})]),
+    "items.search": lambda it: it.bank.items.search(),
+    "items.namespaces": lambda it: it.bank.items.namespaces(),
+    "items.forget": lambda it: it.bank.items.forget(("a",)),
+    "items.expire": lambda it: it.bank.items.expire(),
     "withdraw": lambda it: it.bank.withdraw(it.unit),
     "restore": lambda it: it.bank.restore(it.unit),
     "forget": lambda it: it.bank.forget(unit=it.unit),
@@ -136,6 +143,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "maintenance.edits": lambda it: it.bank.maintenance.edits(it.unit),
 }
 WRITING = {
+    *("items.write", "items.forget", "items.expire"),
     *("retain", "retain_many", "edit", "withdraw", "restore", "forget"),
     *("profile.set", "profile.merge_background", "profile.restore", "profile.forget_history"),
     *("entities.merge", "entities.split", "entities.alias", "entities.undo"),
