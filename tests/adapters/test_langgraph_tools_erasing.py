@@ -282,7 +282,7 @@ class Heard:
 
 @pytest.mark.parametrize("kind", [Notes, Heard])
 def test_calls_are_counted_in_any_state(bank: MemoryBank, run: Run, kind: type) -> None:
-    graph = StateGraph(kind)
+    graph: Any = StateGraph(kind)
     graph.add_node("tools", ToolNode(create_memory_tools(bank, allow_erase=True), messages_key="heard"))
     graph.add_edge(START, "tools")
     compiled: Any = graph.compile(checkpointer=InMemorySaver())
