@@ -94,7 +94,7 @@ def test_a_person_is_shown_the_dry_run_and_approves(bank: MemoryBank, run: Run) 
     assert asked["dry_run"]["memories"] == [{"id": unit, "text": KAYAK}]
     assert TENT not in str(asked)
     message = last_tool(run(agent, Command(resume=APPROVED)))
-    assert (message.content, message.artifact["erased"]) == ("Erased for good: 1 memories.", [unit])
+    assert (message.content, message.artifact["erased"]) == ("Erased for good: 1 memory.", [unit])
     assert texts(bank) == {TENT}
     with pytest.raises(InvalidRequest, match="there is no memory"):
         bank.restore(unit)
