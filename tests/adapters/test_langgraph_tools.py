@@ -264,6 +264,21 @@ def test_options_are_checked_when_the_tools_are_made(light: Hindsight, options: 
         create_memory_tools(light, **options)
 
 
+@pytest.mark.parametrize("of", ["engine", "async engine", "bank", "async bank"])
+def test_any_face_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank, run: Run, of: str) -> None:
+    faces = {
+        "engine": light,
+        "async engine": light.asynchronous,
+        "bank": bank,
+        "async bank": bank.asynchronous,
+    }
+    tools = tools_of(faces[of])
+    config = ALICE if "engine" in of else None
+    assert KAYAK in run(tools["recall_memories"], {"query": "kayak"}, config)
+    assert run(tools["retain_memory"], {"content": "Alice's tent is green."}, config) == "Kept."
+    assert KAYAK in run(tools["recall_memories"], "kayak", config)  # a text alone is the first argument
+
+
 def test_only_the_tools_named_are_made(bank: MemoryBank) -> None:
     """Without forgetting nobody needs ids, and prompts stay short."""
     tools = tools_of(bank, names=["recall", "retain", "recall"])

@@ -99,7 +99,7 @@ def create_memory_tools(
     an artifact of plain JSON. What the model does wrong becomes a ToolMessage with status "error" that says how to do it;
     what fails otherwise is raised, so that nothing but memories can be taken for memories.
 
-    What a tool shows stands in the conversation, and so in its checkpoints.
+    What a tool shows stands in the conversation, and so in its checkpoints; tracers see it as they see any tool's.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
