@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -33,9 +34,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(data: Path, *, end: signal.Signals = signal.SIGTERM, isolated: bool = False) -> Iterator[str]:
+def serving(
+    data: Path, *, end: signal.Signals = signal.SIGTERM, isolated: bool = False, auth: str = ""
+) -> Iterator[str]:
     """The address of a server at a data directory, in a copy of the example's folder; ended by a signal."""
     port, log = free_port(), data.parent / f"log-{time.monotonic_ns()}"
+    app = Path(copytree(EXAMPLE, data.parent / "app", dirs_exist_ok=True))
+    if auth:
+        (app / "auth.py").write_text(auth)
+        config = json.loads((app / "langgraph.json").read_text())
+        (app / "langgraph.json").write_text(json.dumps({**config, "auth": {"path": "./auth.py:auth"}}))
     environment = {
         **os.environ,
         "HINDSIGHT_DIRECTORY": str(data),
@@ -46,7 +54,7 @@ def serving(data: Path, *, end: signal.Signals = signal.SIGTERM, isolated: bool 
     with log.open("w") as output:
         server = subprocess.Popen(
             [*command, "--port", str(port), "--n-jobs-per-worker", str(JOBS)],
-            cwd=copytree(EXAMPLE, data.parent / "app", dirs_exist_ok=True),
+            cwd=app,
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -169,3 +177,31 @@ def test_runs_on_loops_of_their_own_share_one_memory(data: Path) -> None:
     logs = "".join(log.read_text() for log in data.parent.glob("log-*"))
     assert logs.count("Using custom store") > 1
     assert "BlockingError" not in logs
+
+
+AUTH = """
+from langgraph_sdk import Auth
+
+auth = Auth()
+
+
+@auth.authenticate
+async def authenticate(headers: dict) -> str:
+    token = headers.get(b"authorization") or headers.get("authorization") or b""
+    return (token.decode() if isinstance(token, bytes) else token).removeprefix("Bearer ")
+"""
+
+
+def test_a_server_that_authenticates_says_whose_memory_it_is(data: Path) -> None:
+    """Whatever user a client claims in its context: the memory is that of the user whose token it sends."""
+
+    async def tour(address: str) -> None:
+        ann, bob = (
+            get_client(url=address, headers={"Authorization": f"Bearer {user}"}) for user in (ANN, BOB)
+        )
+        await said(ann, await thread(ann), ANN, "My sister Ana moved to Lisbon.")
+        assert "nothing yet" in await said(bob, await thread(bob), ANN, "Where does my sister live?")
+        assert "Ana moved to Lisbon" in await said(ann, await thread(ann), BOB, "Where does my sister live?")
+
+    with serving(data, auth=AUTH) as address:
+        asyncio.run(tour(address))
