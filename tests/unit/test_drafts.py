@@ -14,7 +14,7 @@ from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
-from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts, unit_text
+from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -58,8 +58,8 @@ def test_a_fact_is_mentioned_when_its_last_source_was_written() -> None:
 def test_text_is_what_when_and_why() -> None:
     """The stored text carries the three dimensions that `what` does not already give."""
     fact = ExtractedFact(what="Bob moved.", when="May 2024", where="Lisbon", who="Bob", why="A new job.")
-    assert unit_text(fact) == "Bob moved. | When: May 2024 | A new job."
-    assert unit_text(ExtractedFact(what="Bob moved.")) == "Bob moved."
+    assert fact.narrative == "Bob moved. | When: May 2024 | A new job."
+    assert ExtractedFact(what="Bob moved.").narrative == "Bob moved."
 
 
 def test_causal_indexes_count_within_their_chunk_and_survive_dropped_facts() -> None:

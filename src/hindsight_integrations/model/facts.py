@@ -161,3 +161,9 @@ class ExtractedFact(FactPart):
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )
+
+    @property
+    def narrative(self) -> str:
+        """The text memory keeps: what, when and why. `what` covers who and where already (paper A.1)."""
+        parts = [self.what, f"When: {self.when}" if self.when else "", self.why]
+        return " | ".join(part for part in parts if part)

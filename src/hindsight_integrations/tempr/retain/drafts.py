@@ -102,12 +102,6 @@ class Origin:
     entities: tuple[EntityMention, ...] = ()
 
 
-def unit_text(fact: ExtractedFact) -> str:
-    """The narrative text of a fact: what, when and why. `what` covers who and where already (paper A.1)."""
-    parts = [fact.what, f"When: {fact.when}" if fact.when else "", fact.why]
-    return " | ".join(part for part in parts if part)
-
-
 def unit_id(origin: Origin, *, sources: Sequence[str], chunk: int, ordinal: int, text: str) -> str:
     """The id that makes the same retain twice the same rows: uuid5 of bank, place, ordinal and normalised text."""
     place = "\x1f".join((origin.thread, *sources)) if sources else f"{origin.document_id}\x1f{chunk}"
@@ -218,7 +212,7 @@ def _draft(
     sources = tuple(source for source in fact.sources if source in origin.moments)
     place = sources or (str(chunk),)
     ordinal = seen[place] = seen.get(place, -1) + 1
-    text = unit_text(fact)
+    text = fact.narrative
     unit = MemoryUnit(
         id=unit_id(origin, sources=sources, chunk=chunk, ordinal=ordinal, text=text),
         bank=origin.bank,

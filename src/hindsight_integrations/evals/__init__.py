@@ -1,0 +1,1 @@
+"""Evaluations: LoCoMo, LongMemEval, Memora and a simulator of our own; ours beside its peers (docs/evals.md)."""

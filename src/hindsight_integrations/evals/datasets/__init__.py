@@ -1,0 +1,1 @@
+"""One published dataset a file, each read from a local path into episodes."""

@@ -1,0 +1,92 @@
+"""Whether a text states an item of the ground truth: by its words and numbers, without a model."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.evals.episode import Item
+from hindsight_integrations.evals.memory_system import Context, ServedText
+
+WORDS_NEEDED = 2 / 3  # extraction paraphrases: of an item's words so many must be there, of its numbers all
+
+_WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
+_EMPTY_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "has",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "over",
+        "than",
+        "that",
+        "the",
+        "this",
+        "to",
+        "with",
+    ]
+)
+_DIGITS = {
+    word: str(n)
+    for n, word in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1
+    )
+}
+_ENDINGS = (("es", "s"), ("ing", "ed"), ("e",))  # a plural first, then what stands before it
+_SHORTEST_STEM = 3
+
+
+def tokens_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Numbers and stemmed words of a text; "4,000.50" is 4000.5, "three" is 3, words that say nothing are left out."""
+    found = [token.casefold().replace(",", "") for token in _WORD.findall(text)]
+    found = [_DIGITS.get(token, token) for token in found]
+    numbers = {
+        token.rstrip("0").rstrip(".") if "." in token else token for token in found if token[0].isdigit()
+    }
+    words = {_stem(token) for token in found if not token[0].isdigit() and token not in _EMPTY_WORDS}
+    return frozenset(numbers), frozenset(words)
+
+
+def says(text: str, wanted: str) -> bool:
+    """Whether a text holds all the numbers and two thirds of the words of another; nothing says a text without any."""
+    numbers, words = tokens_of(wanted)
+    if not numbers and not words:
+        return False
+    said_numbers, said_words = tokens_of(text)
+    return numbers <= said_numbers and len(words & said_words) >= WORDS_NEEDED * len(words)
+
+
+def states(served: ServedText, item: Item) -> bool:
+    """Whether a served text states an item as true: it stands on a turn that did, says it, and does not mark it withdrawn."""
+    return (
+        bool(served.sources & item.sources)
+        and says(served.text, item.text)
+        and not any(says(statement, item.text) for statement in served.withdrawn)
+    )
+
+
+def stated(context: Context, item: Item) -> bool:
+    """Whether anything in a context states an item as true."""
+    return any(states(served, item) for served in context.served)
+
+
+def _stem(word: str) -> str:
+    for endings in _ENDINGS:
+        for ending in endings:
+            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+                word = word.removesuffix(ending)
+                break
+    return word

@@ -1,0 +1,1 @@
+"""Systems to evaluate, ours among them: one a file, all behind `MemorySystem`."""
