@@ -57,6 +57,8 @@ NOT_FOR_MODELS = (
     "text/",
     "testing/",
     "errors.py",
+    "evals/errors.py",
+    "evals/report/",
     "backends/ledger/",
     "backends/keyword/",
     "backends/local_models/",
