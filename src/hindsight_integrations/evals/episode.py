@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import PlainSerializer
 
 from hindsight_integrations import ExtractedFact, Message
+
+TurnIds = Annotated[frozenset[str], PlainSerializer(sorted, return_type=list[str])]
+"""Ids of turns; written in order, so that the same result is the same file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ class MemoryText:
 
     id: str
     text: str
-    sources: frozenset[str]
+    sources: TurnIds
     moment: datetime
 
 
@@ -36,7 +42,7 @@ class GoldWithdrawal:
     """
 
     text: str
-    sources: frozenset[str]
+    sources: TurnIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class Item:
     """
 
     text: str
-    sources: frozenset[str]
+    sources: TurnIds
     valid: bool
 
 
@@ -115,7 +121,7 @@ class Correction:
     """What a corrected answer key says of a question."""
 
     answer: str
-    evidence: frozenset[str]
+    evidence: TurnIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ class Question:
     moment: datetime
     kind: str
     answer: str = ""
-    evidence: frozenset[str] = frozenset()
+    evidence: TurnIds = frozenset()
     criteria: tuple[Criterion, ...] = ()
     items: tuple[Item, ...] = ()
     answerable: bool = True

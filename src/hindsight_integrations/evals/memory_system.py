@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from hindsight_integrations.evals.episode import Session
+from hindsight_integrations.evals.episode import Session, TurnIds
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 
@@ -26,7 +26,7 @@ class ServedText:
     """
 
     text: str
-    sources: frozenset[str]
+    sources: TurnIds
     tokens: int
     withdrawn: tuple[str, ...] = ()
 
