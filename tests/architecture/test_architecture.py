@@ -34,7 +34,7 @@ HEAVY = [
 ]
 
 VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRIBUTING.md]
-    "chromadb": {"backends/vector/chroma"},
+    "chromadb": {"backends/vector/chroma", "evals/peers/chroma.py"},
     "jnius": {"backends/keyword/java.py"},
     "jnius_config": {"backends/keyword/java.py"},
     "rustworkx": {"backends/graph/rustworkx.py"},

@@ -93,13 +93,9 @@ class Peer:
     Attributes:
         name: for tables and the command line.
         open: makes it ready for one episode; closing ends it.
-        modules: what must be importable; it is left out, and named, where one is missing.
-        install: what to install then.
         persistent: whether its files hold what was retained, so that a run that was killed goes on.
     """
 
     name: str
     open: Callable[[Place], AbstractContextManager[MemorySystem]]
-    modules: tuple[str, ...] = ()
-    install: str = ""
     persistent: bool = False

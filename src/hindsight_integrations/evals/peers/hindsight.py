@@ -74,3 +74,7 @@ def _opened(
 def _served(found: RecalledUnit) -> ServedText:
     taken_back = tuple(part.statement for part in found.amendments)
     return ServedText(found.text, frozenset(found.unit.sources), found.tokens, taken_back)
+
+
+HINDSIGHT = hindsight()
+HINDSIGHT_RERANKED = hindsight("hindsight-reranked", reranker="default")

@@ -1,0 +1,42 @@
+"""A LangGraph store with an index, searched under its namespace: what the stores that LangGraph ships have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.store.base import BaseStore, IndexConfig, PutOp
+
+from hindsight_integrations.evals.episode import MemoryText
+from hindsight_integrations.evals.memory_system import Place
+from hindsight_integrations.evals.peers.embeddings import LangChainEmbeddings
+
+FIELD = "text"
+
+
+def index_of(place: Place) -> IndexConfig:
+    """The index of a store over the texts."""
+    return {
+        "dims": place.embedder.identity.dimension,
+        "embed": LangChainEmbeddings(place.embedder),
+        "fields": [FIELD],
+    }
+
+
+class StoredTexts:
+    """One namespace of a store."""
+
+    def __init__(self, store: BaseStore, episode: str) -> None:
+        self._store, self._namespace = store, ("memories", episode)
+
+    def add(self, texts: Sequence[MemoryText]) -> None:
+        """Put texts under their ids, in one batch."""
+        self._store.batch(
+            [
+                PutOp(self._namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
+                for text in texts
+            ]
+        )
+
+    def rank(self, question: str, depth: int) -> list[str]:
+        """The store's own search."""
+        return [item.key for item in self._store.search(self._namespace, query=question, limit=depth)]
