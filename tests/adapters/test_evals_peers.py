@@ -140,7 +140,7 @@ def test_a_name_that_is_none_is_refused_with_those_there_are() -> None:
 
 def test_what_is_absent_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing fails for a system that was not asked for."""
-    monkeypatch.setitem(peers._NEEDED, "chroma", (("no_such_module.at_all",), "chromadb"))  # type: ignore[index]
+    monkeypatch.setitem(peers._NEEDED, "chroma", (("no_such_module.at_all",), "chromadb"))
     assert "chroma" not in set(peers.installed())
     assert peers.missing("chroma") == "chromadb"
     with pytest.raises(MissingDependency, match="pip install chromadb"):
