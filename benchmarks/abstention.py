@@ -23,7 +23,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from locomo.cache import CachedEmbedder, CachedReranker, DiskCache
 from locomo.dataset import Conversation, load_conversation, load_facts
 from locomo.logistic import Array, Model, auroc, fit
 from locomo.run import Facts, Setup, retain_all
@@ -31,6 +30,7 @@ from locomo.unanswerable import Kind, asked_of, lenders
 
 from hindsight_integrations import Hindsight, HindsightConfig, RecallResult
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.testing.doubles import HashEmbedder
 

@@ -29,7 +29,6 @@ from typing import Any
 
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from locomo.baselines import Corpus
-from locomo.cache import CachedEmbedder, CachedReranker, DiskCache
 from locomo.coverage import coverage
 from locomo.dataset import ANSWERABLE, Category, Conversation, load_conversation, load_facts
 from locomo.llamaindex_legs import Arm, arms, bare_nodes
@@ -38,6 +37,7 @@ from locomo.run import Facts, Setup, retain_all
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.tempr.recall.packing import pack

@@ -28,7 +28,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from locomo.ablation import Part, configured_without, without
-from locomo.cache import CachedEmbedder, CachedReranker, DiskCache
 from locomo.coverage import Outcome
 from locomo.dataset import load_conversation, load_facts
 from locomo.run import Setup, measure
@@ -36,6 +35,7 @@ from locomo.table import all_tables, as_json
 
 from hindsight_integrations import HindsightConfig
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 

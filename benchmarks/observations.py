@@ -24,7 +24,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from locomo.cache import CachedEmbedder, DiskCache
 from locomo.dataset import Conversation, load_conversation, load_facts
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
@@ -32,6 +31,7 @@ from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ObservationConfig, StorageConfig
+from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
