@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +54,7 @@ CONVERSATION = {
 def helpers(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The benchmark's helper modules, imported as the script imports them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("dataset", "coverage", "table", "cache", "logistic", "paired")
+    names = ("dataset", "coverage", "table", "logistic", "paired")
     return {name: import_module(f"locomo.{name}") for name in names}
 
 
@@ -129,26 +128,6 @@ def test_tables_average_over_questions_and_leave_adversarial_ones_out(helpers: d
     assert part.mean(outcomes, coverage.System.OURS, 256) == 75.0
     assert helpers["table"].gap(outcomes, part, 256) == 25.0
     assert part.mean(outcomes, coverage.System.OURS, 512) is None
-
-
-def test_cached_vectors_are_the_embedders_own(helpers: dict[str, ModuleType], tmp_path: Path) -> None:
-    """A second run must neither embed again nor see another text's vector, repeated texts included."""
-    from hindsight_integrations.testing.doubles import HashEmbedder
-
-    class Counting(HashEmbedder):
-        embedded: list[str] = []  # noqa: RUF012 - a plain log of this test
-
-        def embed_documents(self, texts: Any) -> Any:
-            self.embedded.extend(texts)
-            return super().embed_documents(texts)
-
-    cache = helpers["cache"].DiskCache(tmp_path / "vectors.sqlite")
-    texts = ["a lake", "a guitar", "a lake"]
-    for _ in range(2):
-        vectors = helpers["cache"].CachedEmbedder(Counting(), cache).embed_documents(texts)
-        assert (vectors == HashEmbedder().embed_documents(texts)).all()
-    cache.close()
-    assert sorted(Counting.embedded) == ["a guitar", "a lake"]
 
 
 def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:

@@ -27,11 +27,18 @@ def read_json(path: Path, shape: type[T]) -> T:
     try:
         return TypeAdapter(shape).validate_json(path.read_bytes())
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise DatasetInvalid(path, _place(first["loc"]), first["msg"]) from error
+        raise named_error(error, path) from error
 
 
-def _place(loc: tuple[int | str, ...]) -> str:
-    """A field as people write it: "qa[3].evidence"; "the file" for all of it."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
-    return "".join(parts).removeprefix(".") or "the file"
+def named_error(error: ValidationError, path: Path, within: str = "") -> DatasetInvalid:
+    """The first thing wrong, with its field as people write it: "qa[3].evidence"; "the file" for all of it.
+
+    Args:
+        error: what pydantic says.
+        path: the file.
+        within: the field that what it read stands in.
+    """
+    first = error.errors(include_url=False)[0]
+    named = [part for part in first["loc"] if not str(part).startswith(("_", "list["))]  # branches of a union
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in named]
+    return DatasetInvalid(path, (within + "".join(parts)).removeprefix(".") or "the file", first["msg"])
