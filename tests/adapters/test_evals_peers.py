@@ -106,6 +106,13 @@ def test_who_knows_of_the_gold_deletion_does_not_serve_it(name: str, system: Mem
         assert stated(context, LISBON) is (name != "vectors-told-deletions")
 
 
+def test_the_same_words_twice_in_a_session_are_two_turns(name: str, tmp_path: Path) -> None:
+    """Assistants repeat themselves."""
+    with peers.peer(name).open(place(tmp_path / "memory")) as system:
+        system.retain(session(1, "Noted.", "Rye bread keeps.", "Noted."))
+        assert "user: Rye bread keeps." in recall(system, "Which bread keeps?", 90)
+
+
 def test_episodes_do_not_mix(name: str, tmp_path: Path) -> None:
     """Two episodes, two memories."""
     made = peers.peer(name)

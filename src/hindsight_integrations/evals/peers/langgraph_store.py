@@ -29,13 +29,15 @@ class StoredTexts:
         self._store, self._namespace = store, ("memories", episode)
 
     def add(self, texts: Sequence[MemoryText]) -> None:
-        """Put texts under their ids, in one batch."""
-        self._store.batch(
-            [
-                PutOp(self._namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
-                for text in texts
-            ]
-        )
+        """Put texts under their ids, in as few batches as have no text twice: InMemoryStore fails on such (langgraph 1.2)."""
+        waiting = list(texts)
+        while waiting:
+            batch = {text.text: text for text in reversed(waiting)}
+            self._store.batch([self._put(text) for text in batch.values()])
+            waiting = [text for text in waiting if batch[text.text] is not text]
+
+    def _put(self, text: MemoryText) -> PutOp:
+        return PutOp(self._namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
 
     def rank(self, question: str, depth: int) -> list[str]:
         """The store's own search."""
