@@ -29,13 +29,13 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from locomo.dataset import ANSWERABLE, Question, load_conversation
-from locomo.paired import paired_difference
 from locomo.table import render
 from speed.clocks import percentiles, timed
 from speed.loaded_sqlite import with_vectors
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.evals.metrics.intervals import paired_difference
 from hindsight_integrations.langgraph import HindsightStore
 
 DEPTHS = (5, 10, 20)  # items of a search

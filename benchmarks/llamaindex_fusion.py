@@ -32,11 +32,11 @@ from locomo.baselines import Corpus
 from locomo.coverage import coverage
 from locomo.dataset import ANSWERABLE, Category, Conversation, load_conversation, load_facts
 from locomo.llamaindex_legs import Arm, arms, bare_nodes
-from locomo.paired import paired_difference
 from locomo.run import Facts, Setup, retain_all
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.evals.metrics.intervals import paired_difference
 from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.ports.embedder import Embedder

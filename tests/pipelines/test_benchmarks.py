@@ -54,7 +54,7 @@ CONVERSATION = {
 def helpers(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     """The benchmark's helper modules, imported as the script imports them."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = ("dataset", "coverage", "table", "logistic", "paired")
+    names = ("dataset", "coverage", "table", "logistic")
     return {name: import_module(f"locomo.{name}") for name in names}
 
 
@@ -184,18 +184,6 @@ def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
     fused = ("ours + BM25", "ours + vector", "vector + BM25", "ours + BM25, 4:1", "vector + BM25, 1:1")
     assert turns == dict.fromkeys((*fused, "ours", "vector", "BM25"), 1.0)
     assert run.stdout.count("ours + BM25 against vector + BM25: +0.00 [+0.00, +0.00]") == 4
-
-
-def test_a_paired_difference_is_of_the_same_questions(helpers: dict[str, ModuleType]) -> None:
-    """A gain on every question is sure however the questions differ; gains and losses that balance are not."""
-    paired = helpers["paired"].paired_difference
-    hard = [0.0, 0.9, 0.1, 0.5] * 10
-    gained = paired([share + 0.1 for share in hard], hard)
-    assert (gained.mean, gained.low, gained.high) == pytest.approx((0.1, 0.1, 0.1))
-    assert (gained.sure, gained.questions) == (True, 40)
-    even = paired([1.0, 0.0] * 20, [0.0, 1.0] * 20)
-    assert even.low < 0 == even.mean < even.high
-    assert not even.sure
 
 
 def test_the_turns_script_weighs_a_tiny_conversation(data: Path) -> None:

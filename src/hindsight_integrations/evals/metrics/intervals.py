@@ -1,4 +1,4 @@
-"""How sure a difference between two systems is, asked the same questions: a paired bootstrap. Pure."""
+"""How sure a difference between two systems is, asked the same questions: a paired bootstrap (Efron and Tibshirani 1993)."""
 
 from __future__ import annotations
 

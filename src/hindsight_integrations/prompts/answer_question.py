@@ -1,0 +1,40 @@
+"""The prompt by which a reader answers from a context that some memory served, the same for every system evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import fenced, template
+
+
+class ReaderAnswer(BaseModel):
+    """A reader's answer."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    answer: str = Field(min_length=1, description="the answer, or that it is not known")
+
+
+def answer_question_prompt(question: str, notes: Iterable[str], *, moment: datetime) -> Prompt[ReaderAnswer]:
+    """Render the prompt for one question.
+
+    Args:
+        question: what is asked.
+        notes: the texts served, best first.
+        moment: when it is asked.
+    """
+    numbered = (f"[{number}] {note}" for number, note in enumerate(notes, 1))
+    asked = f"The question, asked on {moment:%A, %B} {moment.day}, {moment.year}: {question}"
+    return Prompt(
+        name="answer_question",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("answer_question")),
+            PromptMessage(Role.USER, f"{fenced('NOTES', numbered)}\n\n{asked}"),
+        ),
+        schema=ReaderAnswer,
+    )
