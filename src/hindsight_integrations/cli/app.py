@@ -1,4 +1,4 @@
-"""The commands: demo, doctor, retain, recall, work."""
+"""The commands: demo, doctor, retain, recall, work, and `eval` with its own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.table import Table
 from hindsight_integrations import Hindsight, HindsightError
 from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
 from hindsight_integrations.cli.demo import run_demo
+from hindsight_integrations.cli.evals import app as evals
 from hindsight_integrations.cli.show import show_recalled
 from hindsight_integrations.cli.work import told, work
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     help="Long-term memory for agents, from the command line.", no_args_is_help=True, add_completion=False
 )
 console = Console(highlight=False)
+app.add_typer(evals, name="eval")
 
 INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 

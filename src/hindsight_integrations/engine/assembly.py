@@ -298,7 +298,7 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
 
 def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: HindsightConfig) -> Embedder:
     if embeddings is None:
-        return _local_embedder(config.models)
+        return local_embedder(config.models)
     from hindsight_integrations.backends.clients import Vendor, vendor_of_embeddings
 
     match vendor_of_embeddings(embeddings):
@@ -314,7 +314,12 @@ def _embedder(embeddings: BaseEmbedding | Embeddings | Embedder | None, config: 
             return LangChainEmbedder(cast("Embeddings", embeddings))
 
 
-def _local_embedder(models: ModelConfig) -> Embedder:
+def local_embedder(models: ModelConfig) -> Embedder:
+    """The embedder on this machine that settings name.
+
+    Raises:
+        MissingDependency: its weights, or what runs them, are not here.
+    """
     folder, offline = models.embedder_path, models.offline
     match EmbedderBackend(models.embedder):
         case EmbedderBackend.ONNX:

@@ -94,8 +94,10 @@ class Peer:
         name: for tables and the command line.
         open: makes it ready for one episode; closing ends it.
         persistent: whether its files hold what was retained, so that a run that was killed goes on.
+        budgeted: whether it keeps to a budget; else it is asked under the largest alone.
     """
 
     name: str
     open: Callable[[Place], AbstractContextManager[MemorySystem]]
     persistent: bool = False
+    budgeted: bool = True

@@ -33,6 +33,7 @@ class _Turn(Published):
     turn: int
     speaker: str
     message: str
+    share_memory: bool = False
 
 
 class _Session(Published):
@@ -138,10 +139,16 @@ def _sessions(
 
 
 def _questions(persona: _Persona, replayed: Replayed, moment: datetime) -> Iterator[Question]:
+    telling = frozenset(
+        _turn_id(session, turn)
+        for session in persona.sessions
+        for turn in session.conversation
+        if turn.share_memory
+    )
     for task, questions in persona.evaluation.questions.items():
         for asked in questions:
             items = replayed.items(asked.memory_evidence, asked.forgetting_evidence or {})
-            evidence = frozenset(source for item in items if item.valid for source in item.sources)
+            evidence = frozenset(source for item in items if item.valid for source in item.sources) & telling
             criteria = tuple(
                 Criterion(
                     criterion.evaluation_question_id,

@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 from hindsight_integrations.evals.memory_system import Peer
 
+RERANKED = "hindsight-reranked"
+
 _HOMES: Mapping[str, tuple[str, str]] = {
     "hindsight": ("hindsight", "HINDSIGHT"),
-    "hindsight-reranked": ("hindsight", "HINDSIGHT_RERANKED"),
+    RERANKED: ("hindsight", "HINDSIGHT_RERANKED"),
     "plain-rrf": ("plain_rrf", "PLAIN_RRF"),
     "vectors-told-deletions": ("told_deletions", "TOLD_DELETIONS"),
     "full-context": ("full_context", "FULL_CONTEXT"),

@@ -37,4 +37,4 @@ def _opened(place: Place) -> Iterator[MemorySystem]:
     yield FullContext(place.tokens)
 
 
-FULL_CONTEXT = Peer("full-context", _opened)
+FULL_CONTEXT = Peer("full-context", _opened, budgeted=False)

@@ -94,9 +94,10 @@ class ContextStage:
         asked: Progress,
     ) -> dict[int, tuple[float, ...]]:
         """Ask each question under each budget and write its result. Milliseconds by budget."""
+        budgets = self.budgets if peer.budgeted else (max(self.budgets),)
 
         def ask(question: Question) -> list[float]:
-            contexts, took = self._contexts(system, question)
+            contexts, took = _contexts(system, question, budgets)
             answer = None
             if self.own_answers and isinstance(system, AnsweringSystem):
                 answer = Answer(system.answer(question.text, moment=question.moment), ITSELF)
@@ -111,16 +112,20 @@ class ContextStage:
         system.recall(questions[0].text, moment=questions[0].moment, max_tokens=max(self.budgets))  # warm
         with ThreadPoolExecutor(self.threads) as pool:
             took = list(pool.map(ask, questions))
-        return {budget: tuple(times[place] for times in took) for place, budget in enumerate(self.budgets)}
+        return {budget: tuple(times[place] for times in took) for place, budget in enumerate(budgets)}
 
-    def _contexts(self, system: MemorySystem, question: Question) -> tuple[dict[int, Context], list[float]]:
-        contexts: dict[int, Context] = {}
-        took = []
-        for budget in self.budgets:
-            begun = time.perf_counter()
-            contexts[budget] = system.recall(question.text, moment=question.moment, max_tokens=budget)
-            took.append(1000 * (time.perf_counter() - begun))
-        return contexts, took
+
+def _contexts(
+    system: MemorySystem, question: Question, budgets: Sequence[int]
+) -> tuple[dict[int, Context], list[float]]:
+    """What is served under each budget, and the milliseconds that took."""
+    contexts: dict[int, Context] = {}
+    took = []
+    for budget in budgets:
+        begun = time.perf_counter()
+        contexts[budget] = system.recall(question.text, moment=question.moment, max_tokens=budget)
+        took.append(1000 * (time.perf_counter() - begun))
+    return contexts, took
 
 
 def _peak_mib() -> float:
