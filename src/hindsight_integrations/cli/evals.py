@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -15,6 +15,9 @@ from rich.table import Table
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.evals.runner.usage import Price
+
+if TYPE_CHECKING:
+    from hindsight_integrations.evals.runner.run_config import RunConfig
 
 app = typer.Typer(
     help="Benchmarks: LoCoMo, LongMemEval, Memora and simulated lives, for ours and for its peers.",
@@ -184,17 +187,10 @@ def import_written(
     console.print(f"{take_in(ResultFiles(folder), file, by=by)} taken in")
 
 
-def _complete(folder: Path, config: object, vectors: Path, at_once: int, price: list[str] | None) -> None:
-    from hindsight_integrations import HindsightConfig
-    from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
-    from hindsight_integrations.engine.assembly import local_embedder
-    from hindsight_integrations.evals.runner.run import Run
-    from hindsight_integrations.evals.runner.run_config import RunConfig
+def _complete(folder: Path, config: RunConfig, vectors: Path, at_once: int, price: list[str] | None) -> None:
+    from hindsight_integrations.evals.runner.run import run_here
 
-    assert isinstance(config, RunConfig)  # noqa: S101 - named so late only that --help stays quick
-    embedder = local_embedder(HindsightConfig.from_env().models)
-    bars = _Bars(console)
-    Run(folder, config, embedder, default_token_counter(), bars, vectors, at_once).complete()
+    run_here(folder, config, progress=_Bars(console), vectors=vectors, at_once=at_once)
     report(folder, price)
 
 

@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 import anyio
 
 from hindsight_integrations import HindsightConfig
+from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+from hindsight_integrations.engine.assembly import local_embedder
 from hindsight_integrations.evals import peers
 from hindsight_integrations.evals.memory_system import Peer
 from hindsight_integrations.evals.runner.answers import answer_all
@@ -127,19 +129,12 @@ class Run:
         return RecordingModel(self.config.roles[role], self.folder / CALLS / role)
 
 
-class NoProgress:
-    """Shows nothing."""
+def run_here(folder: Path, config: RunConfig, *, progress: Progress, vectors: Path, at_once: int = 8) -> None:
+    """Complete a run with the embedder that this machine's settings name, and the engine's own counter of tokens.
 
-    def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG002 - nobody looks
-        """A stage that nobody watches."""
-        return _Unseen()
-
-
-class _Unseen:
-    def __enter__(self) -> Advance:
-        return _nothing
-
-    def __exit__(self, *_: object) -> None: ...
-
-
-def _nothing() -> None: ...
+    Raises:
+        MissingDependency: the embedder's weights, or what a system needs, are not here.
+        RunMismatch, ModelError: as `Run.complete`.
+    """
+    embedder = local_embedder(HindsightConfig.from_env().models)
+    Run(folder, config, embedder, default_token_counter(), progress, vectors, at_once).complete()
