@@ -15,8 +15,8 @@ from hindsight_integrations.evals.memory_system import Context, MemorySystem, Pe
 from hindsight_integrations.evals.metrics.stating import stated
 from hindsight_integrations.evals.peers.hindsight import hindsight
 from hindsight_integrations.evals.peers.plain_rrf import PLAIN_RRF
+from hindsight_integrations.evals.results import Answer, Judgment, QuestionResult, ResultFiles
 from hindsight_integrations.evals.runner.contexts import ContextStage
-from hindsight_integrations.evals.runner.results import Answer, Judgment, QuestionResult, ResultFiles
 from hindsight_integrations.testing.doubles import HashEmbedder, WordCounter
 
 START = datetime(2025, 6, 2, 9, tzinfo=UTC)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hindsight_integrations.evals.runner.results import ResultFiles
+from hindsight_integrations.evals.results import ResultFiles
 from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, RecordedRequest, ServerReply
 
 TOLD = {

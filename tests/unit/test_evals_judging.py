@@ -21,7 +21,7 @@ from hindsight_integrations.evals.metrics.exact_answer import gives_number
 from hindsight_integrations.evals.metrics.fama import Fama
 from hindsight_integrations.evals.metrics.intervals import paired_difference
 from hindsight_integrations.evals.metrics.judged_accuracy import accuracy, judged_fama
-from hindsight_integrations.evals.runner.results import ANSWER, Judgment, QuestionResult
+from hindsight_integrations.evals.results import ANSWER, Judgment, QuestionResult
 from hindsight_integrations.prompts.judge_answer import JudgeRule, judge_answer_prompt
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

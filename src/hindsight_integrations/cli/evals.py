@@ -164,8 +164,8 @@ def export_waiting(
     by: Annotated[str, typer.Option(help="Who will judge.")] = "imported",
 ) -> None:
     """Write out what waits for answers (questions with contexts) or for verdicts, for people or other systems."""
+    from hindsight_integrations.evals.results import ResultFiles
     from hindsight_integrations.evals.runner.exchange import waiting, write_lines
-    from hindsight_integrations.evals.runner.results import ResultFiles
     from hindsight_integrations.evals.runner.run_config import read_config
 
     wanted: Literal["answers", "verdicts"] = "verdicts" if stage == "verdicts" else "answers"
@@ -181,8 +181,8 @@ def import_written(
     by: Annotated[str, typer.Option(help="Who answered or judged.")] = "imported",
 ) -> None:
     """Take answers or verdicts back in; what is answered or judged already stays."""
+    from hindsight_integrations.evals.results import ResultFiles
     from hindsight_integrations.evals.runner.exchange import take_in
-    from hindsight_integrations.evals.runner.results import ResultFiles
 
     console.print(f"{take_in(ResultFiles(folder), file, by=by)} taken in")
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations.evals.episode import Criterion, Question
 from hindsight_integrations.evals.judging.rules import rule_of
-from hindsight_integrations.evals.runner.results import Judgment
+from hindsight_integrations.evals.results import Judgment
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
 from hindsight_integrations.prompts.judge_answer import judge_answer_prompt
 from hindsight_integrations.prompts.judge_criterion import judge_criterion_prompt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hindsight_integrations.evals.runner.results import Judgment
+from hindsight_integrations.evals.results import Judgment
 
 
 def majority(judgments: Sequence[Judgment], *, expected: bool = True) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.evals.metrics.judged_accuracy import correct
-from hindsight_integrations.evals.runner.results import QuestionResult
+from hindsight_integrations.evals.results import QuestionResult
 
 
 @dataclass(frozen=True, slots=True)

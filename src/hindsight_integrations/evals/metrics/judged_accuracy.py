@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hindsight_integrations.evals.episode import CriterionKind
 from hindsight_integrations.evals.judging.majority import majority
 from hindsight_integrations.evals.metrics.fama import Fama
-from hindsight_integrations.evals.runner.results import ANSWER, QuestionResult
+from hindsight_integrations.evals.results import ANSWER, QuestionResult
 
 
 def correct(result: QuestionResult) -> bool | None:

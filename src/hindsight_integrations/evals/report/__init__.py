@@ -10,7 +10,7 @@ from hindsight_integrations.evals.report.html import as_html
 from hindsight_integrations.evals.report.markdown import as_markdown
 from hindsight_integrations.evals.report.measures import Answered, Measured, answered, measured
 from hindsight_integrations.evals.report.plots import plots
-from hindsight_integrations.evals.runner.results import ResultFiles
+from hindsight_integrations.evals.results import ResultFiles
 from hindsight_integrations.evals.runner.run import CALLS
 from hindsight_integrations.evals.runner.run_config import RunConfig, read_config
 from hindsight_integrations.evals.runner.usage import Price, usage

@@ -12,7 +12,7 @@ from hindsight_integrations.evals.metrics.fama import Fama
 from hindsight_integrations.evals.metrics.judged_accuracy import correct, judged_fama
 from hindsight_integrations.evals.metrics.leak_rate import leak_rate
 from hindsight_integrations.evals.metrics.ndcg import ndcg
-from hindsight_integrations.evals.runner.results import QuestionResult
+from hindsight_integrations.evals.results import QuestionResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hindsight_integrations.evals.metrics.agreement import pairwise_kappa
 from hindsight_integrations.evals.metrics.intervals import paired_difference
 from hindsight_integrations.evals.report.measures import Answered, Measured, mean, paired
-from hindsight_integrations.evals.runner.results import Timings
+from hindsight_integrations.evals.results import Timings
 
 ORACLES = ("vectors-told-deletions", "full-context")
 """Systems that are told, or serve all: what others are measured by, never best themselves."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hindsight_integrations.errors import MalformedOutput
-from hindsight_integrations.evals.runner.results import Answer, QuestionResult, ResultFiles
+from hindsight_integrations.evals.results import Answer, QuestionResult, ResultFiles
 from hindsight_integrations.evals.runner.together import together
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.answer_question import answer_question_prompt

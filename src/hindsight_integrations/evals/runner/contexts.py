@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hindsight_integrations.evals.episode import Episode, Question
 from hindsight_integrations.evals.memory_system import AnsweringSystem, Context, MemorySystem, Peer, Place
-from hindsight_integrations.evals.runner.results import Answer, QuestionResult, ResultFiles, Timings
+from hindsight_integrations.evals.results import Answer, QuestionResult, ResultFiles, Timings
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.evals.judging.rules import rule_of
-from hindsight_integrations.evals.runner.results import ANSWER, Answer, Judgment, QuestionResult, ResultFiles
+from hindsight_integrations.evals.results import ANSWER, Answer, Judgment, QuestionResult, ResultFiles
 from hindsight_integrations.evals.runner.verdicts import subjects
 
 Stage = Literal["answers", "verdicts"]

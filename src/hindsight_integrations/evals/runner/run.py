@@ -15,11 +15,11 @@ from hindsight_integrations.backends.tokens.tiktoken import default_token_counte
 from hindsight_integrations.engine.assembly import local_embedder
 from hindsight_integrations.evals import peers
 from hindsight_integrations.evals.memory_system import Peer
+from hindsight_integrations.evals.results import ResultFiles
 from hindsight_integrations.evals.runner.answers import answer_all
 from hindsight_integrations.evals.runner.contexts import ContextStage
 from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, DiskCache
 from hindsight_integrations.evals.runner.episodes import load_episodes
-from hindsight_integrations.evals.runner.results import ResultFiles
 from hindsight_integrations.evals.runner.run_config import RunConfig, begin
 from hindsight_integrations.evals.runner.verdicts import judge_all, open_judgments
 from hindsight_integrations.ports.embedder import Embedder

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from hindsight_integrations.evals.judging.judge import judged_answer, judged_criterion
-from hindsight_integrations.evals.runner.results import ANSWER, Judgment, QuestionResult, ResultFiles
+from hindsight_integrations.evals.results import ANSWER, Judgment, QuestionResult, ResultFiles
 from hindsight_integrations.evals.runner.together import together
 from hindsight_integrations.ports.language_model import LanguageModel
 
