@@ -57,6 +57,7 @@ NOT_FOR_MODELS = (
     "text/",
     "testing/",
     "errors.py",
+    "cli/evals.py",
     "evals/errors.py",
     "evals/report/",
     "backends/ledger/",
