@@ -50,7 +50,8 @@ def _record(entry: Entry) -> ExtractedRecord:
         MemoryKind.STEPS: values.get("steps", "").replace(",", ""),
         MemoryKind.STEP_TARGET: values.get("steps", "").replace(",", ""),
     }.get(entry.kind, values.get("amount", entry.text))
-    category = values.get("category") or values.get("domain") or values.get("title") or ""
+    of_steps = "steps" if unit.startswith("steps") else ""
+    category = values.get("category") or values.get("domain") or values.get("title") or of_steps
     return ExtractedRecord(kind=kind.value, value=value, unit=unit, category=category)
 
 
