@@ -14,7 +14,7 @@ from hindsight_integrations.evals.simulator.statistics import statistics
 
 SEEDS = load_seeds()
 SAID_OF = {
-    MemoryKind.PREFERENCE: {"item", "domain", "group"},
+    MemoryKind.PREFERENCE: {"item", "domain", "group", "liking"},
     MemoryKind.TODO: {"task"},
     MemoryKind.CALENDAR_EVENT: {"event", "day"},
     MemoryKind.FOOD_EXPENSE: {"amount", "category"},
@@ -71,7 +71,7 @@ def test_nothing_is_worded_twice() -> None:
     assert [wording for wording, times in Counter(tellings).items() if times > 1] == []
     questions = [wording for family in SEEDS.questions for wording in family.text]
     assert len(set(questions)) == len(questions)
-    ids = [family.id for family in (*SEEDS.families, *SEEDS.questions)]
+    ids = [*(family.id for family in SEEDS.families), *(family.id for family in SEEDS.questions)]
     assert len(set(ids)) == len(ids)
     assert {family.target for family in SEEDS.questions if family.held_out} == {
         family.target for family in SEEDS.questions if not family.held_out
