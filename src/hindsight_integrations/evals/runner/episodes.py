@@ -1,4 +1,4 @@
-"""Episodes by name: "locomo:PATH", "longmemeval:PATH", "memora:PATH", "simulated:PERSONA:PERIOD:SEED"."""
+"""Episodes by name: "locomo:PATH", "longmemeval:PATH", "memora:PATH", "simulated:PERSONA:PERIOD:SEED", "forgetting:FORM"."""
 
 from __future__ import annotations
 
@@ -76,9 +76,20 @@ def _simulated(said: str, config: RunConfig) -> Iterator[Episode]:  # noqa: ARG0
     yield replace(life.episode, name=name)
 
 
+def _forgetting(said: str, config: RunConfig) -> Iterator[Episode]:  # noqa: ARG001 - it needs no files
+    from hindsight_integrations.evals.forgetting.cases import Form, forgetting_episodes
+
+    form, _, option = said.partition(":")
+    if form not in set(Form) or option not in {"", HELD_OUT}:
+        fix = f"Write forgetting:{Form.PLAIN} or forgetting:{Form.EXTRACTED}, then :{HELD_OUT} if wanted."
+        raise InvalidRequest("episodes", f"{said!r} is no form of the cases", fix)
+    yield from forgetting_episodes(Form(form), held_out=True if option else None)
+
+
 _SOURCES: Mapping[str, Callable[[str, RunConfig], Iterator[Episode]]] = {
     "locomo": _locomo,
     "longmemeval": _longmemeval,
     "memora": _memora,
     "simulated": _simulated,
+    "forgetting": _forgetting,
 }

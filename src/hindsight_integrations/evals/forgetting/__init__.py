@@ -1,0 +1,1 @@
+"""Forgetting: sixty small lives in which something is withdrawn, in ten families of difficulty."""
