@@ -34,19 +34,21 @@ Prices = Annotated[
     list[str] | None, typer.Option("--price", help="MODEL=IN/OUT, dollars for a million tokens. Repeatable.")
 ]
 
+Sources = Annotated[
+    list[str],
+    typer.Option(
+        "--episodes",
+        help="locomo:PATH, longmemeval:PATH, memora:PATH, simulated:PERSONA:PERIOD:SEED[:held-out][:verbatim], "
+        "forgetting:plain or forgetting:extracted. Repeatable.",
+    ),
+]
+
 
 @app.command()
 def run(
     folder: Folder,
     *,
-    episodes: Annotated[
-        list[str],
-        typer.Option(
-            "--episodes",
-            help="locomo:PATH, longmemeval:PATH, memora:PATH, simulated:PERSONA:PERIOD:SEED[:held-out][:verbatim], "
-            "forgetting:plain or forgetting:extracted. Repeatable.",
-        ),
-    ],
+    episodes: Sources,
     systems: Annotated[
         str,
         typer.Option(help="Comma-separated; `eval peers` lists them; `here` takes all that are, unreranked."),
