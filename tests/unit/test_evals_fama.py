@@ -12,6 +12,7 @@ from hindsight_integrations.evals.episode import Item
 from hindsight_integrations.evals.memory_system import Context, ServedText
 from hindsight_integrations.evals.metrics.context_fama import context_fama
 from hindsight_integrations.evals.metrics.evidence_recall import evidence_recall
+from hindsight_integrations.evals.metrics.exact_answer import gives_number
 from hindsight_integrations.evals.metrics.fama import Fama
 from hindsight_integrations.evals.metrics.leak_rate import leak_rate
 from hindsight_integrations.evals.metrics.ndcg import ndcg
@@ -109,3 +110,43 @@ def test_ndcg_by_hand() -> None:
         1 / (1 + 1 / math.log2(3))
     )
     assert ndcg(Context((text("x", "9"),)), frozenset({"1"})) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("met", "expected"),
+    [
+        # D.1: one task is left, two were taken off the list. The answer of the appendix; one that also names a task done;
+        # one that names both and misses the one left.
+        ((1, 1, 2, 2), 1.0),
+        ((1, 1, 1, 2), 1 - 2 / 3 * 1 / 2),
+        ((0, 1, 0, 2), 0.0),
+        # D.2: one actor is liked now, a director and another actor no longer. A film with the actor of before.
+        ((0, 1, 1, 2), 0.0),
+        # D.3: three criteria of presence, none of absence: goal, average and whether it was met; vague words meet the last.
+        ((3, 3, 0, 0), 1.0),
+        ((1, 3, 0, 0), 1 / 3),
+    ],
+)
+def test_the_examples_of_memoras_appendix_d(met: tuple[int, int, int, int], expected: float) -> None:
+    """Its criteria, with the answers shown there and with worse ones."""
+    assert Fama(*met).fama == pytest.approx(expected)
+
+
+def test_appendix_d1_by_what_a_context_states() -> None:
+    """Three tasks added (sessions 18, 23, 25), two taken back (29, 31): the session that takes one back does not leak it."""
+    added = {"18": "plan the conference trip", "23": "visit the library", "25": "prepare lecture slides"}
+    items = tuple(Item(words, frozenset({number}), valid=number == "25") for number, words in added.items())
+    told = {number: text(f"User has to {words}.", number) for number, words in added.items()}
+    done = (text("User did visit the library.", "29"), text("User was able to plan the conference trip.", "31"))
+    assert context_fama(Context((told["25"], *done)), items) == Fama(1, 1, 2, 2)
+    everything = context_fama(Context((*told.values(), *done)), items)
+    assert everything is not None
+    assert everything.fama == pytest.approx(1 - 2 / 3)
+
+
+def test_the_average_of_appendix_d3_is_the_papers() -> None:
+    """Seven days of steps come to 10,321 a day."""
+    days = (10_254, 12_301, 9_612, 7_916, 8_578, 13_143, 10_441)
+    average = round(sum(days) / len(days))
+    assert gives_number("You averaged approximately 10,321 steps against 7,500.", str(average))
+    assert not gives_number("You are well above 7,500.", str(average))
