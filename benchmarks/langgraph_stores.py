@@ -6,7 +6,7 @@ Every turn of the conversations is an item, in a namespace for each conversation
 is a search under the prefix of its conversation. The same items in the same order, the same embedder and one vector an item in
 each store, in one process: first every put alone, then gets, listings and searches in rounds in which the stores take turns, then
 everything once more in batches, into fresh stores. Vectors are made beforehand and looked up, so that times are those of the stores
-(what the embedder takes is printed beside them). SqliteStore has its vectors too (`speed/loaded_sqlite.py`).
+(what the embedder takes is printed beside them). SqliteStore has its vectors too (`evals/peers/loaded_sqlite.py`).
 
 LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Needs the extras
 [langgraph,offline,cookbooks].
@@ -31,11 +31,11 @@ from langgraph.store.sqlite import SqliteStore
 from locomo.dataset import ANSWERABLE, Question, load_conversation
 from locomo.table import render
 from speed.clocks import percentiles, timed
-from speed.loaded_sqlite import with_vectors
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
 from hindsight_integrations.evals.metrics.intervals import paired_difference
+from hindsight_integrations.evals.peers.loaded_sqlite import with_vectors
 from hindsight_integrations.langgraph import HindsightStore
 
 DEPTHS = (5, 10, 20)  # items of a search

@@ -18,7 +18,7 @@ from hindsight_integrations.evals.memory_system import MemorySystem, Place
 from hindsight_integrations.evals.metrics.stating import stated
 from hindsight_integrations.testing.doubles import HashEmbedder, WordCounter
 
-HERE = ("hindsight", "plain-rrf", "vectors-told-deletions", "full-context", "chroma", "bm25s", "llamaindex-fusion", "langgraph-memory")  # fmt: skip
+HERE = ("hindsight", "plain-rrf", "vectors-told-deletions", "full-context", "chroma", "bm25s", "llamaindex-fusion", "langgraph-memory", "langgraph-sqlite")  # fmt: skip
 START = datetime(2025, 6, 2, 9, tzinfo=UTC)
 
 

@@ -137,7 +137,10 @@ def test_appendix_d1_by_what_a_context_states() -> None:
     added = {"18": "plan the conference trip", "23": "visit the library", "25": "prepare lecture slides"}
     items = tuple(Item(words, frozenset({number}), valid=number == "25") for number, words in added.items())
     told = {number: text(f"User has to {words}.", number) for number, words in added.items()}
-    done = (text("User did visit the library.", "29"), text("User was able to plan the conference trip.", "31"))
+    done = (
+        text("User did visit the library.", "29"),
+        text("User was able to plan the conference trip.", "31"),
+    )
     assert context_fama(Context((told["25"], *done)), items) == Fama(1, 1, 2, 2)
     everything = context_fama(Context((*told.values(), *done)), items)
     assert everything is not None

@@ -37,7 +37,9 @@ def test_there_are_six_cases_of_each_of_ten_families() -> None:
     assert len(list(forgetting_episodes(Form.PLAIN))) == 60
 
 
-@pytest.mark.parametrize("episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name)
+@pytest.mark.parametrize(
+    "episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name
+)
 def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
     """Each item is said by the fact of its session; serving everything leaks; leaving out what is gone passes."""
     [question] = episode.questions

@@ -21,6 +21,7 @@ _HOMES: Mapping[str, tuple[str, str]] = {
     "bm25s": ("bm25", "BM25"),
     "llamaindex-fusion": ("llamaindex_fusion", "LLAMAINDEX_FUSION"),
     "langgraph-memory": ("langgraph_memory", "LANGGRAPH_MEMORY"),
+    "langgraph-sqlite": ("langgraph_sqlite", "LANGGRAPH_SQLITE"),
 }
 """Module and name of every system, in the order of tables."""
 
@@ -31,6 +32,7 @@ _NEEDED: Mapping[str, tuple[tuple[str, ...], str]] = {
         "llama-index-core llama-index-retrievers-bm25",
     ),
     "langgraph-memory": (("langgraph",), "langgraph"),
+    "langgraph-sqlite": (("langgraph.store.sqlite", "sqlite_vec"), "langgraph-checkpoint-sqlite"),
 }
 """Modules that must be importable, and what to install where one is missing."""
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import sqlite_vec
 
+from hindsight_integrations.errors import MissingDependency
+
 SHARED_LIBRARY = "libsqlite3.so.0"
 
 
@@ -31,7 +33,7 @@ def with_vectors(path: Path) -> Iterator[sqlite3.Connection]:
     is registered there while the connection is made.
 
     Raises:
-        SystemExit: this Python neither loads extensions nor shares its SQLite library.
+        MissingDependency: this Python neither loads extensions nor shares its SQLite library.
     """
     if hasattr(sqlite3.Connection, "enable_load_extension"):
         with closing(sqlite3.connect(path, check_same_thread=False, isolation_level=None)) as connection:
@@ -53,7 +55,6 @@ def _registered(path: Path) -> sqlite3.Connection:
             library.sqlite3_cancel_auto_extension(entry)
         connection.execute("SELECT vec_version()")
     except (OSError, sqlite3.OperationalError) as failure:
-        raise SystemExit(
-            f"sqlite-vec cannot be loaded here ({failure}): use a Python whose sqlite3 loads extensions"
-        ) from failure
+        fix = "use a Python whose sqlite3 loads extensions"
+        raise MissingDependency("sqlite-vec", f"it cannot be loaded here ({failure}): {fix}") from failure
     return connection
