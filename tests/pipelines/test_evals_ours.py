@@ -10,8 +10,15 @@ import pytest
 
 from hindsight_integrations import ExtractedFact, Message
 from hindsight_integrations.evals.episode import Item, Session
-from hindsight_integrations.evals.memory_system import AnsweringSystem, MemorySystem, Peer, Place
+from hindsight_integrations.evals.memory_system import (
+    AnsweringSystem,
+    ListingSystem,
+    MemorySystem,
+    Peer,
+    Place,
+)
 from hindsight_integrations.evals.metrics.stating import stated
+from hindsight_integrations.evals.metrics.wrongly_withdrawn import wrongly_withdrawn
 from hindsight_integrations.evals.peers.hindsight import hindsight
 from hindsight_integrations.evals.peers.plain_rrf import PLAIN_RRF
 from hindsight_integrations.testing.doubles import HashEmbedder, WordCounter
@@ -116,3 +123,20 @@ def test_ours_answers_sums_itself(place: Place) -> None:
         assert isinstance(system, AnsweringSystem)
         answer = system.answer("How much did I spend on coffee this week?", moment=ASKED)
     assert "6.25" in answer
+
+
+def test_what_is_wrongly_withdrawn_is_counted(place: Place) -> None:
+    """Ours lists all it takes for true; what holds and is not there was withdrawn wrongly, what is gone was not."""
+    wrong = session(
+        2,
+        "I moved to Porto.",
+        ExtractedFact(what="User lives in Porto.", sources=["S2:1"], invalidates=["User lives in Lisbon."]),
+    )
+    coffee = Item("2.85 dollars coffee", frozenset({"S3:1"}), valid=True)
+    still_true = Item("User lives in Lisbon", frozenset({"S1:1"}), valid=True)
+    with hindsight().open(place) as system:
+        for told in (LISBON, wrong, COFFEE):
+            system.retain(told)
+        assert isinstance(system, ListingSystem)
+        assert wrongly_withdrawn(system.held(), (MOVED_IN, MOVED_ON, coffee)) == ()
+        assert wrongly_withdrawn(system.held(), (still_true, coffee)) == ("User lives in Lisbon",)

@@ -69,6 +69,15 @@ class AnsweringSystem(MemorySystem, Protocol):
         ...
 
 
+@runtime_checkable
+class ListingSystem(MemorySystem, Protocol):
+    """A system that decides by itself what no longer holds, and can list all that it takes for true."""
+
+    def held(self) -> Context:
+        """Everything it would still serve as true, whatever is asked and whatever it costs."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """What every system is given to work with.

@@ -67,6 +67,7 @@ class QuestionResult:
         contexts: what was served, by budget in tokens.
         answer: what is judged; None before that stage.
         judgments: by what was judged: a criterion's id, or `ANSWER` for the whole answer.
+        withdrawn: valid items that the system no longer holds; None of one that cannot list what it holds.
     """
 
     system: str
@@ -77,6 +78,7 @@ class QuestionResult:
     contexts: Mapping[int, Context]
     answer: Answer | None = None
     judgments: Mapping[str, tuple[Judgment, ...]] = field(default_factory=dict)
+    withdrawn: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RecalledUnit
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RecalledUnit
 from hindsight_integrations.evals.episode import Session
 from hindsight_integrations.evals.memory_system import Context, MemorySystem, Peer, Place, ServedText
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.reranker import Reranker
+
+MOST_LISTED = 10_000  # memories of a page
 
 
 class HindsightSystem:
@@ -32,6 +34,19 @@ class HindsightSystem:
         """What recall returns under the budget, each memory as a reader sees it."""
         found = self._bank.recall(question, max_tokens=max_tokens, query_timestamp=moment)
         return Context(tuple(_served(unit) for unit in found.units))
+
+    def held(self) -> Context:
+        """Every memory that is valid now; one of which a part was taken back as it was told."""
+        units: list[MemoryUnit] = []
+        cursor = None
+        while True:
+            page = self._bank.units(limit=MOST_LISTED, cursor=cursor)
+            units += page.units
+            cursor = page.cursor
+            if cursor is None:
+                return Context(
+                    tuple(ServedText(unit.text, frozenset(unit.sources), unit.tokens) for unit in units)
+                )
 
     def answer(self, question: str, *, moment: datetime) -> str:
         """What reflect says, asked at that moment; without a model exact sums and lists, or the best memories."""

@@ -38,6 +38,7 @@ def write_report(run: Path, *, prices: Mapping[str, Price] | None = None) -> Pat
     shown = [
         *tables.by_task(rows, systems, config.answer_budget),
         *tables.forgetting(rows, systems, config.answer_budget),
+        *tables.withdrawals(rows),
         *tables.differences(rows, systems, config.answer_budget),
         *tables.by_budget(rows, systems),
         *tables.answers(given, systems),

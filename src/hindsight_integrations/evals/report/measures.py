@@ -28,6 +28,8 @@ class Measured:
         ndcg: of the served texts.
         fama: of the context.
         leaks: leak rate.
+        withdrawn: how many valid items the system no longer holds.
+        valid: how many there are.
     """
 
     system: str
@@ -42,6 +44,8 @@ class Measured:
     ndcg: float | None
     fama: Fama | None
     leaks: float | None
+    withdrawn: int | None
+    valid: int
 
     @property
     def passed(self) -> float | None:
@@ -102,6 +106,8 @@ def measured(result: QuestionResult) -> Iterator[Measured]:
             ndcg(context, asked.evidence) if asked.answerable else None,
             context_fama(context, asked.items),
             leak_rate(context, asked.items),
+            None if result.withdrawn is None else len(result.withdrawn),
+            sum(item.valid for item in asked.items),
         )
 
 

@@ -95,6 +95,22 @@ def forgetting(rows: Sequence[Measured], systems: Sequence[str], budget: int) ->
         yield Table(f"forgetting, {period}: cases passed at {budget} tokens", ("family", *systems), lines)
 
 
+def withdrawals(rows: Sequence[Measured]) -> Iterator[Table]:
+    """Valid items that a system no longer holds, of those it was told; of systems that can list what they hold."""
+    listing = {(row.system, row.question): row for row in rows if row.withdrawn is not None and row.valid}
+    lines = []
+    for (dataset, period), some in _grouped([*listing.values()], lambda row: (row.dataset, row.period)):
+        for system, mine in _grouped(some, lambda row: row.system):
+            lost, valid = sum(row.withdrawn or 0 for row in mine), sum(row.valid for row in mine)
+            lines.append((system, dataset, period, f"{lost} of {valid}", _percent(lost / valid)))
+    if lines:
+        yield Table(
+            "wrongly withdrawn",
+            ("system", "dataset", "period", "valid items no longer held", "%"),
+            tuple(lines),
+        )
+
+
 def differences(rows: Sequence[Measured], systems: Sequence[str], budget: int) -> Iterator[Table]:
     """The first system minus each other, question by question, with 95 % intervals."""
     first, *others = systems

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hindsight_integrations.evals.episode import Episode, Question
-from hindsight_integrations.evals.memory_system import AnsweringSystem, Context, MemorySystem, Peer, Place
+from hindsight_integrations.evals.memory_system import (
+    AnsweringSystem,
+    Context,
+    ListingSystem,
+    MemorySystem,
+    Peer,
+    Place,
+)
+from hindsight_integrations.evals.metrics.wrongly_withdrawn import wrongly_withdrawn
 from hindsight_integrations.evals.results import Answer, QuestionResult, ResultFiles, Timings
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
@@ -95,6 +103,7 @@ class ContextStage:
     ) -> dict[int, tuple[float, ...]]:
         """Ask each question under each budget and write its result. Milliseconds by budget."""
         budgets = self.budgets if peer.budgeted else (max(self.budgets),)
+        held = system.held() if isinstance(system, ListingSystem) else None
 
         def ask(question: Question) -> list[float]:
             contexts, took = _contexts(system, question, budgets)
@@ -103,7 +112,14 @@ class ContextStage:
                 answer = Answer(system.answer(question.text, moment=question.moment), ITSELF)
             self.files.write(
                 QuestionResult(
-                    peer.name, episode.dataset, episode.period, episode.name, question, contexts, answer
+                    peer.name,
+                    episode.dataset,
+                    episode.period,
+                    episode.name,
+                    question,
+                    contexts,
+                    answer,
+                    withdrawn=None if held is None else wrongly_withdrawn(held, question.items),
                 )
             )
             asked()
