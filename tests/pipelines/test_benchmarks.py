@@ -68,24 +68,6 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (["D1:3"], {"D1:3"}),
-        (["D8:6; D9:17"], {"D8:6", "D9:17"}),
-        (["D30:05", "D:11:26"], {"D30:5", "D11:26"}),
-        (["D1:3", "D1:3", "D99:1", "D"], {"D1:3"}),
-        ([], set()),
-    ],
-)
-def test_evidence_is_read_however_it_is_spelt(
-    helpers: dict[str, ModuleType], written: list[str], expected: set[str]
-) -> None:
-    """A misspelt evidence id must still count, and one of a turn that does not exist must not."""
-    known = frozenset({"D1:3", "D8:6", "D9:17", "D30:5", "D11:26"})
-    assert helpers["dataset"].evidence_ids(written, known) == expected
-
-
-@pytest.mark.parametrize(
     ("returned", "share"),
     [([], 0.0), ([("D1:1",)], 0.5), ([("D1:1", "D7:7"), ("D1:1",)], 0.5), ([("D1:2", "D1:1")], 1.0)],
 )
