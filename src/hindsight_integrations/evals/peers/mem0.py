@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -39,6 +40,9 @@ class Mem0Texts:
 def _opened(place: Place) -> Iterator[MemorySystem]:
     with environment({"MEM0_TELEMETRY": "False", "MEM0_DIR": str(place.folder / "settings")}):
         from mem0 import Memory  # reads both when it is imported
+    logging.getLogger("mem0").setLevel(
+        logging.ERROR
+    )  # it tells at every memory which of its extras are absent
     memory = Memory.from_config(
         {
             "vector_store": {
