@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from llama_index.core import VectorStoreIndex
-from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.schema import TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
-from pydantic import PrivateAttr
 
+from hindsight_integrations.evals.peers.llamaindex_fusion import SharedEmbedding
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.embedder import Embedder
@@ -40,28 +39,6 @@ class Arm(StrEnum):
     BM25 = "BM25"
 
 
-class BankEmbedding(BaseEmbedding):  # type: ignore[misc] # mypy does not follow LlamaIndex
-    """The bank's own embedder as LlamaIndex's, so that both sides compare the same vectors."""
-
-    _embedder: Embedder = PrivateAttr()
-
-    def __init__(self, embedder: Embedder) -> None:
-        super().__init__(model_name=embedder.identity.name, embed_batch_size=256)
-        self._embedder = embedder
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._get_text_embeddings([text])[0]
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return [list(map(float, row)) for row in self._embedder.embed_documents(texts)]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return list(map(float, self._embedder.embed_query(query)))
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
-
-
 def arms(
     ours: HindsightRetriever, nodes: Sequence[TextNode], embedder: Embedder, *, depth: int
 ) -> Mapping[Arm, BaseRetriever]:
@@ -73,7 +50,7 @@ def arms(
         embedder: the bank's.
         depth: nodes a leg.
     """
-    index = VectorStoreIndex(list(nodes), embed_model=BankEmbedding(embedder))
+    index = VectorStoreIndex(list(nodes), embed_model=SharedEmbedding(embedder))
     legs: dict[Arm, BaseRetriever] = {
         Arm.OURS: ours,
         Arm.VECTOR: index.as_retriever(similarity_top_k=depth),
