@@ -41,7 +41,7 @@ def test_there_are_six_cases_of_each_of_ten_families() -> None:
     "episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name
 )
 def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
-    """Each item is said by the fact of its session; serving everything leaks; leaving out what is gone passes."""
+    """Each item is said by the text of its session; serving everything leaks; leaving out what is gone passes."""
     [question] = episode.questions
     said = {text.sources: text.text for session in episode.sessions for text in session.texts}
     for item in question.items:

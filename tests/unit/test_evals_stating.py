@@ -6,7 +6,7 @@ import pytest
 
 from hindsight_integrations.evals.episode import Item
 from hindsight_integrations.evals.memory_system import Context, ServedText
-from hindsight_integrations.evals.metrics.stating import says, stated, states
+from hindsight_integrations.evals.metrics.stating import said_of, says, stated, states
 from hindsight_integrations.evals.packing import packed
 
 LIBRARY = Item("Visit the university library", frozenset({"s1:4"}), valid=False)
@@ -53,3 +53,10 @@ def test_a_text_that_does_not_fit_is_skipped() -> None:
     texts = [served("a", "1", tokens=6), served("b", "2", tokens=5), served("c", "3", tokens=4)]
     assert [text.text for text in packed(texts, 10).served] == ["a", "c"]
     assert packed(texts, 10).tokens == 10
+
+
+def test_only_what_was_said_can_be_asked_for() -> None:
+    """Words nobody said are left out of the ground truth, numbers too; where nothing is left there is nothing to look for."""
+    assert said_of("Visit the university library", "We visited a library.") == "Visit the library"
+    assert said_of("12 volunteers by May", "Volunteers will come in May") == "volunteers by May"
+    assert said_of("of the", "of the") == ""

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from hindsight_integrations.evals.metrics.stating import tokens_of
+from hindsight_integrations.evals.metrics.stating import said_of
 
 Key = tuple[str, ...]
 
 _OFFSET = re.compile(r"\+?\d+ days")  # a date as an offset, which the conversations say otherwise
-_WORD = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+")
 
 
 class Operated(Protocol):
@@ -85,21 +84,9 @@ def _apply(change: _Change, session: Operated, current: dict[Key, Value], values
     if change.text is None:
         return
     if held is None:
-        held = current[change.key] = Value(change.key, _said_of(change.text, session.said))
+        held = current[change.key] = Value(change.key, said_of(change.text, session.said))
         values.append(held)
     held.sessions.append(session.session_id)
-
-
-def _said_of(text: str, conversation: str) -> str:
-    """Of a text's words those that a conversation says: the details hold more than was ever told."""
-    numbers, words = tokens_of(conversation)
-
-    def was_said(word: str) -> bool:
-        own_numbers, own_words = tokens_of(word)
-        return own_numbers <= numbers and own_words <= words
-
-    said = " ".join(word for word in _WORD.findall(text) if was_said(word))
-    return said if any(tokens_of(said)) else ""
 
 
 def _changes(

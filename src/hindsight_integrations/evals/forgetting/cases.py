@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hindsight_integrations import ExtractedFact, Message
 from hindsight_integrations.evals.episode import Episode, GoldWithdrawal, Item, Question, Session
+from hindsight_integrations.evals.metrics.stating import said_of
 
 FIRST = datetime(2025, 3, 3, 9, tzinfo=UTC)
 DAYS_BETWEEN = 7
@@ -127,7 +128,7 @@ def forgetting_episodes(form: Form, *, held_out: bool | None = None) -> Iterator
 def _episode(case: ForgettingCase, form: Form) -> Episode:
     sessions = tuple(_session(case, place, form) for place in range(len(case.told)))
     items = tuple(
-        Item(said.text, frozenset({_turn(said.session)}), valid=valid)
+        Item(_worded(case, said, form), frozenset({_turn(said.session)}), valid=valid)
         for some, valid in ((case.valid, True), (case.gone, False))
         for said in some
     )
@@ -141,13 +142,19 @@ def _session(case: ForgettingCase, place: int, form: Form) -> Session:
     told, moment = case.told[place], FIRST + timedelta(days=DAYS_BETWEEN * place)
     fact = ExtractedFact(what=told.fact, sources=[_turn(place)], invalidates=list(told.invalidates))
     withdrawn = tuple(
-        GoldWithdrawal(said.text, frozenset({_turn(said.session)}))
+        GoldWithdrawal(_worded(case, said, form), frozenset({_turn(said.session)}))
         for said in case.gone
         if said.session < place and place == _ends(case, said)
     )
     message = Message(told.user, "user", moment, _turn(place))
     facts = (fact,) if form is Form.EXTRACTED else None
     return Session(f"S{place}", moment, (message,), facts, withdrawn)
+
+
+def _worded(case: ForgettingCase, said: Said, form: Form) -> str:
+    """What was stated, in words of the text that stated it: the fact, or what the user said."""
+    told = case.told[said.session]
+    return said_of(said.text, told.fact if form is Form.EXTRACTED else told.user)
 
 
 def _ends(case: ForgettingCase, said: Said) -> int:

@@ -69,6 +69,21 @@ def says(text: str, wanted: str) -> bool:
     return numbers <= said_numbers and len(words & said_words) >= WORDS_NEEDED * len(words)
 
 
+def said_of(text: str, conversation: str) -> str:
+    """Of a text's words those that a conversation says, in their order; empty where none of them means anything.
+
+    Ground truth is worded as its author had it, and holds more than anybody was told: what was not said cannot be asked for.
+    """
+    numbers, words = tokens_of(conversation)
+
+    def was_said(word: str) -> bool:
+        own_numbers, own_words = tokens_of(word)
+        return own_numbers <= numbers and own_words <= words
+
+    said = " ".join(word for word in _WORD.findall(text) if was_said(word))
+    return said if any(tokens_of(said)) else ""
+
+
 def states(served: ServedText, item: Item) -> bool:
     """Whether a served text states an item as true: it stands on a turn that did, says it, and does not mark it withdrawn."""
     return (
