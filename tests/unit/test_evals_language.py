@@ -78,6 +78,24 @@ def test_nothing_is_worded_twice() -> None:
     }
 
 
+@pytest.mark.parametrize("part", ["lead_in", "user", "reply", "fact", "invalidates"])
+def test_held_out_manners_share_no_wording_with_the_others(part: str) -> None:
+    """What is worked on says nothing that a report is measured by, neither in turns nor in gold sentences."""
+    said: dict[bool, set[str]] = {True: set(), False: set()}
+    for family in SEEDS.families:
+        said[family.held_out].update(getattr(family, part))
+    assert said[True]
+    assert said[True] & said[False] == set()
+
+
+def test_every_family_has_wordings_to_choose_from() -> None:
+    """Four ways of telling it, three of answering, three of each gold sentence."""
+    for family in SEEDS.families:
+        assert len(family.user) >= 4, family.id
+        assert min(len(family.reply), len(family.fact)) >= 3, family.id
+        assert not family.invalidates or len(family.invalidates) >= 3, family.id
+
+
 @pytest.mark.parametrize("held_out", [True, False])
 @pytest.mark.parametrize("persona", [persona.id for persona in SEEDS.personas])
 def test_every_persona_can_live_a_week(persona: str, held_out: bool) -> None:
