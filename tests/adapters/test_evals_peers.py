@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +16,7 @@ from hindsight_integrations.evals import peers
 from hindsight_integrations.evals.episode import GoldWithdrawal, Item, Session
 from hindsight_integrations.evals.memory_system import MemorySystem, Place
 from hindsight_integrations.evals.metrics.stating import stated
+from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder, WordCounter
 
 HERE = ("hindsight", "plain-rrf", "vectors-told-deletions", "full-context", "chroma", "bm25s", "llamaindex-fusion", "langgraph-memory", "langgraph-sqlite")  # fmt: skip
@@ -34,6 +35,21 @@ def session(number: int, *said: str, withdraws: tuple[GoldWithdrawal, ...] = ())
 CELLO = Item("sister cello", frozenset({"S1:1"}), valid=True)
 LISBON = Item("lives in Lisbon", frozenset({"S1:0"}), valid=False)
 PORTO = Item("lives in Porto", frozenset({"S2:0"}), valid=True)
+OF_VECTORS = ("vectors-told-deletions", "chroma", "llamaindex-fusion", "langgraph-memory", "langgraph-sqlite")
+
+
+class Recorded(HashEmbedder):
+    """Remembers what it was given to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: set[str] = set()
+
+    def embed_documents(self, texts: Sequence[str]) -> Matrix:
+        self.given |= set(texts)
+        return super().embed_documents(texts)
+
+
 LIFE = (
     session(1, "Anna lives in Lisbon.", "My sister plays the cello in an orchestra."),
     session(
@@ -130,6 +146,15 @@ def test_several_ask_at_once(system: MemorySystem) -> None:
     alone = [recall(system, question) for question in questions]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda question: recall(system, question), questions)) == alone
+
+
+@pytest.mark.parametrize("of_vectors", OF_VECTORS)
+def test_every_store_of_vectors_embeds_the_same_texts(of_vectors: str, tmp_path: Path) -> None:
+    """The text alone: a date or a field's name within would move its vector."""
+    embedder = Recorded()
+    with peers.peer(of_vectors).open(replace(place(tmp_path), embedder=embedder)) as system:
+        system.retain(LIFE[0])
+    assert embedder.given == {text.text for text in LIFE[0].texts}
 
 
 def test_an_empty_memory_serves_nothing(name: str, tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ class StoredTexts:
             waiting = [text for text in waiting if batch[text.text] is not text]
 
     def _put(self, text: MemoryText) -> PutOp:
-        return PutOp(self.namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()})
+        """Names the field it is found by: SqliteStore overlooks its index's `fields`, and would embed the moment too (3.1.2)."""
+        return PutOp(self.namespace, text.id, {FIELD: text.text, "moment": text.moment.isoformat()}, [FIELD])
 
     def rank(self, question: str, depth: int) -> list[str]:
         """The store's own search."""
