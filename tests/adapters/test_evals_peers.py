@@ -86,7 +86,11 @@ def recall(system: MemorySystem, question: str, max_tokens: int = 30) -> list[st
 
 def test_all_that_is_installed_for_tests_is_evaluated_in_them() -> None:
     """A system that is added is tested here; those left out need what tests do not install."""
-    wanting_more = {"hindsight-reranked", "langmem", "mem0"}  # weights, and packages that tests do not install
+    wanting_more = {
+        "hindsight-reranked",
+        "langmem",
+        "mem0",
+    }  # weights, and packages that tests do not install
     assert set(peers.installed()) - wanting_more == set(HERE)
     assert set(HERE) <= set(peers.names())
 
