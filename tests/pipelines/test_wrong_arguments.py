@@ -119,7 +119,8 @@ VERBS: Calls = {
     **options("recall", "query"),
     **options("recall", "max_tokens budget types tags tags_match tag_groups metadata embedding window as_of query_timestamp "
               "include_invalidated k min_scores include_entities max_entity_tokens include_chunks max_chunk_tokens "
-              "include_source_facts max_source_fact_tokens trace", query="plums"),
+              "include_source_facts max_source_fact_tokens include_records max_record_tokens "
+              "text relevance order trace", query="plums"),
     **options("reflect", "query"),
     **options("reflect", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
               "tags tags_match tag_groups window as_of", query="plums"),

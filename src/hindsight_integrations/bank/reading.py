@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
-from hindsight_integrations.bank.context import BankContext, BankVerbs
+from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import StorageError
@@ -16,7 +17,10 @@ from hindsight_integrations.model.requests import (
     GivenGroup,
     GivenScores,
     RecallQuery,
+    RelevanceLevel,
+    ResultOrder,
     TagsMatch,
+    TextForm,
 )
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import as_utc
@@ -72,6 +76,11 @@ class ReadingVerbs(BankVerbs):
         max_chunk_tokens: int = 8192,
         include_source_facts: bool = False,
         max_source_fact_tokens: int = 4096,
+        include_records: bool = False,
+        max_record_tokens: int = 2048,
+        text: TextForm | str = TextForm.FULL,
+        relevance: RelevanceLevel | str = RelevanceLevel.ALL,
+        order: ResultOrder | str = ResultOrder.RANK,
         trace: bool = False,
         embedding: Embedding = None,
     ) -> RecallResult:
@@ -103,6 +112,12 @@ class ReadingVerbs(BankVerbs):
             max_chunk_tokens: what those passages may cost.
             include_source_facts: also return the facts on which observations among the memories stand.
             max_source_fact_tokens: what those facts may cost.
+            include_records: also return the complete table of records where the question asks over a kind of them, as "what
+                did I spend on food this week?" does.
+            max_record_tokens: what that table may cost.
+            text: "full", or "compact": what each memory says with its date, so that more fit the budget.
+            relevance: "all" fills the budget, "likely" stops where evidence gives out.
+            order: "rank", best first, or "time", oldest first; which memories are returned is not changed by it.
             trace: also record how every candidate fared; `RecallResult.explain` shows it.
             embedding: the question's vector, where you have it of the bank's own embedder (it need not be of unit length);
                 or texts to embed in the question's place, whose mean vector is taken. Words, names and times are read
@@ -113,28 +128,23 @@ class ReadingVerbs(BankVerbs):
             WrongDimension: `embedding` is as long as no vector of the bank's embedder.
             IndexOutOfStep: an index is broken and could not be healed.
         """
-        tools = self._context.tools
         request = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=checked_instant(query_timestamp, "query_timestamp", tools.dates)
-            or as_utc(tools.clock.now()),
             max_tokens=checked_count(max_tokens, "max_tokens"),
             budget=choice(Budget, budget, "budget"),
-            types=recalled_by_default(self._context) if types is None else checked_types(types),
-            tags=checked_tags(tags),
-            tags_match=choice(TagsMatch, tags_match, "tags_match"),
-            window=checked_window(window, tools.dates),
-            as_of=checked_instant(as_of, "as_of", tools.dates),
             include_invalidated=include_invalidated,
             k=None if k is None else checked_count(k, "k", most=MAX_UNITS),
-            tag_groups=checked_tag_groups(tag_groups),
-            metadata=checked_metadata_filter(metadata),
             min_scores=checked_min_scores(min_scores),
             entity_tokens=_budget(include_entities, max_entity_tokens, "entity"),
             chunk_tokens=_budget(include_chunks, max_chunk_tokens, "chunk"),
             source_fact_tokens=_budget(include_source_facts, max_source_fact_tokens, "source_fact"),
+            record_tokens=_budget(include_records, max_record_tokens, "record"),
             trace=trace,
             embedding=checked_embedding(embedding),
+            metadata=checked_metadata_filter(metadata),
+            **_shape(text, relevance, order),
+            **_filters(self._context, types, tags, tags_match, tag_groups),
+            **_moments(self._context.tools, query_timestamp, window, as_of),
         )
         return await recalled(self._context, request)
 
@@ -170,6 +180,43 @@ class ReadingVerbs(BankVerbs):
 def _budget(wanted: object, tokens: object, what: str) -> int:
     """The budget of what may be included beside the memories: checked also where it is not wanted, and 0 then."""
     return checked_count(tokens, f"max_{what}_tokens") * bool(wanted)
+
+
+def _shape(text: TextForm | str, relevance: RelevanceLevel | str, order: ResultOrder | str) -> dict[str, Any]:
+    """In which form, how far and in which order memories are returned, checked."""
+    return {
+        "form": choice(TextForm, text, "text"),
+        "relevance": choice(RelevanceLevel, relevance, "relevance"),
+        "order": choice(ResultOrder, order, "order"),
+    }
+
+
+def _filters(
+    bank: BankContext,
+    types: Iterable[FactType | str] | None,
+    tags: Iterable[str],
+    match: TagsMatch | str,
+    groups: GivenGroup | Sequence[GivenGroup],
+) -> dict[str, Any]:
+    """Which memories a recall may return, by network and tags, checked."""
+    return {
+        "types": recalled_by_default(bank) if types is None else checked_types(types),
+        "tags": checked_tags(tags),
+        "tags_match": choice(TagsMatch, match, "tags_match"),
+        "tag_groups": checked_tag_groups(groups),
+    }
+
+
+def _moments(
+    tools: Tools, query_timestamp: Moment, window: Window, as_of: datetime | str | None
+) -> dict[str, Any]:
+    """From which instant a recall counts, which window and which state it asks about, checked."""
+    asked_at = checked_instant(query_timestamp, "query_timestamp", tools.dates)
+    return {
+        "query_timestamp": asked_at or as_utc(tools.clock.now()),
+        "window": checked_window(window, tools.dates),
+        "as_of": checked_instant(as_of, "as_of", tools.dates),
+    }
 
 
 def recalled_by_default(bank: BankContext) -> tuple[FactType, ...]:

@@ -112,6 +112,33 @@ class Strategy(StrEnum):
     """The model looks for what it needs itself, step by step."""
 
 
+class TextForm(StrEnum):
+    """Which text of a memory recall returns."""
+
+    FULL = "full"
+    """All of it."""
+    COMPACT = "compact"
+    """What it says with the date as figures: more memories fit a budget."""
+
+
+class RelevanceLevel(StrEnum):
+    """How far down the ranking recall goes."""
+
+    ALL = "all"
+    """Until the budget is spent."""
+    LIKELY = "likely"
+    """Until the evidence gives out: nothing is returned where nothing is relevant."""
+
+
+class ResultOrder(StrEnum):
+    """In which order the memories chosen are returned."""
+
+    RANK = "rank"
+    """Best first."""
+    TIME = "time"
+    """Oldest first."""
+
+
 class TagsMatch(StrEnum):
     """How a query's tags select units. `any` and `all` also keep untagged units; `exact` compares whole sets."""
 
@@ -204,6 +231,10 @@ class RecallQuery:
         entity_tokens: budget for observations of the entities met; 0 means none are included.
         chunk_tokens: budget for the passages the units came from; 0 likewise.
         source_fact_tokens: budget for what the observations among the units stand on; 0 likewise.
+        record_tokens: budget for the complete table where the question asks over a kind of record; 0 likewise.
+        form: which text of each unit is returned, and counts.
+        relevance: how far down the ranking to go.
+        order: of the units returned.
         trace: also record how every candidate fared.
         embedding: the question's unit vector where the caller has it, or texts whose mean vector stands for it; empty where
             the question itself is embedded.
@@ -226,6 +257,10 @@ class RecallQuery:
     entity_tokens: int = 0
     chunk_tokens: int = 0
     source_fact_tokens: int = 0
+    record_tokens: int = 0
+    form: TextForm = TextForm.FULL
+    relevance: RelevanceLevel = RelevanceLevel.ALL
+    order: ResultOrder = ResultOrder.RANK
     trace: bool = False
     embedding: tuple[float, ...] | tuple[str, ...] = field(default=(), repr=False)
 
