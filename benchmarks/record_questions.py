@@ -27,7 +27,7 @@ from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.config import HindsightConfig
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
-    "week": {"time_zone": "America/New_York", "first_weekday": "sunday"},
+    "week": {"time_zone": "America/New_York", "week_starts": "sunday"},
     "month_a": {"time_zone": "UTC"},
     "month_b": {"time_zone": "Europe/Berlin"},
 }

@@ -179,7 +179,7 @@ def test_a_run_is_not_resumed_as_another(tmp_path: Path, data: Path) -> None:
     run = tmp_path / "run"
     with OpenAIServer(reply) as server:
         completed(command(run, data), server)
-        process = started(command(run, data, "--setting", "first_weekday=sunday"), server)
+        process = started(command(run, data, "--setting", "week_starts=sunday"), server)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "settings" in out

@@ -31,6 +31,7 @@ def test_the_environment_overrides_defaults() -> None:
             "HINDSIGHT_KEYWORDS": "fts5",
             "HINDSIGHT_TIME_ZONE": "Europe/Lisbon",
             "HINDSIGHT_LANGUAGES": "en, DE",
+            "HINDSIGHT_WEEK_STARTS": "Sunday",
             "HINDSIGHT_OFFLINE": "1",
             "HINDSIGHT_OBSERVATIONS": "Extractive",
             "HINDSIGHT_EMBEDDER": "sentence-transformers",
@@ -47,7 +48,7 @@ def test_the_environment_overrides_defaults() -> None:
         True,
         Path("/models/bge"),
     )
-    assert config.languages == ("en", "de")
+    assert (config.languages, config.week_starts) == (("en", "de"), "sunday")
     assert config.models.embedder is EmbedderBackend.SENTENCE_TRANSFORMERS
     assert config.observations.mode is ObservationMode.EXTRACTIVE
     assert HindsightConfig.from_env({"OPENAI_API_KEY": "sk-x"}) == HindsightConfig()

@@ -63,7 +63,7 @@ def coffees(bought: Bought) -> list[RecordEntry]:
 
 
 def ask(
-    question: str, entries: Sequence[RecordEntry], *, first_weekday: Weekday = Weekday.MONDAY
+    question: str, entries: Sequence[RecordEntry], *, week_starts: Weekday = Weekday.MONDAY
 ) -> RecordAnswer | None:
     async def categories() -> list[RecordCategory]:
         found = {(e.record.kind, e.record.category): e.record.unit for e in entries}
@@ -76,9 +76,9 @@ def ask(
         categories,
         of_kind,
         aggregate,
-        LocalDates(LISBON),
+        LocalDates(LISBON, week_starts=week_starts),
         tuple(LANGUAGES.values()),
-        Calendar(LISBON, first_weekday),
+        Calendar(LISBON, week_starts),
     )
     return asyncio.run(exact_answer(question, NOW, tools))
 
@@ -106,7 +106,7 @@ def test_a_total_is_the_sum_of_what_lies_in_the_window(bought: Bought) -> None:
 @given(DAYS, st.booleans())
 def test_the_week_with_the_most_is_the_one_with_the_greatest_sum(bought: Bought, sunday: bool) -> None:
     first = Weekday.SUNDAY if sunday else Weekday.MONDAY
-    answer = ask("In which week did I spend the most on coffee?", coffees(bought), first_weekday=first)
+    answer = ask("In which week did I spend the most on coffee?", coffees(bought), week_starts=first)
     weeks = by_week(bought, sunday=sunday)
     best = max(weeks.values())
     assert answer is not None

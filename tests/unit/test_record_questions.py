@@ -39,15 +39,14 @@ def understood(
     *,
     moment: datetime = NOW,
     categories: list[RecordCategory] | None = None,
-    first_weekday: Weekday = Weekday.MONDAY,
+    week_starts: Weekday = Weekday.MONDAY,
 ) -> RecordQuestion | None:
     return record_question(
         text,
         moment,
-        dates=LocalDates(UTC),
+        dates=LocalDates(UTC, week_starts=week_starts),
         languages=tuple(LANGUAGES.values()),
         categories=BANK if categories is None else categories,
-        first_weekday=first_weekday,
     )
 
 
@@ -222,7 +221,7 @@ def test_what_is_not_sure_is_declined(text: str) -> None:
 
 def test_a_week_lies_as_weeks_begin() -> None:
     monday = understood("How much did I spend on coffee this week?")
-    sunday = understood("How much did I spend on coffee this week?", first_weekday=Weekday.SUNDAY)
+    sunday = understood("How much did I spend on coffee this week?", week_starts=Weekday.SUNDAY)
     assert monday is not None
     assert monday.window is not None
     assert sunday is not None
@@ -233,8 +232,8 @@ def test_a_week_lies_as_weeks_begin() -> None:
 
 def test_on_a_sunday_a_week_from_sunday_has_just_begun() -> None:
     sunday = datetime(2025, 6, 8, 9, tzinfo=UTC)
-    this = understood("How many steps did I walk this week?", moment=sunday, first_weekday=Weekday.SUNDAY)
-    last = understood("How many steps did I walk last week?", moment=sunday, first_weekday=Weekday.SUNDAY)
+    this = understood("How many steps did I walk this week?", moment=sunday, week_starts=Weekday.SUNDAY)
+    last = understood("How many steps did I walk last week?", moment=sunday, week_starts=Weekday.SUNDAY)
     assert this is not None
     assert this.window is not None
     assert this.window.start.date() == date(2025, 6, 8)

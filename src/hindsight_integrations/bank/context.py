@@ -21,7 +21,7 @@ from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.config.retain import AS_SET, ExtractionOptions
 from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.tasks import WorkerMode
-from hindsight_integrations.model.time import DateOrder, LocalDates
+from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -75,7 +75,9 @@ class Tools:
     def dates(self) -> LocalDates:
         """How the times callers write are read."""
         order = self.config.date_order
-        return LocalDates(self.zone, None if order is None else DateOrder(order))
+        return LocalDates(
+            self.zone, None if order is None else DateOrder(order), Weekday(self.config.week_starts)
+        )
 
 
 class BankContext:
@@ -192,6 +194,7 @@ class BankContext:
             in_flight=tools.in_flight,
             languages=tools.languages,
             date_order=tools.dates.order,
+            week_starts=tools.dates.week_starts,
             keep_turns=tools.config.retain.source_turns,
             shown_memories=tools.config.retain.most_shown_memories,
             shown_categories=tools.config.retain.shown_categories,

@@ -10,7 +10,6 @@ from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import RecallQuery
-from hindsight_integrations.model.time import Weekday
 from hindsight_integrations.tempr.listing.aggregation import aggregate
 
 
@@ -34,6 +33,6 @@ async def exact_answer_for(context: BankContext, query: RecallQuery) -> RecordAn
         aggregate=aggregate,
         dates=tools.dates,
         languages=tools.languages,
-        calendar=Calendar(tools.zone, Weekday(tools.config.first_weekday)),
+        calendar=Calendar(tools.dates.zone, tools.dates.week_starts),
     )
     return await exact_answer(query.text, query.query_timestamp, access, window=query.window)

@@ -30,7 +30,8 @@ class HindsightConfig:
             and kinds of questions are read in these; an engine refuses a code it does not know when it opens. Of a language
             without a folder in `text/languages` only dates written in full are read.
         date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
-        first_weekday: on which weeks begin where records are added up by weeks: monday, saturday or sunday.
+        week_starts: on which day weeks begin, "this week" and weeks that records are added up by: monday, saturday or
+            sunday.
         model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
             happens to be in the environment never selects one.
         model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
@@ -51,7 +52,7 @@ class HindsightConfig:
     model_timeout_s: float = 300.0
     languages: tuple[str, ...] = ("en",)
     date_order: DateOrder | str | None = None
-    first_weekday: Weekday | str = Weekday.MONDAY
+    week_starts: Weekday | str = Weekday.MONDAY
     concurrent_tasks: int = 4
 
     def __post_init__(self) -> None:
@@ -65,7 +66,7 @@ class HindsightConfig:
             raise InvalidRequest(
                 "concurrent_tasks", f"{self.concurrent_tasks} at once do nothing", "Allow 1 or more."
             )
-        as_choices(self, first_weekday=Weekday)
+        as_choices(self, week_starts=Weekday)
         if self.date_order is not None:
             as_choices(self, date_order=DateOrder)
 
@@ -73,7 +74,7 @@ class HindsightConfig:
     def from_env(cls, env: Mapping[str, str] | None = None) -> HindsightConfig:
         """Defaults overridden by variables HINDSIGHT_<name>.
 
-        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
+        Names: MODEL, MODEL_TIMEOUT_S, EXTRACTION_TIMEOUT_S, LANGUAGES ("en,de"), DATE_ORDER, WEEK_STARTS, TIME_ZONE, VECTORS, KEYWORDS, EXTRACTION, ON_MODEL_FAILURE,
         OBSERVATIONS, DIRECTORY (of Agent Server), OFFLINE, EMBEDDER, EMBEDDER_PATH, RERANKER_PATH.
 
         Raises:
@@ -90,6 +91,7 @@ class HindsightConfig:
             date_order=choice(DateOrder, order.lower(), "HINDSIGHT_DATE_ORDER")
             if (order := values.get("HINDSIGHT_DATE_ORDER"))
             else None,
+            week_starts=_choice(values, "HINDSIGHT_WEEK_STARTS", Weekday, base.week_starts),
             storage=replace(
                 base.storage,
                 vectors=_choice(values, "HINDSIGHT_VECTORS", VectorBackend, base.storage.vectors),

@@ -164,10 +164,12 @@ class LocalDates:
     Attributes:
         zone: of times without one.
         order: of dates in figures; None refuses those that several orders make a date of.
+        week_starts: on which day "this week" begins.
     """
 
     zone: tzinfo
     order: DateOrder | None = None
+    week_starts: Weekday = Weekday.MONDAY
 
 
 def no_later(moment: datetime, by: datetime) -> bool:

@@ -68,7 +68,7 @@ def read_question(text: str, moment: datetime, dates: LocalDates, language: Lang
     Args:
         text: the question.
         moment: when it is put (aware).
-        dates: the zone of days.
+        dates: the zone of days, and on which of them weeks begin.
         language: whose words are looked for.
     """
     words = language.records
@@ -79,7 +79,7 @@ def read_question(text: str, moment: datetime, dates: LocalDates, language: Lang
     if _SENTENCES.search(spelled) or len(lowered) != len(spelled):
         return None
     about_periods = _blanked(spelled, _periods(lowered, words))
-    window = find_window(about_periods, moment, dates.zone, rules=language.times) if language.times else None
+    window = _time_in(about_periods, moment, dates, language.times) if language.times else None
     cut = [] if window is None else [window.span]
     opened = words.opening.match(_blanked(lowered, cut).lstrip(" ,")) is not None
     if not opened and words.sentence.search(lowered):
@@ -97,10 +97,14 @@ def _bare_time(
     if not pieces or pieces[-1].cue or pieces[-1].number is not None:
         return pieces, None
     before, _, last = pieces[-1].words.rpartition(" ")
-    window = find_window(last.title(), moment, dates.zone, rules=rules)
+    window = _time_in(last.title(), moment, dates, rules)
     if window is None or window.phrase != last.title():
         return pieces, None
     return (*pieces[:-1], *([Piece(before)] if before else [])), window
+
+
+def _time_in(text: str, moment: datetime, dates: LocalDates, rules: TimeRules) -> TimeWindow | None:
+    return find_window(text, moment, dates.zone, rules=rules, week_starts=dates.week_starts)
 
 
 def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from hindsight_integrations.model.record_answers import RecordOperation, RecordQuestion
 from hindsight_integrations.model.records import RecordCategory
-from hindsight_integrations.model.time import Granule, Interval, LocalDates, Weekday
+from hindsight_integrations.model.time import Granule, Interval, LocalDates
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.record_asked import Asked
 from hindsight_integrations.text.record_cues import read_question
@@ -31,17 +31,15 @@ def record_question(
     dates: LocalDates,
     languages: Sequence[Language],
     categories: Sequence[RecordCategory],
-    first_weekday: Weekday = Weekday.MONDAY,
 ) -> RecordQuestion | None:
     """What a question wants of the bank's records; None where it is not recognised for sure.
 
     Args:
         text: the question.
         moment: when it is put (aware).
-        dates: the zone of days.
+        dates: the zone of days, and on which of them weeks begin.
         languages: it may be in, the likeliest first.
         categories: those of the bank, with their units (`records.categories`).
-        first_weekday: on which weeks begin.
     """
     known = KnownThings(categories, languages)
     for language in languages:
@@ -65,7 +63,7 @@ def record_question(
             and _is_a_day(read.window)
         ):
             return None  # "on an average Monday" is no Monday
-        window = _in_days(read.window, moment, dates.zone, first_weekday)
+        window = _in_days(read.window.interval, moment, dates.zone)
         return None if window is None else replace(question, window=window)
     return None
 
@@ -74,26 +72,8 @@ def _is_a_day(window: TimeWindow) -> bool:
     return window.interval.end - window.interval.start <= timedelta(days=1, hours=1)
 
 
-def _in_days(window: TimeWindow, moment: datetime, zone: tzinfo, first: Weekday) -> Interval | None:
-    """The window where it is of whole days, as records are; a week as the bank's weeks begin."""
-    interval = window.interval
-    if window.granule == Granule.WEEK and not any(map(str.isdigit, window.phrase)):
-        interval = _week(interval, moment, zone, first)
+def _in_days(interval: Interval, moment: datetime, zone: tzinfo) -> Interval | None:
+    """The window where it is of whole days, as records are, and has begun."""
     bounds = (interval.start.astimezone(zone), interval.end.astimezone(zone))
     midnights = [bound.hour == bound.minute == bound.second == 0 for bound in bounds]
     return interval if all(midnights) and interval.start <= moment else None
-
-
-def _week(week: Interval, moment: datetime, zone: tzinfo, first: Weekday) -> Interval:
-    """A week that the grammar began on Monday, as it lies to the moment where weeks begin on another day."""
-    start = week.start.astimezone(zone)
-    if start.weekday() != 0 or (week.end.astimezone(zone).date() - start.date()).days % 7:
-        return week
-    today = moment.astimezone(zone).weekday()
-    ahead = today - (today - first.number) % 7
-    shift = timedelta(days=ahead)
-    ends = [
-        (bound.astimezone(zone).replace(tzinfo=None) + shift).replace(tzinfo=zone)
-        for bound in (week.start, week.end)
-    ]
-    return Interval(*(end.astimezone(week.start.tzinfo) for end in ends))

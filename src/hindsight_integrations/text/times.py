@@ -19,7 +19,7 @@ def question_time(
     Args:
         question: its words.
         reference: when it is put (aware).
-        dates: the zone of days, and the order of dates in figures.
+        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
         languages: it may be in, the likeliest first.
     """
     return _first_found(find_window, question, reference, dates, languages)
@@ -33,7 +33,7 @@ def event_time(
     Args:
         statement: its words.
         reference: when it was made (aware).
-        dates: the zone of days, and the order of dates in figures.
+        dates: the zone of days, the order of dates in figures, and on which day weeks begin.
         languages: it may be in, the likeliest first.
     """
     return _first_found(find_event_time, statement, reference, dates, languages)
@@ -48,7 +48,7 @@ def _first_found(
 ) -> Interval | None:
     """What the first grammar finds that finds anything, else a date that `dateparser` reads in the other languages."""
     for rules in (language.times for language in languages if language.times):
-        if window := find(text, reference, dates.zone, rules=rules):
+        if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
             return window.interval
     codes = [language.code for language in languages if language.times is None]
     window = find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None

@@ -68,7 +68,6 @@ async def exact_answer(
         dates=tools.dates,
         languages=tools.languages,
         categories=categories,
-        first_weekday=tools.calendar.first_weekday,
     )
     if question is None or (window is not None and question.window not in {None, window}):
         return None

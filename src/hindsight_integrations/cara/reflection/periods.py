@@ -23,11 +23,11 @@ class Calendar:
 
     Attributes:
         zone: of days.
-        first_weekday: on which weeks begin.
+        week_starts: on which day weeks begin.
     """
 
     zone: tzinfo
-    first_weekday: Weekday = Weekday.MONDAY
+    week_starts: Weekday = Weekday.MONDAY
 
     def day(self, moment: datetime) -> date:
         """The day on which a moment lies."""
@@ -46,7 +46,7 @@ class Calendar:
             first = day.replace(day=1)
             return first, (first + 31 * ONE_DAY).replace(day=1) - ONE_DAY
         if period == Granule.WEEK:
-            first = day - (day.weekday() - self.first_weekday.number) % 7 * ONE_DAY
+            first = day - (day.weekday() - self.week_starts.number) % 7 * ONE_DAY
             return first, first + 6 * ONE_DAY
         return day, day
 

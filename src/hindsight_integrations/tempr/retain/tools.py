@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Runner
-from hindsight_integrations.model.time import DateOrder
+from hindsight_integrations.model.time import DateOrder, Weekday
 from hindsight_integrations.ports.clock import Clock
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
@@ -31,6 +31,7 @@ class RetainTools:
     in_flight: InFlight = field(default_factory=InFlight)
     languages: Sequence[Language] = (ENGLISH,)
     date_order: DateOrder | None = None
+    week_starts: Weekday = Weekday.MONDAY
     keep_turns: bool = True
     shown_memories: int = 0
     shown_categories: bool = False
@@ -38,4 +39,4 @@ class RetainTools:
     @property
     def verbatim(self) -> VerbatimExtractor:
         """What reads messages by rules alone."""
-        return VerbatimExtractor(self.languages, self.date_order)
+        return VerbatimExtractor(self.languages, self.date_order, self.week_starts)

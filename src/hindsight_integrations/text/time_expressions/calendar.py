@@ -1,4 +1,4 @@
-"""Calendar arithmetic on naive local times: weeks start on Monday, spans are half-open. No words, no zones.
+"""Calendar arithmetic on naive local times; spans are half-open. No words, no zones.
 
 Every function raises ValueError or OverflowError for a date outside the years 1 to 9999; the grammar reads that as
 "no such time".
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 
-from hindsight_integrations.model.time import Granule
+from hindsight_integrations.model.time import Granule, Weekday
 
 EARLIEST = datetime.combine(date.min, time.min)  # the open past ends in year 1
 LATEST = datetime.combine(date.max, time.max)  # the open future ends with year 9999
@@ -90,13 +90,15 @@ def shift(moment: datetime, unit: Unit, count: int) -> datetime:
     return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
 
 
-def _floor(moment: datetime, unit: Unit) -> datetime:
+def _floor(moment: datetime, unit: Unit, week_starts: Weekday) -> datetime:
     if unit is Unit.MINUTE:
         return moment.replace(second=0, microsecond=0)
     if unit is Unit.HOUR:
         return moment.replace(minute=0, second=0, microsecond=0)
     day = midnight(moment)
-    if unit in {Unit.WEEK, Unit.WEEKEND}:
+    if unit is Unit.WEEK:
+        return day - timedelta(days=(day.weekday() - week_starts.number) % 7)
+    if unit is Unit.WEEKEND:
         return day - timedelta(days=day.weekday())
     if unit is Unit.DAY:
         return day
@@ -105,9 +107,9 @@ def _floor(moment: datetime, unit: Unit) -> datetime:
     return day.replace(year=max(year, 1), month=month + 1, day=1)
 
 
-def containing(unit: Unit, moment: datetime) -> Span:
+def containing(unit: Unit, moment: datetime, week_starts: Weekday = Weekday.MONDAY) -> Span:
     """The calendar unit around `moment`; for a weekend, that of its Monday-to-Sunday week."""
-    start = _floor(moment, unit)
+    start = _floor(moment, unit, week_starts)
     if unit is Unit.WEEKEND:
         saturday = start + timedelta(days=SATURDAY)
         return Span(saturday, saturday + timedelta(days=2), unit)
@@ -148,8 +150,8 @@ def weekday_after(moment: datetime, weekday: int) -> Span:
 
 
 def weekday_in(week: Span, weekday: int) -> Span:
-    """That weekday of a Monday-to-Sunday week."""
-    return containing(Unit.DAY, week.start + timedelta(days=weekday))
+    """That weekday of a week, on whichever day it begins."""
+    return containing(Unit.DAY, week.start + timedelta(days=(weekday - week.start.weekday()) % 7))
 
 
 def weekend_near(moment: datetime) -> Span:

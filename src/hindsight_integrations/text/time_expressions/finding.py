@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from hindsight_integrations.model.time import as_utc
+from hindsight_integrations.model.time import Weekday, as_utc
 from hindsight_integrations.text.time_expressions.decoys import is_decoy
 from hindsight_integrations.text.time_expressions.grammar import (
     Direction,
@@ -31,7 +31,14 @@ _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 READ_CHARACTERS = 3_000
 
 
-def find_window(text: str, reference: datetime, zone: tzinfo = UTC, *, rules: TimeRules) -> TimeWindow | None:
+def find_window(
+    text: str,
+    reference: datetime,
+    zone: tzinfo = UTC,
+    *,
+    rules: TimeRules,
+    week_starts: Weekday = Weekday.MONDAY,
+) -> TimeWindow | None:
     """The time window a question asks about.
 
     Times without a year lie in the past - "in May" is the latest May begun, "on Friday" the last one - unless their
@@ -43,11 +50,12 @@ def find_window(text: str, reference: datetime, zone: tzinfo = UTC, *, rules: Ti
         reference: when the question is put; naive times are read in `zone`.
         zone: the time zone of days and hours.
         rules: of the language whose words are read.
+        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
 
     Returns:
         The window, or None if the first 3,000 characters name no (possible) time. Arbitrary text never raises.
     """
-    past = _scope(text, reference, zone, rules)
+    past = _scope(text, reference, zone, rules, week_starts)
     windows = []
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
@@ -59,7 +67,12 @@ def find_window(text: str, reference: datetime, zone: tzinfo = UTC, *, rules: Ti
 
 
 def find_event_time(
-    text: str, reference: datetime, zone: tzinfo = UTC, *, rules: TimeRules
+    text: str,
+    reference: datetime,
+    zone: tzinfo = UTC,
+    *,
+    rules: TimeRules,
+    week_starts: Weekday = Weekday.MONDAY,
 ) -> TimeWindow | None:
     """When the event a statement tells of happened or will happen.
 
@@ -71,11 +84,12 @@ def find_event_time(
         reference: when the statement was made; naive times are read in `zone`.
         zone: the time zone of days and hours.
         rules: of the language whose words are read.
+        week_starts: on which day weeks begin; those of ISO 8601 ("2024-W23") begin on Monday.
 
     Returns:
         The window, or None. Arbitrary text never raises.
     """
-    past = replace(_scope(text, reference, zone, rules), telling=True)
+    past = replace(_scope(text, reference, zone, rules, week_starts), telling=True)
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
@@ -90,10 +104,11 @@ def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
     return window.interval.end - window.interval.start, not any(map(str.isdigit, window.phrase))
 
 
-def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules) -> Scope:
+def _scope(text: str, reference: datetime, zone: tzinfo, rules: TimeRules, week_starts: Weekday) -> Scope:
     now = as_utc(reference, zone).astimezone(zone).replace(tzinfo=None)
     spelled = folded(text[:READ_CHARACTERS])
-    return Scope(spelled.translate(rules.words.folding), spelled, now, grammar_of(rules))
+    folding = rules.words.folding
+    return Scope(spelled.translate(folding), spelled, now, grammar_of(rules), week_starts=week_starts)
 
 
 def _clauses(past: Scope, sentence: re.Match[str]) -> Iterator[tuple[Scope, int, int]]:

@@ -13,7 +13,8 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from functools import cache
 
-from hindsight_integrations.text.time_expressions.calendar import Span
+from hindsight_integrations.model.time import Weekday
+from hindsight_integrations.text.time_expressions.calendar import Span, Unit, containing
 from hindsight_integrations.text.time_expressions.needs import check_rule, check_words
 from hindsight_integrations.text.time_expressions.patterns import TIME, compiled, fragments
 from hindsight_integrations.text.time_expressions.words import Words
@@ -143,6 +144,7 @@ class Scope:
         direction: where times without a year lie.
         year: the year a neighbouring phrase gives.
         telling: the text is a statement, no question.
+        week_starts: on which day weeks begin.
     """
 
     text: str
@@ -152,6 +154,7 @@ class Scope:
     direction: Direction = Direction.PAST
     year: int | None = None
     telling: bool = False
+    week_starts: Weekday = Weekday.MONDAY
 
     @property
     def words(self) -> Words:
@@ -193,6 +196,10 @@ class Scope:
     def in_year(self, year: int) -> Scope:
         """The same, with a year for phrases that lack one."""
         return replace(self, year=year)
+
+    def unit_around(self, unit: Unit, moment: datetime) -> Span:
+        """The calendar unit around a moment, a week as weeks begin here."""
+        return containing(unit, moment, self.week_starts)
 
     def after(self, moment: datetime) -> Scope:
         """The same, looking forward from `moment`."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, as_utc
+from hindsight_integrations.model.time import DateOrder, Interval, LocalDates, Weekday, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_text
@@ -33,10 +33,12 @@ class VerbatimExtractor:
     Attributes:
         languages: the texts may be in; times are read in each in turn until one finds one.
         date_order: of dates in figures in languages without a grammar.
+        week_starts: on which day "this week" begins.
     """
 
     languages: Sequence[Language] = (ENGLISH,)
     date_order: DateOrder | None = None
+    week_starts: Weekday = Weekday.MONDAY
 
     def extract(
         self, messages: Sequence[Message], *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
@@ -51,10 +53,7 @@ class VerbatimExtractor:
         speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
         spotter = NameSpotter(texts, people=speakers, aliases=aliases, languages=self.languages)
-        return [
-            _of_message(message, spotter, LocalDates(zone, self.date_order), self.languages)
-            for message in messages
-        ]
+        return [_of_message(message, spotter, self._dates(zone), self.languages) for message in messages]
 
     def extract_passages(
         self,
@@ -75,12 +74,15 @@ class VerbatimExtractor:
         spotter = NameSpotter(pieces, people=(), aliases=aliases, languages=self.languages)
         facts = []
         for passage in map(str.strip, pieces):
-            start, end = _occurred(passage, timestamp, LocalDates(zone, self.date_order), self.languages)
+            start, end = _occurred(passage, timestamp, self._dates(zone), self.languages)
             entities = spotter.names_in(passage)
             facts.append(
                 ExtractedFact(what=passage, occurred_start=start, occurred_end=end, entities=entities)
             )
         return facts
+
+    def _dates(self, zone: tzinfo) -> LocalDates:
+        return LocalDates(zone, self.date_order, self.week_starts)
 
 
 def passages(text: str) -> list[str]:

@@ -38,7 +38,7 @@ def counted_from(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
     least, most = (
         count * (-1 if back else 1) for count in counted(match["amount"], match["unit"], scope.words)
     )
-    return around(Span(edge, edge, anchor.unit), unit_of(match, scope), least, most)
+    return around(scope, Span(edge, edge, anchor.unit), unit_of(match, scope), least, most)
 
 
 @needs("side", "amount", "unit")
@@ -62,7 +62,7 @@ def unit_beside(match: re.Match[str], scope: Scope, anchor: Span) -> Span:
         return containing(Unit.WEEKEND, towards(edge - _ONE_DAY, SATURDAY).start)
     if unit in _CALENDAR:
         moment = anchor.start if back else anchor.end - timedelta(microseconds=1)
-        return containing(unit, shift(containing(unit, moment).start, unit, -1 if back else 1))
+        return scope.unit_around(unit, shift(scope.unit_around(unit, moment).start, unit, -1 if back else 1))
     count = scope.words.multiples.get(word(match["unit"]), 1)
     first, last = sorted((edge, shift(edge, unit, -count if back else count)))
     return Span(first, last, unit)

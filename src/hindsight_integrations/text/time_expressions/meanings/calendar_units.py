@@ -35,7 +35,7 @@ _QUARTERS, _HALVES = 4, 2
 
 
 def _offset(scope: Scope, unit: Unit, count: int) -> Span:
-    return containing(unit, shift(scope.now, unit, count))
+    return scope.unit_around(unit, shift(scope.now, unit, count))
 
 
 def _unit(match: re.Match[str], scope: Scope) -> Unit | None:
@@ -98,7 +98,7 @@ def same_unit(match: re.Match[str], scope: Scope) -> Span | None:
     unit = scope.words.units[word(match["unit"])]
     if year is None or word(match["unit"]) in scope.words.plurals:
         return None
-    return containing(unit, shift(scope.now, Unit.YEAR, year - scope.now.year))
+    return scope.unit_around(unit, shift(scope.now, Unit.YEAR, year - scope.now.year))
 
 
 @needs("ordinal|number", "tail|year")
@@ -153,7 +153,7 @@ def to_date(unit: Unit) -> Build:
 
     @needs()
     def so_much(_match: re.Match[str], scope: Scope) -> Span:
-        return _until_today(containing(unit, scope.now), scope)
+        return _until_today(scope.unit_around(unit, scope.now), scope)
 
     return so_much
 
@@ -163,7 +163,7 @@ def running(unit: Unit) -> Build:
 
     @needs()
     def whole(_match: re.Match[str], scope: Scope) -> Span:
-        return containing(unit, scope.now)
+        return scope.unit_around(unit, scope.now)
 
     return whole
 

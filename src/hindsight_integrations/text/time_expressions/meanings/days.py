@@ -91,7 +91,7 @@ def which_weekday(match: re.Match[str], scope: Scope) -> Span:
         return weekday_before(scope.now, weekday)
     if which is Which.NEXT:
         return weekday_after(scope.now, weekday)
-    return weekday_in(containing(Unit.WEEK, scope.now), weekday)
+    return weekday_in(scope.unit_around(Unit.WEEK, scope.now), weekday)
 
 
 @needs("weekday|clear_weekday")
@@ -109,7 +109,7 @@ def weekday_before_last(match: re.Match[str], scope: Scope) -> Span:
 @needs("weekday|clear_weekday", "which")
 def weekday_of_week(match: re.Match[str], scope: Scope) -> Span:
     """As in "Friday of last week"."""
-    week = containing(Unit.WEEK, shift(scope.now, Unit.WEEK, which_of(match, scope)))
+    week = scope.unit_around(Unit.WEEK, shift(scope.now, Unit.WEEK, which_of(match, scope)))
     return weekday_in(week, weekday_of(match, scope))
 
 
@@ -125,7 +125,7 @@ def weekdays_of_week(match: re.Match[str], scope: Scope) -> Span:
 def weekday_behind_week(week: Reading, match: re.Match[str], scope: Scope) -> Span | None:
     """As in "Last week on Friday"."""
     span = week.span
-    if span is None or span.unit is not Unit.WEEK or span != containing(Unit.WEEK, span.start):
+    if span is None or span.unit is not Unit.WEEK or span != scope.unit_around(Unit.WEEK, span.start):
         return None
     return weekday_in(span, weekday_of(match, scope))
 

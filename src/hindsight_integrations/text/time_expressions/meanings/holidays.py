@@ -84,4 +84,4 @@ def holiday_unit(match: re.Match[str], scope: Scope) -> Span | None:
     if unit not in {Unit.WEEK, Unit.WEEKEND}:
         return None
     day = of_tail(scope, feast, match["tail"])
-    return weekend_near(day.start) if unit is Unit.WEEKEND else containing(unit, day.start)
+    return weekend_near(day.start) if unit is Unit.WEEKEND else scope.unit_around(unit, day.start)

@@ -55,11 +55,11 @@ def _counted(match: re.Match[str], scope: Scope) -> tuple[int, int]:
     return counted(match["amount"], unit, scope.words)
 
 
-def around(moment: Span, unit: Unit, least: int, most: int) -> Span:
+def around(scope: Scope, moment: Span, unit: Unit, least: int, most: int) -> Span:
     """The units `least` to `most` away (both signs the same): exact ones whole, vague ones to the day."""
     near, far = sorted((shift(moment.start, unit, least), shift(moment.start, unit, most)))
     if least == most or unit in _WHOLE:
-        return Span(containing(unit, near).start, containing(unit, far).end, unit)
+        return Span(scope.unit_around(unit, near).start, scope.unit_around(unit, far).end, unit)
     return days_span(near, far, unit)
 
 
@@ -71,7 +71,7 @@ def _now(scope: Scope) -> Span:
 def ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two weeks ago": the whole calendar week."""
     least, most = _counted(match, scope)
-    return around(_now(scope), unit_of(match, scope), -least, -most)
+    return around(scope, _now(scope), unit_of(match, scope), -least, -most)
 
 
 @needs("amount", "amount2", "unit")
@@ -79,13 +79,13 @@ def between_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two or three weeks ago"."""
     first = counted(match["amount"], match["unit"], scope.words)[0]
     second = counted(match["amount2"], match["unit"], scope.words)[1]
-    return around(_now(scope), unit_of(match, scope), -min(first, second), -max(first, second))
+    return around(scope, _now(scope), unit_of(match, scope), -min(first, second), -max(first, second))
 
 
 @needs("unit|short_unit")
 def one_or_two_ago(match: re.Match[str], scope: Scope) -> Span:
     """As in "A week or two ago"."""
-    return around(_now(scope), unit_of(match, scope), -1, -2)
+    return around(scope, _now(scope), unit_of(match, scope), -1, -2)
 
 
 @needs("amount", "unit|short_unit", "weekday|clear_weekday")
@@ -94,7 +94,7 @@ def weekday_of_week_ago(match: re.Match[str], scope: Scope) -> Span | None:
     least, most = _counted(match, scope)
     if unit_of(match, scope) is not Unit.WEEK or least != most:
         return None
-    week = containing(Unit.WEEK, shift(scope.now, Unit.WEEK, -least))
+    week = scope.unit_around(Unit.WEEK, shift(scope.now, Unit.WEEK, -least))
     return weekday_in(week, weekday_of(match, scope))
 
 
@@ -119,7 +119,7 @@ def occurrences_ago(match: re.Match[str], scope: Scope) -> Span:
 def ahead(match: re.Match[str], scope: Scope) -> Span:
     """As in "Two weeks from now"."""
     least, most = _counted(match, scope)
-    return around(_now(scope), unit_of(match, scope), least, most)
+    return around(scope, _now(scope), unit_of(match, scope), least, most)
 
 
 @needs("number", "unit")
@@ -131,7 +131,7 @@ def half_ago(match: re.Match[str], scope: Scope) -> Span | None:
     finer, count = _HALVES[unit]
     amount = match["number"]
     whole = counted(amount, match["unit"], scope.words)[0] if amount else 0
-    return containing(finer, shift(shift(scope.now, unit, -whole), finer, -count))
+    return scope.unit_around(finer, shift(shift(scope.now, unit, -whole), finer, -count))
 
 
 @needs("amount", "unit|short_unit")

@@ -143,7 +143,7 @@ def part_of_unit(match: re.Match[str], scope: Scope) -> Span:
     """As in "Jahresbeginn", "zum Monatsende": of the running unit, or of the year named behind it."""
     unit = unit_of(match, scope)
     year = year_of_tail(scope, match["tail"]) if unit is Unit.YEAR else None
-    whole = containing(unit, scope.now) if year is None else years_span(year)
+    whole = scope.unit_around(unit, scope.now) if year is None else years_span(year)
     return _portion(match, scope, whole, of_year=unit is Unit.YEAR)
 
 
@@ -162,7 +162,7 @@ def unit_of_day(match: re.Match[str], scope: Scope, day: Span) -> Span | None:
     if day.unit is not Unit.DAY:
         return None
     unit = unit_of(match, scope)
-    return weekend_near(day.start) if unit is Unit.WEEKEND else containing(unit, day.start)
+    return weekend_near(day.start) if unit is Unit.WEEKEND else scope.unit_around(unit, day.start)
 
 
 @needs()
