@@ -63,6 +63,41 @@ def texts(found: RecallResult) -> list[str]:
     return [item.unit.text for item in found.units]
 
 
+# --- order
+
+
+def test_memories_chosen_by_rank_come_in_order_of_time(light: Hindsight) -> None:
+    """When it happened counts, else when it was said; what fits the budget, and each one's score, stay as they are."""
+    bank = light.bank("garden")
+    for day, what, happened in (
+        ("2024-05-03", "Ann planted cherry trees.", None),
+        ("2024-05-04", "Ann pruned the old cherry trees in 2019.", "2019-03-01"),
+        ("2024-05-02", "Cherry trees, cherry trees: Ann sells cherry trees.", None),
+        ("2024-05-01", "The library has new chairs.", None),
+    ):
+        said = {"role": "user", "content": what, "timestamp": f"{day}T10:00:00Z"}
+        bank.retain([said], facts=[{"what": what, "occurred_start": happened}], thread=day)
+    ranked = bank.recall("cherry trees", k=3)
+    timed = bank.recall("cherry trees", k=3, order="time")
+    assert [text.split()[1] for text in texts(timed)] == ["pruned", "trees,", "planted"]
+    assert {item.unit.id: item.score for item in timed.units} == {
+        item.unit.id: item.score for item in ranked.units
+    }
+    assert (timed.tokens, timed.confidence) == (ranked.tokens, ranked.confidence)
+    assert texts(ranked) != texts(timed)
+
+
+def test_of_one_moment_the_better_memory_comes_first(light: Hindsight) -> None:
+    """Without times of their own, what one message told comes as it was told or, of one instant, as it ranks."""
+    bank = light.bank("day")
+    facts = [
+        {"what": f"Ann ate {fruit}.", "occurred_start": "2024-05-01"} for fruit in ("figs", "plums", "pears")
+    ]
+    bank.retain("Ann ate figs, plums and pears.", facts=facts)
+    question = "Did Ann eat plums?"
+    assert texts(bank.recall(question, order="time")) == texts(bank.recall(question))
+
+
 # --- conditions on tags
 
 

@@ -63,7 +63,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
 
 
 def format_memories(memories: Iterable[Memory]) -> str:
-    """Memories for a prompt: one line each, best first, with its date, and what a reader must know of it.
+    """Memories for a prompt: one line each, in their order, with its date, and what a reader must know of it.
 
     An opinion is marked as the agent's, with how firmly it is held; what holds no more is marked as history. Empty if
     there are none.
@@ -81,7 +81,7 @@ def with_memories(
 
     Args:
         messages: of the conversation, in any form LangChain takes.
-        memories: best first.
+        memories: as recalled.
         heading: what the model is told about them.
     """
     given = convert_to_messages(messages)

@@ -195,7 +195,7 @@ class Recalled(str):
     so that it ends with the run.
 
     Attributes:
-        memories: best first.
+        memories: as recalled.
         messages: of the state, at the last call of the model; none before the first.
         summarised: what the model was shown in this run and a summary stands for since.
     """

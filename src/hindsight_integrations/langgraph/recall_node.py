@@ -60,7 +60,7 @@ def create_recall_node(
 ) -> MemoryNode:
     """A node that looks up what is remembered about the user's last message.
 
-    It writes under `output_key`, best first, and nothing found is written too, so that memories of an earlier turn never
+    It writes under `output_key`, best first unless `order="time"`, and nothing found is written too, so that memories of an earlier turn never
     stay. The state's schema must have that key: LangGraph drops others without a word. The messages are left alone: put
     the memories into the prompt of this turn, with `with_memories` or `format_memories`.
 

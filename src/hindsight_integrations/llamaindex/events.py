@@ -46,7 +46,7 @@ class MemoryRecalled(MemoryEvent):
     """What was found.
 
     Attributes:
-        units: ids, best first.
+        units: ids, in the order recalled.
         scores: of each; comparable within one recall only.
         channels: of each its rank, from 1, in every channel that found it.
     """

@@ -24,13 +24,13 @@ LONGEST_QUERY = (
 async def recalled_lines(
     bank: AsyncMemoryBank, query: str, max_tokens: int, options: Mapping[str, Any]
 ) -> list[str]:
-    """The memories of a question, a line each, best first; watchers are told of them."""
+    """The memories of a question, a line each, in its order; watchers are told of them."""
     found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **options)
     return lines_of(bank.name, found)
 
 
 def lines_of(bank: str, found: RecallResult) -> list[str]:
-    """What was found, a line each, best first; watchers are told of it."""
+    """What was found, a line each, in its order; watchers are told of it."""
     dispatcher.event(recalled(bank, found))
     return [memory_line(unit) for unit in found.units]
 

@@ -21,7 +21,7 @@ class RecordEntry:
     @property
     def at(self) -> datetime:
         """When it begins to have happened, or was mentioned if it has no time of its own."""
-        return self.memory.occurred.start if self.memory.occurred else self.memory.mentioned_at
+        return self.memory.began
 
 
 class Aggregation(StrEnum):

@@ -25,7 +25,8 @@ class RecallResult:
     """The answer to a recall.
 
     Attributes:
-        units: best first.
+        units: best first; oldest first where `order="time"` was asked for: what fits the budget was chosen by rank all the same,
+            and each keeps its score.
         tokens: what their texts cost together; at most the budget.
         window: the time window found in the question or given, if any.
         trace: stages and notes; timings always, per-unit detail on request.

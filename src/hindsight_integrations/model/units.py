@@ -95,6 +95,11 @@ class MemoryUnit:
     closed_at: datetime | None = None
     kind: UnitKind = UnitKind.MEMORY
 
+    @property
+    def began(self) -> datetime:
+        """When what it tells of began to happen, or it was mentioned if it has no time of its own."""
+        return self.occurred.start if self.occurred else self.mentioned_at
+
 
 class ValidityKind(StrEnum):
     """What a validity event does to a unit (decision 010)."""

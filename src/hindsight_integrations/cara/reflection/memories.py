@@ -56,7 +56,7 @@ def in_time_order(units: Iterable[RecalledUnit]) -> tuple[RecalledUnit, ...]:
 
 def _moment(item: RecalledUnit) -> tuple[datetime, datetime, str]:
     unit = item.unit
-    return (unit.occurred.start if unit.occurred else unit.mentioned_at), unit.mentioned_at, unit.id
+    return unit.began, unit.mentioned_at, unit.id
 
 
 def _observed(item: RecalledUnit) -> bool:

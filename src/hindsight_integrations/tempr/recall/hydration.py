@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.requests import ResultOrder
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
 from hindsight_integrations.search.columns import valid_at
@@ -49,3 +50,10 @@ def channel_hits(hits: Hits, wanted: IntArray) -> dict[int, ChannelHit]:
     return {
         row: ChannelHit(rank + 1, score) for rank, row, score in zip(at.tolist(), rows, scores, strict=True)
     }
+
+
+def in_order(units: Iterable[RecalledUnit], order: ResultOrder) -> tuple[RecalledUnit, ...]:
+    """Units, best first, as they are returned: as they are, or oldest first, of two of one moment the better one first."""
+    if order is ResultOrder.RANK:
+        return tuple(units)
+    return tuple(sorted(units, key=lambda item: item.unit.began))

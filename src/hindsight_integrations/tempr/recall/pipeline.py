@@ -15,7 +15,7 @@ from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.confidence import recall_confidence
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
-from hindsight_integrations.tempr.recall.hydration import hydrate
+from hindsight_integrations.tempr.recall.hydration import hydrate, in_order
 from hindsight_integrations.tempr.recall.includes import entity_observations, source_facts
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_scores, turn_order
@@ -70,7 +70,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
     result = RecallResult(
         confidence=recall_confidence(run, units, passed),
-        units=tuple(units.values()),
+        units=in_order(units.values(), query.order),
         tokens=packed.tokens,
         window=run.window,
         trace=run.trace,
