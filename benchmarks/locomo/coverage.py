@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from typing import Self
 
-from locomo.dataset import ANSWERABLE, Category
+from locomo.dataset import ANSWERABLE, Category, Key, Question
 
 
 class Mode(StrEnum):
@@ -25,13 +26,18 @@ class System(StrEnum):
     RRF = "rrf"
 
 
+class NotAudited(Exception):
+    """Figures were asked for by a key the run did not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One question asked of one system under one token budget.
 
     Attributes:
-        share: share of the evidence turns covered, in [0, 1].
+        share: share of the evidence turns covered, in [0, 1], by LoCoMo's own key.
         tokens: what the texts returned cost.
+        audited: the share by the corrected key; None where the run read no corrections.
     """
 
     mode: Mode
@@ -42,6 +48,21 @@ class Outcome:
     category: Category
     share: float
     tokens: int
+    audited: float | None = None
+
+    def by(self, key: Key) -> float:
+        """The share by one of the keys."""
+        if key is Key.RAW:
+            return self.share
+        if self.audited is None:
+            raise NotAudited("no figures for the corrected key: run locomo_retrieval.py with --audit DIR")
+        return self.audited
+
+    def scored(self, question: Question, returned: Iterable[Iterable[str]], *, tokens: int) -> Self:
+        """This outcome with what came back: the sources of each unit returned, and what the texts cost."""
+        units = [frozenset(sources) for sources in returned]
+        audited = None if question.audited is None else coverage(question.audited, units)
+        return replace(self, share=coverage(question.evidence, units), tokens=tokens, audited=audited)
 
     def as_json(self) -> dict[str, object]:
         """Its fields."""
@@ -68,11 +89,12 @@ class Slice:
 
     mode: Mode
     categories: frozenset[Category] = ANSWERABLE
+    key: Key = Key.RAW
 
     def mean(self, outcomes: Iterable[Outcome], system: System, budget: int) -> float | None:
         """Mean share over questions, in percent; None where there are none."""
         shares = [
-            outcome.share
+            outcome.by(self.key)
             for outcome in outcomes
             if (outcome.mode, outcome.system, outcome.budget) == (self.mode, system, budget)
             and outcome.category in self.categories

@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hindsight_integrations import Budget, Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from locomo.baselines import Baselines, Corpus
-from locomo.coverage import Mode, Outcome, System, coverage
+from locomo.coverage import Mode, Outcome, System
 from locomo.dataset import Conversation, Question
 
 BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
@@ -30,6 +31,7 @@ class Setup:
         reranker: ours only; None for the fused order.
         config: the engine's settings.
         limit: at most this many questions a conversation; None for all.
+        form: which text ours returns; the plain systems return whole units.
     """
 
     embedder: Embedder
@@ -37,6 +39,7 @@ class Setup:
     config: HindsightConfig
     limit: int | None = None
     budgets: tuple[int, ...] = BUDGETS
+    form: TextForm = TextForm.FULL
 
     @property
     def depth(self) -> int:
@@ -99,13 +102,15 @@ class _Asking:
             yield self._ours(question, replace(blank, budget=budget))
             for system, ranking in rankings.items():
                 units = self.baselines.packed(ranking, budget)
-                share = coverage(question.evidence, (unit.sources for unit in units))
-                tokens = sum(unit.tokens for unit in units)
-                yield replace(blank, system=system, budget=budget, share=share, tokens=tokens)
+                outcome = replace(blank, system=system, budget=budget)
+                sources = (unit.sources for unit in units)
+                yield outcome.scored(question, sources, tokens=sum(unit.tokens for unit in units))
 
     def _ours(self, question: Question, blank: Outcome) -> Outcome:
         found = self.bank.recall(
-            question.text, max_tokens=blank.budget, query_timestamp=self.conversation.asked_at
+            question.text,
+            max_tokens=blank.budget,
+            query_timestamp=self.conversation.asked_at,
+            text=self.setup.form,
         )
-        share = coverage(question.evidence, (item.unit.sources for item in found.units))
-        return replace(blank, share=share, tokens=found.tokens)
+        return blank.scored(question, (item.unit.sources for item in found.units), tokens=found.tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from locomo.coverage import Mode, Outcome, Slice, System
-from locomo.dataset import Category
+from locomo.dataset import Category, Key
 
 
 def render(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -37,14 +37,15 @@ def gap(outcomes: Sequence[Outcome], part: Slice, budget: int) -> float | None:
     return None if ours is None or plain is None else ours - plain
 
 
-def all_tables(outcomes: Sequence[Outcome]) -> str:
+def all_tables(outcomes: Sequence[Outcome], *, key: Key = Key.RAW) -> str:
     """For each mode: categories 1 to 4 together, then each category."""
     tables = []
     for mode in dict.fromkeys(outcome.mode for outcome in outcomes):
         here = [outcome for outcome in outcomes if outcome.mode == mode]
-        tables.append(coverage_table(here, Slice(mode), _title(here, Slice(mode), "categories 1-4")))
+        answerable = Slice(mode, key=key)
+        tables.append(coverage_table(here, answerable, _title(here, answerable, "categories 1-4")))
         for category in Category:
-            part = Slice(mode, frozenset({category}))
+            part = Slice(mode, frozenset({category}), key)
             if any(outcome.category == category for outcome in here):
                 tables.append(coverage_table(here, part, _title(here, part, category.label)))
     return "\n\n".join(tables)
@@ -52,14 +53,16 @@ def all_tables(outcomes: Sequence[Outcome]) -> str:
 
 def _title(outcomes: Sequence[Outcome], part: Slice, name: str) -> str:
     questions = {(o.conversation, o.question) for o in outcomes if o.category in part.categories}
-    return f"{part.mode} | {name} | {len(questions)} questions"
+    corrected = " | corrected key" if part.key is Key.AUDIT else ""
+    return f"{part.mode} | {name} | {len(questions)} questions{corrected}"
 
 
-def as_json(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
+def as_json(outcomes: Sequence[Outcome], *, key: Key = Key.RAW) -> list[dict[str, object]]:
     """The same numbers, unrounded, for programs: one row a mode, category, system and budget."""
     rows: list[dict[str, object]] = []
     for mode in dict.fromkeys(outcome.mode for outcome in outcomes):
-        slices = {"1-4": Slice(mode), **{str(int(c)): Slice(mode, frozenset({c})) for c in Category}}
+        each = {str(int(category)): Slice(mode, frozenset({category}), key) for category in Category}
+        slices = {"1-4": Slice(mode, key=key), **each}
         for name, part in slices.items():
             rows.extend(
                 {"mode": Mode(mode), "categories": name, "system": system, "budget": budget, "percent": mean}

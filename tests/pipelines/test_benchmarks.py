@@ -64,6 +64,9 @@ def data(tmp_path: Path) -> Path:
     (tmp_path / "conv-1.json").write_text(json.dumps(CONVERSATION))
     lines = [{"session": 1, "facts": [PAINTING]}, {"session": 2, "facts": [GUITAR]}]
     (tmp_path / "conv-1.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    corrected = [{"question": "What did Ben sell for a violin?", "correct_evidence": ["D2:2"]}]
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "audit" / "conv-1.json").write_text(json.dumps(corrected))
     return tmp_path
 
 
@@ -98,6 +101,55 @@ def test_questions_without_evidence_are_left_out(helpers: dict[str, ModuleType],
     assert [sorted(question.evidence) for question in questions] == [["D1:1"], ["D2:1", "D2:2"], ["D1:2"]]
 
 
+def test_a_corrected_key_asks_the_same_questions(helpers: dict[str, ModuleType], data: Path) -> None:
+    """Figures by both keys are of one run, so that only the evidence of a corrected question differs."""
+    questions = helpers["dataset"].load_conversation(data / "conv-1.json", audit=data / "audit").questions
+    assert [sorted(question.evidence) for question in questions] == [["D1:1"], ["D2:1", "D2:2"], ["D1:2"]]
+    assert [sorted(question.audited) for question in questions] == [["D1:1"], ["D2:2"], ["D1:2"]]
+
+
+def _run(helpers: dict[str, ModuleType], *shares: float, reranker: str | None = None) -> dict[str, object]:
+    """A run over one conversation at 256 tokens: ours as given, plain RRF nowhere."""
+    dataset, coverage = helpers["dataset"], helpers["coverage"]
+    outcomes = [
+        coverage.Outcome("turns", system, 256, "conv-1", number, dataset.Category(4), share, 10).as_json()
+        for system, factor in (("ours", 1.0), ("rrf", 0.0))
+        for number, share in enumerate(factor * value for value in shares)
+    ]
+    return {"reranker": reranker, "without": [], "outcomes": outcomes}
+
+
+def test_a_gain_is_told_with_its_interval(
+    helpers: dict[str, ModuleType], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One question of four better by half: 12.5 points, and not sure, for some resamples leave that question out."""
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    new.write_text(json.dumps(_run(helpers, 1.0, 1.0, 0.5, 1.0, reranker="a cross-encoder")))
+    old.write_text(json.dumps(_run(helpers, 0.5, 1.0, 0.5, 1.0)))
+    table = import_module("locomo_table")
+    table.main([str(new), "--against", str(old)])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["gain", "+12.5"] in lines
+    assert ["95", "%", "[+0.0,", "+37.5]"] in lines
+    table.main([str(new), "--against", "rrf"])
+    assert "+87.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [([], "measure both over the same conversations"), (["--key", "audit"], "with --audit DIR")],
+)
+def test_runs_that_cannot_be_compared_say_what_to_do(
+    helpers: dict[str, ModuleType], tmp_path: Path, options: list[str], advice: str
+) -> None:
+    """A gain over other questions, or by a key that was not read, would be a figure of nothing."""
+    new, old = tmp_path / "new.json", tmp_path / "old.json"
+    new.write_text(json.dumps(_run(helpers, 1.0, 0.5)))
+    old.write_text(json.dumps(_run(helpers, 1.0)))
+    with pytest.raises(SystemExit, match=advice):
+        import_module("locomo_table").main([str(new), "--against", str(old), *options])
+
+
 def test_tables_average_over_questions_and_leave_adversarial_ones_out(helpers: dict[str, ModuleType]) -> None:
     """Each question weighs the same, and category 5 does not count in the summary of categories 1 to 4."""
     coverage, dataset = helpers["coverage"], helpers["dataset"]
@@ -124,9 +176,10 @@ def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
         str(data),
     ]
     command += ["--embedder", "hash", "--cache", str(data / "cache"), "--out", str(out)]
+    command += ["--audit", str(data / "audit"), "--key", "audit", "--text", "compact"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stderr
-    assert "turns | categories 1-4 | 3 questions" in run.stdout
+    assert "turns | categories 1-4 | 3 questions | corrected key" in run.stdout
     results = {
         (row["mode"], row["categories"], row["system"], row["budget"]): row["percent"]
         for row in json.loads(out.read_text())["results"]
