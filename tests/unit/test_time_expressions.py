@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -495,3 +496,26 @@ def test_no_text_makes_it_raise(text: str) -> None:
             assert window is None or (
                 window.interval.start < window.interval.end and text[slice(*window.span)] == window.phrase
             )
+
+
+@pytest.mark.parametrize(
+    ("statement", "dated"),
+    [
+        ('Ann read "The Summer of 1967" to me.', None),
+        ('Ann said "I was in Rome last week".', "2024-06-03"),
+        ('Ann read "The Summer of 1967" yesterday.', "2024-06-11"),
+        ("Reminder: Dentist Appointment on Monday", "2024-06-10"),
+    ],
+)
+def test_a_title_dates_no_event_and_what_was_said_may(statement: str, dated: str | None) -> None:
+    found = find_event_time(statement, datetime(2024, 6, 12, 9, tzinfo=UTC), rules=TIME_RULES)
+    assert (found and f"{found.interval.start:%Y-%m-%d}") == dated
+
+
+def test_a_page_of_quotation_marks_is_read_in_a_moment() -> None:
+    started = time.perf_counter()
+    for mark in ('"', "'", "\u201e", " '"):
+        find_window(f"{mark}a May 2023 b" * 300, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
+        find_window(mark * 3000, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
+        find_window("a: B " * 600, datetime(2024, 6, 12, tzinfo=UTC), rules=TIME_RULES)
+    assert time.perf_counter() - started < 5

@@ -17,6 +17,7 @@ from hindsight_integrations.text.time_expressions.grammar import (
     TimeRules,
     grammar_of,
 )
+from hindsight_integrations.text.time_expressions.inside_titles import is_in_quoted_title, outside_titles
 from hindsight_integrations.text.time_expressions.patterns import folded, regex
 from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
 
@@ -61,6 +62,7 @@ def find_window(
         for scope, start, end in _clauses(past, sentence):
             found = _readings(scope, sentence[0], start, end)
             windows += [window for reading in found if (window := _window(text, reading, zone))]
+    windows = outside_titles(text[:READ_CHARACTERS], windows, past.words)
     if not windows:
         return _whole_text(text, past, zone)
     return min(windows, key=_vagueness)
@@ -94,7 +96,7 @@ def find_event_time(
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
                 window = None if reading.open_ended else _window(text, reading, zone)
-                if window:
+                if window and not is_in_quoted_title(text[:READ_CHARACTERS], window):
                     return window
     return None
 

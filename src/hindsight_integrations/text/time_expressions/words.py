@@ -59,6 +59,7 @@ class Decoys:
         show_before: an article in front of a name in capitals that goes on ("The Tonight Show"), minding capitals.
         of_figures: the phrase "of 1984", of which `copies` tells whether it is a work.
         decade: how a phrase that is a decade ends.
+        question: how a question begins, behind a colon that heads no title then.
     """
 
     before: str = NEVER
@@ -90,6 +91,7 @@ class Decoys:
     show_before: str = NEVER
     of_figures: str = NEVER
     decade: str = NEVER
+    question: str = NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)

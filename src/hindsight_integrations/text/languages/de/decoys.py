@@ -111,5 +111,6 @@ DECOYS = Decoys(
     ),
     article=r"(?:zu|an|am|im|in|uber|von|vom|seit|ab)?\s*(?:der|die|das|den|dem|des)?\s+|(?:zu|an|am|im|in|uber|von|vom)\s+",
     decade=r"(?:[0-9]0|ig)ern?$",
+    question=r"(?:w(?:as|ann|o|er|en|em|essen|ie|ieso|arum|elche[rsnm]?|ohin|oher)|habe|hast|hat|haben|bin|ist|sind|war|waren|kann|wird)\b",
     before_decade=r"^\s*(?:ist|sind|bin)\b[^,]*$|\bist\s+$|\b(?:temperatur\w*|grad)\b.*$|\b(?:ihren|seinen|meinen|deinen|unseren|euren)\s+(?:fruhen\s+|spaten\s+)?$",
 )

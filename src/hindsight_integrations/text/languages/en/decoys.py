@@ -137,6 +137,7 @@ DECOYS = Decoys(
         r"\b(?:[Ww]atch\w*|saw|[Ss]een?|seeing|[Rr]ead|[Rr]eading|[Pp]lay\w*|finish\w*|liked?|loved?|rent\w*|stream\w*|review\w*|rate\w*)\s+"
         r"(?:[A-Z][\w'-]*\s+)+(?:(?:of|the|and|in)\s+)*(?!(?:Cup|Olympics|Open|Marathon|Finals?|Games|Festival|Awards|Bowl|League"
         r"|Championships?|Prix|Tour|Series|Euros?)\s)[A-Z][\w'-]*\s+$"
+        r"|\b[Aa]n?\s+(?:[A-Z][\w'-]*\s+)+$"
         r"|^\s*(?:[Dd]id|[Hh]ave|[Hh]as|[Aa]m|[Hh]ad)\s+(?:\w+\s+)(?:ever\s+|already\s+|finish(?:ed)?\s+)?(?:re)?(?:read|reading|watch(?:ed)?)\s+$"
     ),
     copies=r"\b(?:copy|copies|plot|author|paperback|hardback|hardcover|audiobook|narrator)\s+$",
@@ -171,7 +172,8 @@ DECOYS = Decoys(
     show_before=r"\b[Tt]he\s+$",
     of_figures=r"of [0-9]{4}",
     decade=r"(?<![0-9])'?[0-9]0'?s$",
-    title_words=r"\b(?:Before|After|Since|Until|Between)\b",
+    question=r"(?:wh(?:at|en|ere|o|om|ose|ich|y)|how|did|do|does|is|are|was|were|have|has|had|can|could|will|would|(?:in|on|at|for) wh)\b",
+    title_words=r"\b(?:Before|After|Since|Until|Between|The)\b",
     games=(
         r"\b(?:game|match|team|scored?|points?|touchdowns?|goals?|halftime|quarterback|innings|season|kick\w*|basket\w*"
         r"|football|coach|players?|play|tackles?|fouls?)\b"

@@ -147,6 +147,7 @@ DECOYS = Decoys(
     plain_end=r"\b(?:de|del|en|desde|hasta|antes|despues|entre|durante)\s+(?:el\s+|ano\s+)*[0-9]{4}$",
     show_before=r"\b(?:El|La)\s+$",
     decade=r"(?:los|anos)\s+\S+$",
+    question=r"\u00bf|(?:(?:a|de|en|con|por|para)\s+)?(?:qu[e\u00e9]|cu[a\u00e1]\w+|d[o\u00f3]nde|qui[e\u00e9]n\w*|c[o\u00f3]mo)\b",
     of_figures=r"de\s+[0-9]{4}",
     copies=r"\b(?:autora?|trama|final|protagonistas?|argumento|ejemplar|copia|personajes?|actor|actriz|reparto|director|directora|sonora|resumen|resena|libro|novela|peli|pelicula)\s+$",
     before_decade=r"\b(?:esta|estan|estoy|anda|andan|entr\w+|ronda|a|tiene|tenia|tengo|cumplio|cumplir|cumplire|edad|mis|sus|tus|ronda|rondan|temperatura|grados)\s+$",
