@@ -25,6 +25,7 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    12: ("DROP TABLE retold",),
     11: (
         "DROP INDEX units_items",
         *(f"DROP TABLE {name}" for name in ("item_residue", "item_units", "items")),

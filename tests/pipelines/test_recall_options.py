@@ -281,7 +281,18 @@ def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
     found = bank.recall("bicycle")
     assert (found.entities, found.chunks, found.source_facts) == ((), (), ())
     assert {stage.name for stage in found.trace.stages} <= {
-        *("embed query", "plan", "semantic", "keyword", "graph", "temporal", "fuse", "pack", "hydrate"),
+        *(
+            "embed query",
+            "plan",
+            "semantic",
+            "keyword",
+            "source turns",
+            "graph",
+            "temporal",
+            "fuse",
+            "pack",
+            "hydrate",
+        ),
         "confidence",
     }
 

@@ -16,7 +16,7 @@ WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""
 
 WITHOUT_SINCE = {"revision", "graph_epoch", "mark", "roles", "knows", "waiting"}
-BY_IDS = {"vectors_of"}
+BY_IDS = {"vectors_of", "told"}
 BOUNDED = ("SCAN ledger", "SCAN json_each", "SCAN (subquery")
 """One row, the ids that were asked for, and a block of what the select inside found by index."""
 

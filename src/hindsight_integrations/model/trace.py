@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+SOURCE_TURNS = "source turns"
+"""The stage beside the channels: memories by the words of the turns they were made from (decision 160)."""
+
 
 class Channel(StrEnum):
     """The four ways recall finds a unit (paper section 4.2.2)."""

@@ -26,8 +26,14 @@ class KeywordIndex(Protocol):
         """The commit this index has reached; kept inside the index itself; None when new."""
         ...
 
-    def upsert(self, ids: IntArray, texts: list[str]) -> None:
-        """Index texts under ids; an id already there is replaced."""
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+        """Index texts under ids; an id already there is replaced.
+
+        Args:
+            ids: row ids, (n,).
+            texts: theirs.
+            told: of each the text with the words in which it was told, empty where it has no others than its own.
+        """
         ...
 
     def remove(self, ids: IntArray) -> None:
@@ -57,10 +63,16 @@ class KeywordIndex(Protocol):
         """How many texts it holds."""
         ...
 
-    def search(self, text: str, limit: int, among: IntArray | None = None) -> Hits:
+    def search(self, text: str, limit: int, among: IntArray | None = None, *, told: bool = False) -> Hits:
         """The `limit` best matches by BM25 (scores > 0), ties by id; only among the given sorted ids if any.
 
         No hits for a text without searchable words.
+
+        Args:
+            text: a bag of words.
+            limit: at most so many.
+            among: ascending row ids.
+            told: search what was given as `told`, apart from the texts and with statistics of its own.
         """
         ...
 

@@ -17,8 +17,8 @@ from hindsight_integrations.ports.arrays import Float64Array, FloatArray
 Cosine = TypeVar("Cosine", float, Float64Array)
 
 
-def question_cosine(cosine: float, thresholds: Thresholds) -> float:
-    """A cosine between a question and a passage, on the reference scale.
+def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
+    """A cosine, or an array of them, between a question and a passage, on the reference scale.
 
     The line through the embedder's equivalents of 0.3 (channel floor) and 0.7 (semantic link), prolonged on both sides.
 

@@ -172,6 +172,29 @@ class KeywordIndexContract:
         assert found(index, "kite") == []
         assert found(index, "harbour") == [3]
 
+    def test_what_was_told_is_searched_apart(self, index: KeywordIndex) -> None:
+        """A text is found by the words it was told in where these are asked for, and else by its own alone."""
+        index.upsert(
+            int_ids(7, 8),
+            ["She adopted a dog.", "A quiet week."],
+            ["She adopted a dog.\nMax is a beagle!", ""],
+        )
+        index.advance(make_mark(1))
+        assert found(index, "beagle") == []
+        assert index.search("beagle", 5, told=True).ids.tolist() == [7]
+        assert index.search("adopted", 5, int_ids(8), told=True).ids.tolist() == []
+        assert index.search("quiet", 5, told=True).ids.tolist() == []
+        assert (index.count(), found(index, "quiet")) == (2, [8])
+
+    def test_what_was_told_goes_with_its_text(self, index: KeywordIndex) -> None:
+        """Replaced and removed texts leave none of the words they were told in."""
+        index.upsert(int_ids(7, 8), ["first", "second"], ["first violin", "second violin"])
+        index.advance(make_mark(1))
+        index.upsert(int_ids(7), ["first"])
+        index.remove(int_ids(8))
+        index.refresh()
+        assert index.search("violin", 5, told=True).ids.tolist() == []
+
     def test_removed_texts_leave_the_statistics(self, index: KeywordIndex, make_index: MakeIndex) -> None:
         """Scores after a removal are those of an index that never held the text."""
         fill(index, {**CORPUS, 50: "harbour " * 30, 51: "harbour red"})

@@ -45,8 +45,13 @@ PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;  -- a power cut may undo the last commits, but rows and watermark together
 PRAGMA secure_delete = ON;    -- forgotten words must not linger in free pages
 CREATE VIRTUAL TABLE IF NOT EXISTS docs USING fts5(text, tokenize = 'porter unicode61');
+CREATE VIRTUAL TABLE IF NOT EXISTS told USING fts5(text, tokenize = 'porter unicode61');
 CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value NOT NULL);
 """
+
+_WATERMARK = """
+SELECT value FROM state WHERE name = 'watermark' AND EXISTS (SELECT 1 FROM state WHERE name = 'form' AND value = '2')
+"""  # form 2 has what was told; an index in an older form is replayed
 
 
 class Fts5Keywords(KeywordStores):
@@ -92,7 +97,7 @@ class Fts5Store:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
             connection.executescript(_SCHEMA)
-            row = connection.execute("SELECT value FROM state WHERE name = 'watermark'").fetchone()
+            row = connection.execute(_WATERMARK).fetchone()
         except sqlite3.Error:
             connection.close()
             raise
@@ -100,17 +105,24 @@ class Fts5Store:
         self.watermark = Watermark.parse(row[0]) if row else None
         self.dirty = self.holds_removed = False
 
-    def upsert(self, ids: list[int], texts: list[str]) -> None:
+    def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
         """As the protocol. Stop words stay out, so that lengths mean the same as in Lucene."""
         self.remove(ids)
-        rows = [(row, " ".join(_words(text))) for row, text in zip(ids, texts, strict=True)]
-        self._connection.executemany("INSERT INTO docs (rowid, text) VALUES (?, ?)", rows)
+        for table, given in (("docs", texts), ("told", told)):
+            rows = [
+                (row, " ".join(_words(text)))
+                for row, text in zip(ids, given, strict=True)
+                if text or table == "docs"
+            ]
+            self._connection.executemany(f"INSERT INTO {table} (rowid, text) VALUES (?, ?)", rows)
 
     def remove(self, ids: list[int]) -> None:
         """As the protocol."""
         self._begin()
-        deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", [(row,) for row in ids])
+        rows = [(row,) for row in ids]
+        deleted = self._connection.executemany("DELETE FROM docs WHERE rowid = ?", rows)
         self.holds_removed = self.holds_removed or deleted.rowcount > 0
+        self._connection.executemany("DELETE FROM told WHERE rowid = ?", rows)
 
     def refresh(self) -> None:
         """As the protocol. This connection sees its own transaction, and FTS5 counts what was deleted no more."""
@@ -122,7 +134,10 @@ class Fts5Store:
         self._begin()
         if self.holds_removed:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
-        self._connection.execute("INSERT OR REPLACE INTO state VALUES ('watermark', ?)", (str(mark),))
+            self._connection.execute("INSERT INTO told (told) VALUES ('optimize')")
+        self._connection.execute(
+            "INSERT OR REPLACE INTO state VALUES ('watermark', ?), ('form', '2')", (str(mark),)
+        )
         self._connection.execute("COMMIT")
         if self.holds_removed:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -132,12 +147,15 @@ class Fts5Store:
         """As the protocol."""
         return int(self._connection.execute("SELECT count(*) FROM docs").fetchone()[0])
 
-    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+    def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
         """As the protocol. FTS5 cannot filter by row inside, so all matches are fetched and masked."""
         query = " OR ".join(f'"{word}"' for word in query_words(text))  # words hold no quote: see _WORD
         if not query:
             return no_hits()
-        found = self._connection.execute("SELECT rowid, -bm25(docs) FROM docs WHERE docs MATCH ?", (query,))
+        table = "told" if told else "docs"
+        found = self._connection.execute(
+            f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?", (query,)
+        )
         rows = found.fetchall()
         ids = np.array([row for row, _ in rows], np.int64)
         scores = np.array([score for _, score in rows], np.float32)

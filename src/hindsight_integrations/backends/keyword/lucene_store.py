@@ -19,8 +19,9 @@ from hindsight_integrations.ports.arrays import Hits, IntArray, no_hits
 from hindsight_integrations.ports.keyword_index import BM25_B, BM25_K1
 from hindsight_integrations.ports.watermark import Watermark
 
-TEXT, ROW = "text", "nid"
-WATERMARK = "watermark"
+TEXT, TOLD, ROW = "text", "told", "nid"
+WATERMARK, FORM = "watermark", "form"
+PRESENT_FORM = "2"  # 2: what was told; an index in an older form is replayed
 INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
 """Files a search does not read: what Lucene keeps in memory once it has opened them, and stored fields."""
@@ -38,6 +39,7 @@ class _Toolkit:
 
     The document is refilled for every text: three setters and one add are all that crosses into Java. Its fields are
     the text (indexed, not stored), the row id to find it by (`point`), and the one to report and order by (`value`).
+    `told` is added to it for a text that has other words of its own.
     """
 
     analyzer: JavaObject
@@ -47,6 +49,7 @@ class _Toolkit:
     order: JavaObject
     document: JavaObject
     text: JavaObject
+    told: JavaObject
     point: JavaObject
     value: JavaObject
 
@@ -54,7 +57,9 @@ class _Toolkit:
 @functools.cache
 def _toolkit() -> _Toolkit:
     not_stored = java_class("org.apache.lucene.document.Field$Store").NO
-    text = java_class("org.apache.lucene.document.TextField")(TEXT, "", not_stored)
+    text, told = (
+        java_class("org.apache.lucene.document.TextField")(name, "", not_stored) for name in (TEXT, TOLD)
+    )
     point = java_class("org.apache.lucene.document.LongPoint")(ROW, 0)
     value = java_class("org.apache.lucene.document.NumericDocValuesField")(ROW, 0)
     document = java_class("org.apache.lucene.document.Document")()
@@ -68,6 +73,7 @@ def _toolkit() -> _Toolkit:
         order=_best_first(),
         document=document,
         text=text,
+        told=told,
         point=point,
         value=value,
     )
@@ -107,16 +113,17 @@ class LuceneStore:
             on_failure.pop_all()
         self.dirty = self.holds_removed = False
 
-    def upsert(self, ids: list[int], texts: list[str]) -> None:
+    def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
         """As the protocol. Rows above all earlier ones are new, and need no search for an old version."""
         self.dirty = True
         self._delete([row for row in ids if row <= self._highest])
         tools = _toolkit()
-        for row, text in zip(ids, texts, strict=True):
+        for row, text, sources in zip(ids, texts, told, strict=True):
             tools.text.setStringValue(text)
             tools.point.setLongValue(row)
             tools.value.setLongValue(row)
-            self._writer.addDocument(tools.document)
+            with _also(sources):
+                self._writer.addDocument(tools.document)
         tools.text.setStringValue("")
         self._highest = max(self._highest, *ids)
 
@@ -140,6 +147,7 @@ class LuceneStore:
         self._merge_deletes()
         data = java_class("java.util.HashMap")()
         data.put(WATERMARK, str(mark))
+        data.put(FORM, PRESENT_FORM)
         self._writer.setLiveCommitData(data.entrySet())
         self._writer.commit()
         self._searchers.maybeRefreshBlocking()
@@ -151,7 +159,7 @@ class LuceneStore:
         with self._searcher() as searcher:
             return int(searcher.getIndexReader().numDocs())
 
-    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+    def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
         """As the protocol; all hits come back in one call, as JSON.
 
         Raises:
@@ -159,7 +167,7 @@ class LuceneStore:
         """
         self._watch.check()
         tools = _toolkit()
-        query = tools.queries.buildQuery(TEXT, tools.analyzer, _within_clause_limit(text))
+        query = tools.queries.buildQuery(TOLD if told else TEXT, tools.analyzer, _within_clause_limit(text))
         with self._searcher() as searcher:
             most = min(limit, int(searcher.getIndexReader().maxDoc()))
             if most == 0:
@@ -253,7 +261,24 @@ def _open_writer(directory: JavaObject) -> JavaObject:
 
 def _read_watermark(writer: JavaObject) -> Watermark | None:
     entries = json.loads(_toolkit().json.writeValueAsString(writer.getLiveCommitData())) or []
-    return next((Watermark.parse(entry[WATERMARK]) for entry in entries if WATERMARK in entry), None)
+    found = {name: value for entry in entries for name, value in entry.items()}
+    return Watermark.parse(found[WATERMARK]) if found.get(FORM) == PRESENT_FORM else None
+
+
+@contextmanager
+def _also(sources: str) -> Iterator[None]:
+    """Within the block the document has what was told, too; most texts of some banks have nothing of the kind."""
+    tools = _toolkit()
+    if not sources:
+        yield
+        return
+    tools.told.setStringValue(sources)
+    tools.document.add(tools.told)
+    try:
+        yield
+    finally:
+        tools.document.removeField(TOLD)
+        tools.told.setStringValue("")
 
 
 def _rows(ids: list[int]) -> JavaObject:

@@ -45,8 +45,8 @@ class KeywordStore(Protocol):
     holds_removed: bool
     """Whether it removed or replaced a text since the last `advance`."""
 
-    def upsert(self, ids: list[int], texts: list[str]) -> None:
-        """Index distinct ids, replacing what is there."""
+    def upsert(self, ids: list[int], texts: list[str], told: list[str]) -> None:
+        """Index distinct ids, replacing what is there; what was told of each, where that is not empty, apart."""
         ...
 
     def remove(self, ids: list[int]) -> None:
@@ -65,7 +65,7 @@ class KeywordStore(Protocol):
         """Texts held."""
         ...
 
-    def search(self, text: str, limit: int, among: IntArray | None) -> Hits:
+    def search(self, text: str, limit: int, among: IntArray | None, *, told: bool) -> Hits:
         """As the port's `search`, with limit > 0 and a cleaned text."""
         ...
 
@@ -228,12 +228,13 @@ class BankKeywords:
         """The commit this index has reached; None when new."""
         return self._use(lambda store: store.watermark)
 
-    def upsert(self, ids: IntArray, texts: list[str]) -> None:
-        """Index texts under ids; an id already there is replaced. Of an id given twice the last text counts."""
-        given = dict(zip(ids.tolist(), texts, strict=True))
+    def upsert(self, ids: IntArray, texts: list[str], told: list[str] | None = None) -> None:
+        """Index texts, and what was told of them, under ids; an id already there is replaced. Of an id given twice the last counts."""
+        both = zip(texts, told or [""] * len(texts), strict=True)
+        given = dict(zip(ids.tolist(), both, strict=True))
         if given:
-            cleaned = [clean_text(text) for text in given.values()]
-            self._use(lambda store: store.upsert(list(given), cleaned))
+            cleaned, sources = ([clean_text(pair[at]) for pair in given.values()] for at in (0, 1))
+            self._use(lambda store: store.upsert(list(given), cleaned, sources))
 
     def remove(self, ids: IntArray) -> None:
         """Forget ids; unknown ids are ignored. Their words leave the files with the next `advance`."""
@@ -252,15 +253,15 @@ class BankKeywords:
         """How many texts it holds."""
         return self._use(lambda store: store.count())
 
-    def search(self, text: str, limit: int, among: IntArray | None = None) -> Hits:
-        """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any.
+    def search(self, text: str, limit: int, among: IntArray | None = None, *, told: bool = False) -> Hits:
+        """The `limit` best matches by BM25, ties by id; only among the given sorted ids if any, in the texts or in what was told.
 
         A word written twice in the query counts twice in Lucene, once in FTS5. Scores of the two are on different scales.
         """
         cleaned = clean_text(text)
         if limit <= 0 or not _LETTER_OR_DIGIT.search(cleaned) or (among is not None and len(among) == 0):
             return no_hits()
-        return self._use(lambda store: store.search(cleaned, limit, among))
+        return self._use(lambda store: store.search(cleaned, limit, among, told=told))
 
     def revert(self) -> None:
         """Fall back to what its files hold; what came after the watermark is to be written again."""

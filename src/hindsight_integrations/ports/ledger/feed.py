@@ -77,7 +77,14 @@ class Feed(Protocol):
         ...
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created, or edited in place, after `since`."""
+        """Row ids and texts of units created, edited in place, or whose source turns were reworded or erased, after `since`."""
+        ...
+
+    def told(self, ids: IntArray) -> list[str]:
+        """The texts of these units (by row id, ascending), each with the source turns it was made from, a line each, by time.
+
+        Empty for a unit without any beside itself. Of a message that was edited it is the latest wording.
+        """
         ...
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:

@@ -68,7 +68,7 @@ class KeywordFollower(Follower[KeywordIndex]):
         (ids, texts), removed = feed.texts(since), feed.removed(since)
         self._index.remove(removed)
         if len(ids):
-            self._index.upsert(ids, texts)
+            self._index.upsert(ids, texts, feed.told(ids))
         holds_removed = self._index.refresh()
         self._seen = feed.revision
         # What is removed as no erasure may stay in the files for a while; what came under the same id was corrected.

@@ -25,6 +25,7 @@ from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
+from hindsight_integrations.tempr.recall.source_turns import with_evidence
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.recall.trace import CandidateTrace, unit_traces
 
@@ -97,6 +98,7 @@ def _fused(
     columns = run.view.columns
     with timed(run.trace, "fuse"):
         ids, fused = reciprocal_rank_fusion({channel: hits.ids for channel, hits in channels.lists.items()})
+        ids, fused = with_evidence(ids, fused, channels, run)
         turns = turn_order(columns, allowed, ids) if run.tools.config.neighbours else None
         if turns:
             ids, fused = smoothed_scores(ids, fused, columns, turns)

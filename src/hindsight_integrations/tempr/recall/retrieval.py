@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from hindsight_integrations.config import OnChannelFailure
 from hindsight_integrations.errors import IndexOutOfStep, ModelError, StorageError
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.trace import Channel
+from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
 from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
 from hindsight_integrations.search.bank_view import EXACT_LIMIT
 from hindsight_integrations.search.channels.graph import Walk, graph_channel, walk_of
@@ -28,7 +29,12 @@ from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cu
 from hindsight_integrations.tempr.recall.plan import query_window
 from hindsight_integrations.text.question_kinds import chain_steps
 
-INDEX_OF = {Channel.SEMANTIC: "scorer", Channel.KEYWORD: "keyword", Channel.GRAPH: "graph"}
+INDEX_OF: Mapping[str, str] = {
+    Channel.SEMANTIC: "scorer",
+    Channel.KEYWORD: "keyword",
+    SOURCE_TURNS: "keyword",
+    Channel.GRAPH: "graph",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +44,12 @@ class ChannelResults:
     Attributes:
         lists: each channel's hits, best first, down to its minimum score.
         below: each channel's hits below its minimum score.
+        told: of the memories made from turns those that match in their words or their turns', no channel of its own.
     """
 
     lists: Mapping[Channel, Hits]
     below: Mapping[Channel, Hits]
+    told: Hits = field(default_factory=no_hits)
 
     def uncut(self) -> dict[Channel, Hits]:
         """The lists as they were before they were cut."""
@@ -67,20 +75,22 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    keyword, (run, found) = await asyncio.gather(
-        asked.tools.workers.read(
-            _searched,
-            asked,
-            Channel.KEYWORD,
-            lambda: keyword_channel(asked.view, selected, asked.query.text, limit=asked.limit),
-        ),
-        _search_by_meaning(asked, selected),
+    (keyword, told), (run, found) = await asyncio.gather(
+        asked.tools.workers.read(_worded, asked, selected), _search_by_meaning(asked, selected)
     )
     results = {Channel.KEYWORD: keyword, **found}
     return run, ChannelResults(
         lists={channel: results[channel][0] for channel in Channel},
         below={channel: results[channel][1] for channel in Channel},
+        told=told,
     )
+
+
+def _worded(asked: Asked, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
+    """The keyword channel, and the memories that match in the words of the turns they were made from."""
+    search = partial(keyword_channel, asked.view, selected, asked.query.text, limit=asked.limit)
+    told, _ = _searched(asked, SOURCE_TURNS, partial(search, told=True))
+    return _searched(asked, Channel.KEYWORD, search), told
 
 
 async def _search_by_meaning(
@@ -164,8 +174,8 @@ def _semantic_and_linked(
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
 
 
-def _searched(asked: Asked, channel: Channel, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
-    """A channel's hits and those below its minimum score, which neither count nor seed the graph.
+def _searched(asked: Asked, channel: str, search: Callable[[], Hits]) -> tuple[Hits, Hits]:
+    """The hits of a channel, or of the source turns, and those below its minimum score, which neither count nor seed the graph.
 
     A failure raises, or leaves the channel out, as configured.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from sqlite3 import Connection
 
+from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import to_micros
@@ -51,8 +52,17 @@ def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[in
     return [row for (row,) in rows]
 
 
-def erase_turns(connection: Connection, bank: int, places: set[Place]) -> int:
-    """Erase the texts of these messages; how many were kept, beside those that are units."""
+def erase_turns(target: Target, places: set[Place]) -> int:
+    """Erase the texts of these messages; how many were kept, beside those that are units.
+
+    Memories made from them that stay are to be indexed again, without their words.
+    """
+    connection, bank = target.connection, target.bank
+    connection.executemany(
+        "INSERT INTO retold SELECT unit, bank, ? FROM unit_sources WHERE bank = ? AND thread = ? AND message = ? "
+        "ON CONFLICT DO UPDATE SET revision = excluded.revision",
+        [(target.revision, bank, *place) for place in places],
+    )
     connection.executemany(
         "DELETE FROM turns WHERE bank = ? AND thread = ? AND message = ? AND unit IS NOT NULL",
         [(bank, *place) for place in places],

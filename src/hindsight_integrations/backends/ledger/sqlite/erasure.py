@@ -121,7 +121,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["opinions"] = opinions
         follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
-        counts["turns"] = erase_turns(connection, found.id, places)
+        counts["turns"] = erase_turns(Target(connection, found.id, found.revision + 1), places)
         note_changed(Target(connection, found.id, found.revision + 1), touched)
     counts["turns"] += len(waiting)
     counts["mental_models"] = answers

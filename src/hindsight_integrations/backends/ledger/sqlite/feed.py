@@ -34,6 +34,16 @@ _COLUMNS = (
     f"coalesce(closed_at, {NEVER})",
     "tokens",
 )
+# A unit that is a message word for word was told in its own words alone.
+_TOLD = f"""
+SELECT units.id, units.text, iif(said.id IS NULL, turns.speaker || ': ' || turns.text, said.text)
+FROM json_each(?) CROSS JOIN units ON units.id = json_each.value
+CROSS JOIN unit_sources AS source ON source.unit = units.id
+JOIN turns ON turns.bank = source.bank AND turns.thread = source.thread AND turns.message = source.message
+LEFT JOIN units AS said ON said.id = turns.unit
+WHERE source.bank = ? AND units.kind = '{UnitKind.MEMORY.value}' AND units.speaker = ''
+ORDER BY units.id, coalesce(said.mentioned_at, turns.said_at), turns.message
+"""
 VECTORS_AT_ONCE = 8_192  # 12 MB at 384 dimensions
 
 _MENTION = np.dtype([("unit", "i8"), ("entity", "i8")])
@@ -156,18 +166,28 @@ class SqliteFeed:
         return _with_vectors(rows)[1] if rows else np.empty((0, 0), np.float32)
 
     def texts(self, since: int) -> tuple[IntArray, list[str]]:
-        """Row ids and texts of units created or edited after `since`."""
+        """Row ids and texts of units created, edited, or made of turns that were erased, after `since`."""
+        again = " ".join(
+            f"UNION SELECT units.id, units.text FROM {table} JOIN units ON units.id = unit "
+            f"WHERE {table}.bank = :bank AND {table}.revision > :since"
+            for table in ("unit_edits", "retold")
+        )
         rows = fetched(
             self._connection,
-            "SELECT id, text FROM units WHERE bank = :bank AND created > :since UNION SELECT units.id, units.text "
-            "FROM unit_edits JOIN units ON units.id = unit "
-            "WHERE unit_edits.bank = :bank AND unit_edits.revision > :since",
+            f"SELECT id, text FROM units WHERE bank = :bank AND created > :since {again}",
             {"bank": self._bank, "since": since},
         )
         rows.sort(key=lambda row: int(row[0]))
         return np.fromiter((row[0] for row in rows), np.int64, len(rows)), [
             row[1] if isinstance(row[1], str) else "" for row in rows
         ]
+
+    def told(self, ids: IntArray) -> list[str]:
+        """The texts of these units with the turns they were made from; empty for those without any beside themselves."""
+        lines: dict[int, list[str]] = {}
+        for unit, text, line in fetched(self._connection, _TOLD, (json.dumps(ids.tolist()), self._bank)):
+            lines.setdefault(unit, [text]).append(line)
+        return ["\n".join(lines.get(row, ())) for row in ids.tolist()]
 
     def graph(self, since: int) -> tuple[IntArray, Edges, Mentions]:
         """Units by row, links by (source, target, code) and mentions by (unit, entity) created after `since`."""

@@ -21,6 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.schema import (
     FIRST_SCHEMA,
     HISTORY,
     HUBS,
+    RETOLD,
     SPEAKERS,
     TURNS,
 )
@@ -43,6 +44,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (*OPINIONS, *MENTAL_MODELS),
     THREADS,
     ITEMS,
+    RETOLD,
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -324,6 +324,18 @@ END
 HUBS = ("CREATE INDEX entities_mentions ON entities (bank, mentions)",)
 """Version 5: the entities of a bank that most units mention are found without counting."""
 
+# Units that are to be indexed again because a turn they were made from was erased, and at which revision: version 12.
+RETOLD = (
+    """
+CREATE TABLE retold (
+    unit INTEGER PRIMARY KEY REFERENCES units ON DELETE CASCADE,
+    bank INTEGER NOT NULL,
+    revision INTEGER NOT NULL
+)
+""",
+    "CREATE INDEX retold_feed ON retold (bank, revision)",
+)
+
 TURNS = (
     "ALTER TABLE units ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory'",
     "CREATE INDEX units_waiting ON units (bank, id) WHERE kind = 'turn'",
