@@ -21,7 +21,7 @@ class RecallConfig:
 
     Attributes:
         candidates: per channel, for low, mid and high effort (recall docs, "How Budget Maps to Pipeline Parameters").
-        rerank_candidates: how many the reranker may read, likewise (decision 053).
+        rerank_candidates: how many the reranker may read, likewise (decision 160).
         rerank_deadline_ms: when it stops, milliseconds.
         neighbours: relevance is smoothed over neighbouring turns of a conversation (decision 051).
         boosts: with a reranker, recency and the query's time window nudge its scores, by 10 % at most each (recall docs,
@@ -30,7 +30,7 @@ class RecallConfig:
     """
 
     candidates: tuple[int, int, int] = (100, 300, 1000)
-    rerank_candidates: tuple[int, int, int] = (20, 30, 60)
+    rerank_candidates: tuple[int, int, int] = (30, 60, 100)
     rerank_deadline_ms: float = 1000.0
     neighbours: bool = True
     boosts: bool = False

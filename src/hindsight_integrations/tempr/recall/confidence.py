@@ -59,7 +59,9 @@ def recall_confidence(run: RecallContext, units: Mapping[int, RecalledUnit], ran
     with timed(run.trace, "confidence") as detail:
         names = names_in_question(run.query.text, run.named.speaker, run.tools.languages)
         thresholds = run.tools.embedder.identity.thresholds
-        read = dict(zip(ranking.ids.tolist(), ranking.logits.tolist(), strict=False))  # they stand first
+        read = dict(
+            zip(ranking.ids[ranking.read].tolist(), ranking.logits[ranking.read].tolist(), strict=True)
+        )
         logits = {item.unit.id: read[row] for row, item in units.items() if row in read}
         signals = answer_signals(list(units.values()), names, thresholds, logits)
         if names.speaker:

@@ -106,7 +106,11 @@ def _fates(
 def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
     """The units below the reranker's or the final minimum score."""
     least, ranking = query.min_scores, candidates.ranking
-    scores, read = _by_row(ranking.ids, ranking.scores), _by_row(ranking.ids, sigmoid(ranking.logits))
+    held = ranking.read
+    scores, read = (
+        _by_row(ranking.ids, ranking.scores),
+        _by_row(ranking.ids[held], sigmoid(ranking.logits[held])),
+    )
     return {
         row: (fate, f"reranker score {read[row]:.3f} is below {least.reranker}")
         if fate is Fate.BELOW_RERANKER_SCORE
@@ -140,14 +144,16 @@ def _packing_fates(
 
 def _reranked(ranking: Ranking) -> dict[int, Reranked]:
     """Logit and boosts of each unit the reranker read, by row id."""
+    read = ranking.at(np.flatnonzero(ranking.read))
+    boosts = read.boosts
     parts = zip(
-        ranking.logits.tolist(),
-        ranking.boosts.recency.tolist(),
-        ranking.boosts.temporal.tolist(),
-        ranking.boosts.proof.tolist(),
+        read.logits.tolist(),
+        boosts.recency.tolist(),
+        boosts.temporal.tolist(),
+        boosts.proof.tolist(),
         strict=True,
     )
-    return {row: Reranked(*part) for row, part in zip(ranking.ids.tolist(), parts, strict=False)}
+    return {row: Reranked(*part) for row, part in zip(read.ids.tolist(), parts, strict=True)}
 
 
 def _hits(lists: Mapping[Channel, Hits]) -> dict[int, dict[Channel, ChannelHit]]:
