@@ -193,7 +193,8 @@ class MinScores:
         semantic: least cosine, in [-1, 1]; cuts the semantic channel's list, another channel may still find the unit.
         keyword: least BM25 score, >= 0; cuts the keyword channel's list likewise.
         reranker: least sigmoid of the reranker's logit, in [0, 1]; units it did not read are not held to it.
-        final: least `RecalledUnit.score`: log-odds with a reranker (0 is even odds), the fused score without.
+        final: least `RecalledUnit.score`: the fused score; with a reranker its logit plus 120 times the fused score
+            (decision 160).
     """
 
     semantic: float | None = None
