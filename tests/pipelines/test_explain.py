@@ -45,7 +45,10 @@ def test_every_candidate_tells_where_it_stood(real: Hindsight) -> None:
     for unit, item in zip(traced, found.units, strict=True):
         assert (unit.fate, unit.reason, unit.reranked) == (Fate.RETURNED, "", None)
         assert (unit.channels, unit.score, unit.tokens) == (item.channels, item.score, item.unit.tokens)
-        assert unit.fused == pytest.approx(sum(1 / (60 + hit.rank) for hit in item.channels.values()))
+        by_ranks = sum(1 / (60 + hit.rank) for hit in item.channels.values())
+        best_words = max(other.told.score for other in traced if other.told)
+        words = unit.told.score / best_words if unit.told else 0.0
+        assert by_ranks + words / 60 <= unit.fused + 1e-9 <= by_ranks + (words + 4.2) / 60
     assert ROWS["e"] not in traces(found)
 
 
@@ -61,7 +64,7 @@ def test_nothing_is_recorded_unless_requested(light: Hindsight) -> None:
 
 
 def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Callable[..., Hindsight]) -> None:
-    """logit + ln(recency) + ln(temporal) gives the score of every unit the reranker read."""
+    """logit + ln(recency) + ln(temporal) + 120 times the fused score gives the score of every unit the reranker read."""
     boosted = HindsightConfig(recall=RecallConfig(boosts=True))
     bank = fill(opener(reranker=FixedReranker(), config=boosted).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
@@ -70,17 +73,17 @@ def test_a_reranked_score_is_its_logit_and_its_boosts(opener: Callable[..., Hind
         read = unit.reranked
         assert read is not None
         boosts = math.log(read.recency) + math.log(read.temporal)
-        assert unit.score == pytest.approx(read.logit + boosts)
+        assert unit.score == pytest.approx(read.logit + boosts + 120 * unit.fused)
         assert 0.9 <= read.recency < 1.0
 
 
-def test_without_boosts_a_score_is_its_logit(opener: Callable[..., Hindsight]) -> None:
-    """By default the reranker's order stands, and every boost in the trace is 1 (decision 053)."""
+def test_without_boosts_a_score_is_its_logit_and_its_rank(opener: Callable[..., Hindsight]) -> None:
+    """By default every boost in the trace is 1 (decision 053), and a rank of the fused score counts two logits (decision 160)."""
     bank = fill(opener(reranker=FixedReranker()).bank("street"), timestamp="2023-11-01")
     found = bank.recall("Which bicycle in October 2023?", trace=True)
     for unit in found.trace.units:
         assert unit.reranked is not None
-        assert unit.score == pytest.approx(unit.reranked.logit)
+        assert unit.score == pytest.approx(unit.reranked.logit + 2 * 60 * unit.fused)
         assert (unit.reranked.recency, unit.reranked.temporal) == (1.0, 1.0)
 
 

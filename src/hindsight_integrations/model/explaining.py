@@ -13,7 +13,7 @@ from hindsight_integrations.model.recalled import (
 )
 from hindsight_integrations.model.requests import RecallQuery, TagAnd, TagGroup, TagLeaf, TagNot
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.trace import Channel, Fate, Reranked, Stage, UnitTrace
+from hindsight_integrations.model.trace import SOURCE_TURNS, Channel, Fate, Reranked, Stage, UnitTrace
 from hindsight_integrations.model.units import UnitKind
 
 DROPPED_SHOWN = 30  # lines; the trace itself has them all
@@ -21,7 +21,7 @@ TEXT_SHOWN = 72  # characters
 NOTHING = "-"
 NOT_RECORDED = "Candidates that were dropped were not recorded; recall(..., trace=True) does."
 
-_HEADS = ("#", "score", *Channel, "fused", "logit", "boosts r*t", "tokens", "memory")
+_HEADS = ("#", "score", *Channel, SOURCE_TURNS, "fused", "logit", "boosts r*t", "tokens", "memory")
 
 
 def question(query: RecallQuery | None, window: Interval | None) -> str:
@@ -102,6 +102,7 @@ def _row(place: int, item: RecalledUnit, trace: UnitTrace | None) -> tuple[str, 
             f"{found[channel].rank}, {found[channel].score:.3f}" if channel in found else NOTHING
             for channel in Channel
         ),
+        f"{trace.told.rank}, {trace.told.score:.3f}" if trace and trace.told else NOTHING,
         f"{trace.fused:.4f}" if trace else NOTHING,
         f"{read.logit:.3f}" if read else NOTHING,
         _boosts(read) if read else NOTHING,

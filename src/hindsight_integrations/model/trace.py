@@ -76,10 +76,11 @@ class UnitTrace:
         reason: the same in words; empty for what was returned.
         channels: where each channel put it, cut lists included.
         tokens: what it costs in the budget: its text, and what was taken back of it.
-        fused: its fused score; 0 if every channel that found it was cut above it.
+        fused: its fused score, the evidence of decision 160 included; 0 if every channel that found it was cut above it.
         score: its final score; None if it was dropped before it had one.
         reranked: None if the reranker did not read it, or there is none.
         rank: place in the result, from 1; None if it is not there.
+        told: where the words of the turns it was made from put it; None if they did not match, or it has none.
     """
 
     unit_id: str
@@ -92,6 +93,7 @@ class UnitTrace:
     score: float | None = None
     reranked: Reranked | None = None
     rank: int | None = None
+    told: ChannelHit | None = None
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Rerank
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.recall.boosts import sigmoid
+from hindsight_integrations.tempr.recall.hydration import channel_hits
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold
 from hindsight_integrations.tempr.recall.packing import Packed, costs
 from hindsight_integrations.tempr.recall.rerank import Ranking
@@ -51,7 +52,7 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
     ids = np.array(list(rows), np.int64)
     stored = view.ledger.units(view.bank, ids)
     tokens = _by_row(ids, costs(ids, packed.amended, view))
-    hits = _hits(lists)
+    hits, told = _hits(lists), channel_hits(candidates.channels.told, ids)
     fates = _fates(candidates, query, tokens, hits)
     fused, scores = _by_row(candidates.ids, candidates.fused), _by_row(ranking.ids, ranking.scores)
     reranked = _reranked(ranking)
@@ -74,6 +75,7 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
                 score=scores.get(row),
                 reranked=reranked.get(row),
                 rank=ranks.get(row) if unit else None,
+                told=told.get(row),
             )
         )
     return traces
