@@ -30,7 +30,8 @@ def evidence(cosines: Float64Array, words: FloatArray) -> Float64Array:
     """
     near = np.clip(cosines - REFERENCE.channel_floor, 0.0, 1.0 - REFERENCE.channel_floor)
     most = float(words.max(initial=0.0))
-    return (NEARNESS * near + (WORDS / most) * words if most > 0.0 else NEARNESS * near) / RRF_K
+    worded = words.astype(np.float64) / most if most > 0.0 else np.zeros(len(words))
+    return (NEARNESS * near + WORDS * worded) / RRF_K
 
 
 def with_evidence(
