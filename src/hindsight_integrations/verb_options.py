@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hindsight_integrations.bank.memory_bank import AsyncMemoryBank
@@ -23,6 +24,35 @@ REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameter
     "operation",
 }
 """Options of `bank.reflect` that hold for every question; `operation` is the key of one."""
+
+
+SHOWN: Mapping[str, Any] = MappingProxyType(
+    {
+        "text": "full",
+        "relevance": "likely",
+        "include_records": False,
+    }
+)
+"""What doors ask of `bank.recall` where their caller says nothing: no line of a prompt is spent on filler (decision 164)."""
+
+COUNTED: Mapping[str, Any] = MappingProxyType(
+    {
+        "text": "full",
+        "relevance": "all",
+        "include_records": False,
+    }
+)
+"""The same where the caller asks for `k` memories: so many, in the order of the ranking."""
+
+
+def door_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a door's recalls: the caller's, and the door's own for what the caller leaves out or gives as None.
+
+    Args:
+        given: options of `bank.recall` by their names, checked by it.
+    """
+    own = SHOWN if given.get("k") is None else COUNTED
+    return {**own, **{name: value for name, value in given.items() if name not in own or value is not None}}
 
 
 def checked_tokens(given: object, field: str, *, least: int, most: int | None = None) -> int:

@@ -25,7 +25,13 @@ from hindsight_integrations.langgraph.retain_node import create_retain_node
 from hindsight_integrations.langgraph.state import is_summary
 from hindsight_integrations.langgraph.tools import ToolVerb
 from hindsight_integrations.model.metadata import GivenMetadata
-from hindsight_integrations.model.requests import GivenGroup, GivenScores
+from hindsight_integrations.model.requests import (
+    GivenGroup,
+    GivenScores,
+    RelevanceLevel,
+    ResultOrder,
+    TextForm,
+)
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
@@ -63,6 +69,12 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then. None means now.
+        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+            (docs/doors.md).
+        relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
+            `max_tokens`.
+        include_records: also the complete table where the question asks over a kind of record.
+        order: "rank", best first, or "time", oldest first.
         roles: whose messages to remember: "user", "assistant", "tool" (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
         background: return once the messages are committed, found as they were said; a worker extracts them.
@@ -101,6 +113,10 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         metadata: GivenMetadata = None,
         min_scores: GivenScores = None,
         as_of: datetime | str | None = None,
+        text: TextForm | str | None = None,
+        relevance: RelevanceLevel | str | None = None,
+        include_records: bool | None = None,
+        order: ResultOrder | str = ResultOrder.RANK,
         roles: Iterable[str] = ("user", "assistant"),
         on_fork: OnFork | str = OnFork.SUPERSEDE,
         background: bool = False,
@@ -116,7 +132,8 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         asked: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "as_of": as_of}
         asked |= {"types": None if types is None else tuple(types), "tags": tuple(tags)}
         asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
-        asked |= {"min_scores": min_scores}
+        asked |= {"min_scores": min_scores, "text": text, "relevance": relevance, "order": order}
+        asked |= {"include_records": include_records}
         heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context}
         heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
         recall = create_recall_node(memory, **asked, **shared)

@@ -19,9 +19,16 @@ from hindsight_integrations.langgraph.memories import Memory, as_memory, format_
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
 from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
 from hindsight_integrations.model.metadata import GivenMetadata
-from hindsight_integrations.model.requests import GivenGroup, GivenScores
+from hindsight_integrations.model.requests import (
+    GivenGroup,
+    GivenScores,
+    RelevanceLevel,
+    ResultOrder,
+    TextForm,
+)
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.tolerance import OnError
+from hindsight_integrations.verb_options import door_options
 
 MISSING = "the agent answers without its memories"
 
@@ -52,6 +59,10 @@ def create_recall_node(
     metadata: GivenMetadata = None,
     min_scores: GivenScores = None,
     as_of: datetime | str | None = None,
+    text: TextForm | str | None = None,
+    relevance: RelevanceLevel | str | None = None,
+    include_records: bool | None = None,
+    order: ResultOrder | str = ResultOrder.RANK,
     output: RecallOutput | str = RecallOutput.MEMORIES,
     output_key: str = "memories",
     query_key: str | None = None,
@@ -83,6 +94,12 @@ def create_recall_node(
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then; what holds no more is marked as history. None means now.
+        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+            (docs/doors.md).
+        relevance: "likely" stops where evidence gives out, and writes nothing where nothing is relevant; "all" fills
+            `max_tokens`.
+        include_records: also the complete table where the question asks over a kind of record.
+        order: "rank", best first, or "time", oldest first.
         output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
         output_key: where the state takes them; with "messages" another key than `messages_key`.
         query_key: where the state holds the question, a text; None takes the user's last message.
@@ -101,6 +118,7 @@ def create_recall_node(
             'Name a key of its own, such as "llm_input_messages".',
         )
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
+    options |= {"text": text, "relevance": relevance, "include_records": include_records, "order": order}
     options |= {
         "tags": tuple(tags),
         "tag_groups": tag_groups,
@@ -110,7 +128,7 @@ def create_recall_node(
     }
     options |= {} if types is None else {"types": tuple(types)}
 
-    recall = _Recall(where, options, failing, form, output_key, query_key, messages_key)
+    recall = _Recall(where, door_options(options), failing, form, output_key, query_key, messages_key)
     return MemoryNode("recall", recall.run, recall.arun)
 
 

@@ -21,7 +21,9 @@ from hindsight_integrations import (
     TagsMatch,
 )
 from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
+from hindsight_integrations.model.requests import RelevanceLevel, ResultOrder, TextForm
 from hindsight_integrations.validation.limits import MAX_TOKENS
+from hindsight_integrations.verb_options import door_options
 
 TOKENS = 4_096  # what the texts may cost where nothing else bounds them
 
@@ -37,7 +39,7 @@ class HindsightRetriever(BaseRetriever):
 
     Attributes:
         bank: the bank to recall from, of either face.
-        k: at most this many memories; exactly as many where so many are found.
+        k: at most this many memories; exactly as many where so many are found, likely to help or not.
         max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
         budget: effort: low, mid or high.
         types: networks to search; None means all, without observations unless the settings make them searchable.
@@ -49,6 +51,12 @@ class HindsightRetriever(BaseRetriever):
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid at a moment; None means now.
         query_timestamp: the moment from which "yesterday" counts; None means now.
+        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+            (docs/doors.md).
+        relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
+            `max_tokens` is reached.
+        include_records: also the complete table where the question asks over a kind of record.
+        order: "rank", best first, or "time", oldest first.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -65,6 +73,10 @@ class HindsightRetriever(BaseRetriever):
     min_scores: Any = None
     as_of: datetime | str | None = None
     query_timestamp: datetime | str | float | None = None
+    text: TextForm | str | None = None
+    relevance: RelevanceLevel | str | None = None
+    include_records: bool | None = None
+    order: ResultOrder | str = ResultOrder.RANK
 
     @field_validator("metadata", mode="before")
     @classmethod
@@ -97,6 +109,10 @@ class HindsightRetriever(BaseRetriever):
         min_scores: Any = None,  # noqa: ANN401
         as_of: datetime | str | None = None,
         query_timestamp: datetime | str | float | None = None,
+        text: TextForm | str | None = None,
+        relevance: RelevanceLevel | str | None = None,
+        include_records: bool | None = None,
+        order: ResultOrder | str | None = None,
     ) -> list[Document]:
         del run_manager  # LangChain calls it back itself
         bank = self.bank if isinstance(self.bank, MemoryBank) else MemoryBank.over(self.bank)
@@ -112,6 +128,10 @@ class HindsightRetriever(BaseRetriever):
             min_scores=min_scores,
             as_of=as_of,
             query_timestamp=query_timestamp,
+            text=text,
+            relevance=relevance,
+            include_records=include_records,
+            order=order,
         )
         return [as_document(recalled) for recalled in bank.recall(query, **options).units]
 
@@ -131,6 +151,10 @@ class HindsightRetriever(BaseRetriever):
         min_scores: Any = None,  # noqa: ANN401
         as_of: datetime | str | None = None,
         query_timestamp: datetime | str | float | None = None,
+        text: TextForm | str | None = None,
+        relevance: RelevanceLevel | str | None = None,
+        include_records: bool | None = None,
+        order: ResultOrder | str | None = None,
     ) -> list[Document]:
         del run_manager
         bank = self.bank.asynchronous if isinstance(self.bank, MemoryBank) else self.bank
@@ -146,6 +170,10 @@ class HindsightRetriever(BaseRetriever):
             min_scores=min_scores,
             as_of=as_of,
             query_timestamp=query_timestamp,
+            text=text,
+            relevance=relevance,
+            include_records=include_records,
+            order=order,
         )
         return [as_document(recalled) for recalled in (await bank.recall(query, **options)).units]
 
@@ -159,7 +187,7 @@ class HindsightRetriever(BaseRetriever):
         if chosen["max_tokens"] is None:
             chosen["max_tokens"] = TOKENS if chosen["k"] is None else MAX_TOKENS
         chosen["tags"] = chosen.pop("memory_tags")
-        return chosen
+        return door_options(chosen)
 
 
 def as_document(recalled: RecalledUnit) -> Document:

@@ -58,6 +58,7 @@ from hindsight_integrations.verb_options import (
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
+    door_options,
 )
 
 MEMORY_TOKENS = 2_048  # of what one call shows, as the nodes'
@@ -125,7 +126,7 @@ def create_memory_tools(
     tokens = checked_tokens(max_tokens, "max_tokens", least=1)
     forgetting = ToolVerb.FORGET in chosen
     kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
-    looked_up = {**checked_recall_options(recall_options), "max_tokens": tokens}
+    looked_up = {**door_options(checked_recall_options(recall_options)), "max_tokens": tokens}
     reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
     words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
     ids = {"unit_id": "memory_id", "unit": "memory_id"}

@@ -46,7 +46,7 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
-from hindsight_integrations.verb_options import checked_recall_options, checked_tokens
+from hindsight_integrations.verb_options import checked_recall_options, checked_tokens, door_options
 
 NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
@@ -154,7 +154,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options={"budget": "low", **checked_recall_options(recall_options)},
+            recall_options=door_options({"budget": "low", **checked_recall_options(recall_options)}),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),

@@ -27,7 +27,7 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
-from hindsight_integrations.verb_options import checked_recall_options, checked_tokens
+from hindsight_integrations.verb_options import checked_recall_options, checked_tokens, door_options
 
 NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory keeps another list
 MEMORY_TOKENS = 2_048  # for memories, as in HindsightMemory
@@ -123,7 +123,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options={"budget": "low", **checked_recall_options(recall_options)},
+            recall_options=door_options({"budget": "low", **checked_recall_options(recall_options)}),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             chat_store=checked_chat_store(chat_store, (AsyncDBChatStore,)),

@@ -27,9 +27,16 @@ from hindsight_integrations.llamaindex.filters import core_filters
 from hindsight_integrations.llamaindex.nodes import as_nodes
 from hindsight_integrations.llamaindex.remembering import recalled
 from hindsight_integrations.model.metadata import GivenMetadata
-from hindsight_integrations.model.requests import GivenGroup, GivenScores
+from hindsight_integrations.model.requests import (
+    GivenGroup,
+    GivenScores,
+    RelevanceLevel,
+    ResultOrder,
+    TextForm,
+)
 from hindsight_integrations.validation.arguments import Moment, Window
 from hindsight_integrations.validation.limits import MAX_TOKENS, checked_list, checked_tags
+from hindsight_integrations.verb_options import door_options
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,7 +54,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         bank: the bank to recall from.
         max_tokens: what the texts may cost together; None means 4,096, and no bound where `k` is given.
         budget: effort: low, mid or high.
-        k: at most this many memories; None means tokens alone decide.
+        k: at most this many memories, likely to help or not; None means tokens and `relevance` decide.
         types: networks to search; None means all, without observations unless the settings make them searchable.
         tags: visibility tags; none means any memory.
         tags_match: any, all, any_strict, all_strict or exact.
@@ -59,6 +66,12 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         query_timestamp: the moment from which "yesterday" counts; None means now.
         include_invalidated: also what is no longer valid; its metadata says `valid`: False.
         min_scores: what a memory must reach to become a node; see `MinScores`.
+        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+            (docs/doors.md).
+        relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
+            `max_tokens` is reached.
+        include_records: also the complete table where the question asks over a kind of record.
+        order: "rank", best first, or "time", oldest first.
         metadata_keys: the metadata that nodes carry, e.g. ("date",); None means all of it. Fusion merges nodes of one
             text and the same metadata: () lets it merge them with bare nodes of other retrievers.
         use_embedding: whether a vector in the bundle counts. False where another model makes it; one of another dimension
@@ -88,6 +101,10 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         query_timestamp: Moment = None,
         include_invalidated: bool = False,
         min_scores: GivenScores = None,
+        text: TextForm | str | None = None,
+        relevance: RelevanceLevel | str | None = None,
+        include_records: bool | None = None,
+        order: ResultOrder | str = ResultOrder.RANK,
         metadata_keys: Collection[str] | None = None,
         use_embedding: bool = True,
         callback_manager: CallbackManager | None = None,
@@ -96,7 +113,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         self._bank = open_bank(bank)
         self._keys = None if metadata_keys is None else frozenset(metadata_keys)
         self._use_embedding = use_embedding
-        self._options: dict[str, Any] = {
+        asked: dict[str, Any] = {
             "max_tokens": (TOKENS if k is None else MAX_TOKENS) if max_tokens is None else max_tokens,
             "budget": budget,
             "k": k,
@@ -111,6 +128,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
             "include_invalidated": include_invalidated,
             "min_scores": min_scores,
         }
+        asked |= {"text": text, "relevance": relevance, "include_records": include_records, "order": order}
+        self._options = door_options(asked)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -20,6 +20,7 @@ from hindsight_integrations.verb_options import (
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
+    door_options,
 )
 
 MEMORY_TOKENS = 2_048  # of what one call of recall shows, as HindsightMemory's
@@ -63,7 +64,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
         self._max_tokens = checked_tokens(max_tokens, "max_tokens", least=1)
-        self._recall = checked_recall_options(recall_options)
+        self._recall = door_options(checked_recall_options(recall_options))
         self._reflect = {"form_opinions": False, **checked_reflect_options(reflect_options)}
         self._reflect["tools"] = reflecting_tools(self._reflect.get("tools"))
         self._retain: dict[str, Any] = {
