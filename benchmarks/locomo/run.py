@@ -60,8 +60,7 @@ def measure(conversation: Conversation, facts: Facts | None, setup: Setup) -> li
         retain_all(bank, conversation, facts)
         baselines = Baselines(Corpus.read(Path(folder), bank.name), depth=setup.depth)
         try:
-            asking = _Asking(conversation, mode, bank, baselines, setup)
-            return [outcome for number in range(asking.questions) for outcome in asking.outcomes(number)]
+            return list(Asking(conversation, mode, bank, baselines, setup).all())
         finally:
             baselines.close()
 
@@ -77,7 +76,7 @@ def retain_all(bank: MemoryBank, conversation: Conversation, facts: Facts | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class Asking:
     """Questions of one conversation, put to a bank and to the baselines over its units."""
 
     conversation: Conversation
@@ -86,14 +85,12 @@ class _Asking:
     baselines: Baselines
     setup: Setup
 
-    @property
-    def questions(self) -> int:
-        total = len(self.conversation.questions)
-        return total if self.setup.limit is None else min(total, self.setup.limit)
+    def all(self) -> Iterator[Outcome]:
+        """Every question, of every system, under every budget."""
+        for number, question in enumerate(self.conversation.questions[: self.setup.limit]):
+            yield from self._outcomes(number, question)
 
-    def outcomes(self, number: int) -> Iterator[Outcome]:
-        """Every system under every budget, for one question."""
-        question = self.conversation.questions[number]
+    def _outcomes(self, number: int, question: Question) -> Iterator[Outcome]:
         rankings = self.baselines.rank(question.text, self.setup.embedder.embed_query(question.text))
         blank = Outcome(
             self.mode, System.OURS, 0, self.conversation.name, number, question.category, share=0.0, tokens=0

@@ -221,6 +221,65 @@ def test_the_fusion_script_measures_a_tiny_conversation(data: Path) -> None:
     assert run.stdout.count("ours + BM25 against vector + BM25: +0.00 [+0.00, +0.00]") == 4
 
 
+def _memora(folder: Path, *, chats: int) -> Path:
+    """A file as Memora publishes them: chats of six turns between a user and an agent, and no questions."""
+    folder.mkdir()
+    sessions = [
+        {
+            "session_id": number,
+            "session_type": "no_memory",
+            "operation": None,
+            "operation_details": None,
+            "date": "2031-01-05",
+            "conversation": [
+                {
+                    "turn": turn,
+                    "speaker": ("user_agent", "ai_agent")[turn % 2],
+                    "message": f"Tide {number} {turn}.",
+                }
+                for turn in range(6)
+            ],
+        }
+        for number in range(chats)
+    ]
+    written = {"persona": "sailor", "period": "weekly", "sessions": sessions, "evaluation": {"questions": {}}}
+    (folder / "weekly-sailor.json").write_text(json.dumps(written))
+    return folder
+
+
+def test_foreign_turns_have_the_names_and_the_days_of_the_conversation(
+    helpers: dict[str, ModuleType], data: Path, tmp_path: Path
+) -> None:
+    """What the speakers never said is told from what they said by what it says alone, and is the same in every run."""
+    conversation = helpers["dataset"].load_conversation(data / "conv-1.json")
+    sessions = import_module("locomo.foreign").foreign_sessions
+    memora = _memora(tmp_path / "memora", chats=3)
+    chats = list(sessions(memora, [conversation], turns=10))
+    said = [message for chat in chats for message in chat.messages]
+    assert len(said) == 10
+    assert {message.speaker for message in said} == {"Ann", "Ben"}
+    assert {message.timestamp.date().isoformat() for message in said} <= {"2023-05-08", "2023-06-01"}
+    assert len({message.id for message in said}) == 10
+    assert list(sessions(memora, [conversation], turns=10)) == chats
+
+
+def test_the_distraction_script_asks_again_among_foreign_turns(
+    helpers: dict[str, ModuleType], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both runs can be compared by the table; every turn of so small a bank fits the budget, among others or not."""
+    memora, out = _memora(tmp_path / "memora", chats=10), tmp_path / "out"
+    given = ["--data", str(data), "--foreign", str(memora), "--cache", str(tmp_path / "cache")]
+    import_module("distraction").main([*given, "--facts", str(data), "--embedder", "hash", "--out", str(out)])
+    told = capsys.readouterr()
+    assert "turns: 4 units" in told.err
+    assert "turns: 44 units" in told.err
+    import_module("locomo_table").main([str(out / "foreign.json"), "--against", str(out / "alone.json")])
+    turns, facts = capsys.readouterr().out.strip().split("\n\n")
+    assert turns.startswith("turns, %, 3 questions")
+    assert facts.startswith("facts, %, 3 questions")
+    assert [line.split()[1:] for line in turns.splitlines() if line.startswith("gain")] == [["+0.0"] * 3]
+
+
 def test_the_turns_script_weighs_a_tiny_conversation(data: Path) -> None:
     """A reader who wants to know what keeping texts costs gets sizes and times with and without."""
     out = data / "out.json"

@@ -1,0 +1,159 @@
+"""Whether recall still finds what was said when ten times as much was said by people of the same first names.
+
+    python benchmarks/distraction.py --data LOCOMO --foreign MEMORA [--facts FACTS] [--times 10] [--out FOLDER]
+
+All LoCoMo conversations are kept in one bank and every question is asked of it, under 512, 1,024 and 2,048 tokens. Then
+chats of Memora's people are kept beside them until there are ten times as many foreign turns as units: each chat is
+voiced by the two speakers of some LoCoMo conversation, on a day of it, so that neither a name nor a date tells it from
+what was said. The same questions again. With --facts the conversations that have extracted facts are asked about
+those, in a bank of their own; foreign chats are turns there, too. Plain vector, BM25 and RRF rank the very same units.
+
+--out writes `alone.json` and `foreign.json`, to be compared by `locomo_table.py`:
+
+    python benchmarks/locomo_table.py FOLDER/foreign.json --against bm25
+
+LoCoMo: see `locomo_retrieval.py`. Memora is geniesinc/Memora (Apache-2.0).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from locomo.baselines import Baselines, Corpus
+from locomo.coverage import Mode, Outcome
+from locomo.dataset import Conversation, load_conversation, load_facts
+from locomo.foreign import ForeignSession, facts_told_apart, foreign_sessions, told_apart
+from locomo.run import Asking, Facts, Setup, retain_all
+from locomo.table import all_tables
+
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RetainItem
+from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+BUDGETS = (512, 1024, 2048)  # tokens
+AT_ONCE = 50  # foreign chats a commit
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """What is kept in one bank and asked about: conversations, with their facts where the mode is facts."""
+
+    mode: Mode
+    conversations: tuple[Conversation, ...]
+    facts: Mapping[str, Facts]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Ask alone, then among foreign turns; print both and write them."""
+    options = _parser().parse_args(arguments)
+    conversations = [told_apart(load_conversation(path)) for path in sorted(options.data.glob("conv-*.json"))]
+    if not conversations:
+        sys.exit(f"no conv-*.json in {options.data}")
+    alone: list[Outcome] = []
+    among: list[Outcome] = []
+    with closing(DiskCache(options.cache / "locomo.sqlite")) as cache:
+        setup = _setup(options, cache)
+        for corpora in _corpora(conversations, options.facts):
+            with _bank(corpora, setup) as (folder, bank):
+                corpus = Corpus.read(folder, bank.name)
+                alone += _asked(corpora, bank, corpus, setup)
+                chats = foreign_sessions(
+                    options.foreign,
+                    corpora.conversations,
+                    turns=round(options.times * len(corpus.units)),
+                )
+                _retain(bank, list(chats))
+                among += _asked(corpora, bank, Corpus.read(folder, bank.name), setup)
+    for name, outcomes in (("alone", alone), ("foreign", among)):
+        print(f"## {name}\n\n{all_tables(outcomes)}\n")
+        if options.out:
+            _write(options.out / f"{name}.json", outcomes, setup)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--data", type=Path, required=True, help="folder of conv-*.json")
+    add("--foreign", type=Path, required=True, help="folder of Memora's <period>-<persona>.json")
+    add("--facts", type=Path, help="folder of conv-*.jsonl")
+    add("--times", type=float, default=10.0, help="foreign turns for each unit of the bank")
+    add("--limit", type=int, help="at most this many questions a conversation")
+    add("--rerank", action="store_true", help="rerank ours, without a deadline")
+    add("--cache", type=Path, default=Path("benchmarks/results/cache"), help="where vectors are kept")
+    add("--embedder", choices=("default", "hash"), default="default", help="hash is a bag of words")
+    add("--out", type=Path, help="write alone.json and foreign.json into this folder")
+    return parser
+
+
+def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
+    inner = OnnxEmbedder() if options.embedder == "default" else HashEmbedder()
+    config = HindsightConfig()
+    config = replace(config, recall=replace(config.recall, rerank_deadline_ms=math.inf))
+    reranker = CachedReranker(OnnxCrossEncoder(), cache) if options.rerank else None
+    return Setup(CachedEmbedder(inner, cache), reranker, config, options.limit, BUDGETS)
+
+
+def _corpora(conversations: Sequence[Conversation], folder: Path | None) -> Iterator[Corpora]:
+    """Turns of all conversations; then facts of those that have any."""
+    yield Corpora(Mode.TURNS, tuple(conversations), {})
+    files = {each.name: folder / f"{each.name}.jsonl" for each in conversations} if folder else {}
+    facts = {name: facts_told_apart(name, load_facts(file)) for name, file in files.items() if file.is_file()}
+    if facts:
+        yield Corpora(Mode.FACTS, tuple(each for each in conversations if each.name in facts), facts)
+
+
+@contextmanager
+def _bank(corpora: Corpora, setup: Setup) -> Iterator[tuple[Path, MemoryBank]]:
+    """A bank that holds all the conversations, and its folder."""
+    with (
+        TemporaryDirectory(prefix="distraction-", ignore_cleanup_errors=True) as folder,
+        Hindsight.open(
+            folder, embeddings=setup.embedder, reranker=setup.reranker, config=setup.config
+        ) as hindsight,
+    ):
+        bank = hindsight.bank(f"all/{corpora.mode}")
+        for conversation in corpora.conversations:
+            retain_all(bank, conversation, corpora.facts.get(conversation.name))
+        yield Path(folder), bank
+
+
+def _retain(bank: MemoryBank, chats: Sequence[ForeignSession]) -> None:
+    for start in range(0, len(chats), AT_ONCE):
+        some = chats[start : start + AT_ONCE]
+        bank.retain_many([RetainItem(chat.messages, thread=chat.thread) for chat in some])
+
+
+def _asked(corpora: Corpora, bank: MemoryBank, corpus: Corpus, setup: Setup) -> list[Outcome]:
+    """Every question of every conversation, of ours and of the plain systems over what the bank holds now."""
+    print(f"{corpora.mode}: {len(corpus.units)} units", file=sys.stderr)
+    baselines = Baselines(corpus, depth=setup.depth)
+    try:
+        return [
+            outcome
+            for conversation in corpora.conversations
+            for outcome in Asking(conversation, corpora.mode, bank, baselines, setup).all()
+        ]
+    finally:
+        baselines.close()
+
+
+def _write(path: Path, outcomes: Sequence[Outcome], setup: Setup) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    reranker = setup.reranker.name if setup.reranker else None
+    rows = [outcome.as_json() for outcome in outcomes]
+    path.write_text(json.dumps({"reranker": reranker, "without": [], "outcomes": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
