@@ -282,6 +282,7 @@ def test_nothing_is_included_unless_requested(bank: MemoryBank) -> None:
     assert (found.entities, found.chunks, found.source_facts) == ((), (), ())
     assert {stage.name for stage in found.trace.stages} <= {
         *(
+            "time",
             "embed query",
             "plan",
             "semantic",

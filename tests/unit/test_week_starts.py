@@ -20,7 +20,7 @@ EVERY_LANGUAGE = tuple(LANGUAGES.values())
 def days(text: str, week_starts: Weekday, *, asked: datetime = WEDNESDAY) -> tuple[date, date]:
     found = question_time(text, asked, LocalDates(UTC, week_starts=week_starts), EVERY_LANGUAGE)
     assert found is not None
-    return found.start.date(), found.end.date()
+    return found.interval.start.date(), found.interval.end.date()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hindsight_integrations.text.time_expressions import TimeWindow, find_event_
 
 def question_time(
     question: str, reference: datetime, dates: LocalDates, languages: Sequence[Language]
-) -> Interval | None:
+) -> TimeWindow | None:
     """The time window a question asks about; None if it names none.
 
     Args:
@@ -36,7 +36,8 @@ def event_time(
         dates: the zone of days, the order of dates in figures, and on which day weeks begin.
         languages: it may be in, the likeliest first.
     """
-    return _first_found(find_event_time, statement, reference, dates, languages)
+    window = _first_found(find_event_time, statement, reference, dates, languages)
+    return window.interval if window else None
 
 
 def _first_found(
@@ -45,11 +46,10 @@ def _first_found(
     reference: datetime,
     dates: LocalDates,
     languages: Sequence[Language],
-) -> Interval | None:
+) -> TimeWindow | None:
     """What the first grammar finds that finds anything, else a date that `dateparser` reads in the other languages."""
     for rules in (language.times for language in languages if language.times):
         if window := find(text, reference, dates.zone, rules=rules, week_starts=dates.week_starts):
-            return window.interval
+            return window
     codes = [language.code for language in languages if language.times is None]
-    window = find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None
-    return window.interval if window else None
+    return find_written_date(text, dates.zone, codes=codes, date_order=dates.order) if codes else None

@@ -1,4 +1,4 @@
-"""Plan: a checked query becomes a mask and a time window, each worked out once (paper section 4.2.1)."""
+"""Plan: a checked query becomes a mask, worked out once (paper section 4.2.1)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model.requests import Budget, RecallQuery, TagsMatch
-from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.arrays import BoolArray
 from hindsight_integrations.search.columns import (
     Columns,
@@ -18,32 +16,10 @@ from hindsight_integrations.search.columns import (
     tagged,
     with_metadata,
 )
-from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.times import question_time
-
-_PARSER_FAILURES = (HindsightError, ValueError, LookupError, RuntimeError, OSError)  # see ports/time_parser
 
 # All three [recall docs, "How Budget Maps to Pipeline Parameters"].
 ADAPTIVE_SHARES = {Budget.LOW: 0.025, Budget.MID: 0.075, Budget.HIGH: 0.25}
 LEAST_ADAPTIVE, MOST_ADAPTIVE = 20, 2000
-
-
-def query_window(query: RecallQuery, tools: RecallTools, notes: list[str]) -> Interval | None:
-    """The window of a query, else that of its words in the configured languages, in turn, else the parser's.
-
-    Args:
-        query: checked; its reference time is aware.
-        tools: with the languages, how dates are read and perhaps a parser.
-        notes: of the trace; a parser that fails is noted there.
-    """
-    window = query.window or question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
-    if window or tools.time_parser is None:
-        return window
-    try:
-        return tools.time_parser(query.text, query.query_timestamp, tools.dates.zone)
-    except _PARSER_FAILURES as error:
-        notes.append(f"time_parser: failed, no window ({type(error).__name__}: {error})")
-        return None
 
 
 def adaptive_candidates(max_tokens: int, budget: Budget) -> int:

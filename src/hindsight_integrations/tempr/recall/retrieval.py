@@ -12,7 +12,6 @@ import numpy as np
 
 from hindsight_integrations.config import OnChannelFailure
 from hindsight_integrations.errors import IndexOutOfStep, ModelError, StorageError
-from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import SOURCE_TURNS, Channel
 from hindsight_integrations.ports.arrays import Hits, Vector, no_hits
 from hindsight_integrations.search.bank_view import EXACT_LIMIT
@@ -24,9 +23,9 @@ from hindsight_integrations.search.channels.semantic import semantic_channel
 from hindsight_integrations.search.channels.temporal import temporal_channel
 from hindsight_integrations.search.embedding import question_vector
 from hindsight_integrations.search.named_entities import Named, named_in
+from hindsight_integrations.tempr.recall.asked_time import AskedTime, asked_time
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
 from hindsight_integrations.tempr.recall.min_scores import channel_threshold, cut
-from hindsight_integrations.tempr.recall.plan import query_window
 from hindsight_integrations.text.question_kinds import chain_steps
 
 INDEX_OF: Mapping[str, str] = {
@@ -65,8 +64,8 @@ class ChannelResults:
 async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallContext, ChannelResults]:
     """What the question asks for, and what the four channels find of it.
 
-    Each step runs as soon as what it needs is there. The keywords need the words alone, so they are looked up while
-    the question is embedded, which is the longest step of all.
+    Each step runs as soon as what it needs is there. The time is read first, since its words are not searched for. The
+    keywords need the words alone, so they are looked up while the question is embedded, which is the longest step of all.
 
     Args:
         asked: the question.
@@ -75,8 +74,11 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
+    time = await asked.tools.workers.read(asked_time, asked, selected)
+    selected = time.selected
     (keyword, told), (run, found) = await asyncio.gather(
-        asked.tools.workers.read(_worded, asked, selected), _search_by_meaning(asked, selected)
+        asked.tools.workers.read(_worded, asked, time.words, selected),
+        _search_by_meaning(asked, selected, time),
     )
     results = {Channel.KEYWORD: keyword, **found}
     return run, ChannelResults(
@@ -86,19 +88,21 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
     )
 
 
-def _worded(asked: Asked, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
+def _worded(asked: Asked, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
     """The keyword channel, and the memories that match in the words of the turns they were made from."""
-    search = partial(keyword_channel, asked.view, selected, asked.query.text, limit=asked.limit)
+    search = partial(keyword_channel, asked.view, selected, words, limit=asked.limit)
     told, _ = _searched(asked, SOURCE_TURNS, partial(search, told=True))
     return _searched(asked, Channel.KEYWORD, search), told
 
 
 async def _search_by_meaning(
-    asked: Asked, selected: Selection
+    asked: Asked, selected: Selection, time: AskedTime
 ) -> tuple[RecallContext, dict[Channel, tuple[Hits, Hits]]]:
     """Semantic and temporal search together; then the graph, from the semantic hits and the entities named."""
     read, view = asked.tools.workers.read, asked.view
-    vector, (window, named, walk) = await asyncio.gather(read(_embedded, asked), read(_understood, asked))
+    vector, (named, walk) = await asyncio.gather(
+        read(_embedded, asked, time.meaning), read(_understood, asked)
+    )
     if vector is None:
         unasked = {INDEX_OF[Channel.SEMANTIC]: "the question could not be embedded"}
         view = replace(view, failures={**view.failures, **unasked})
@@ -109,7 +113,7 @@ async def _search_by_meaning(
         tools=asked.tools,
         trace=asked.trace,
         vector=vector,
-        window=window,
+        window=time.window,
         named=named,
         walk=walk,
     )
@@ -120,7 +124,7 @@ async def _search_by_meaning(
             _searched,
             run,
             Channel.TEMPORAL,
-            lambda: temporal_channel(view, selected, window, relevance, limit=run.limit),
+            lambda: temporal_channel(view, selected, time.searched, relevance, limit=run.limit),
         ),
     )
     if walk is Walk.ALL and len(view.columns) > EXACT_LIMIT:
@@ -130,11 +134,11 @@ async def _search_by_meaning(
     return run, {**linked, Channel.TEMPORAL: temporal}
 
 
-def _embedded(asked: Asked) -> Vector | None:
+def _embedded(asked: Asked, meaning: str) -> Vector | None:
     """The question's vector; None where the embedder fails, and that is not to raise: words, time and graph answer then."""
     with timed(asked.trace, "embed query"):
         try:
-            return question_vector(asked.query, asked.tools.embedder)
+            return question_vector(replace(asked.query, text=meaning), asked.tools.embedder)
         except ModelError as error:
             if asked.tools.config.on_channel_failure == OnChannelFailure.RAISE:
                 raise
@@ -142,13 +146,12 @@ def _embedded(asked: Asked) -> Vector | None:
             return None
 
 
-def _understood(asked: Asked) -> tuple[Interval | None, Named, Walk]:
-    """What the question's words say (paper section 4.2.1): its time, whom it names, how far the graph may go."""
+def _understood(asked: Asked) -> tuple[Named, Walk]:
+    """What else the question's words say (paper section 4.2.1): whom it names, how far the graph may go."""
     text, view, languages = asked.query.text, asked.view, asked.tools.languages
     with timed(asked.trace, "plan"):
-        window = query_window(asked.query, asked.tools, asked.trace.notes)
         named = named_in(text, view, languages)
-        return window, named, walk_of(text, named.rows, view.hubs, languages)
+        return named, walk_of(text, named.rows, view.hubs, languages)
 
 
 def _compare_early(relevance: Relevance) -> None:

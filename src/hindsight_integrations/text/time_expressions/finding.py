@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import chain
 
 from hindsight_integrations.model.time import Weekday, as_utc
+from hindsight_integrations.text.time_expressions.calendar import Unit
 from hindsight_integrations.text.time_expressions.decoys import is_decoy
 from hindsight_integrations.text.time_expressions.grammar import (
     Direction,
@@ -20,12 +22,19 @@ from hindsight_integrations.text.time_expressions.grammar import (
 from hindsight_integrations.text.time_expressions.inside_titles import is_in_quoted_title, outside_titles
 from hindsight_integrations.text.time_expressions.patterns import folded, regex
 from hindsight_integrations.text.time_expressions.window import TimeWindow, as_interval, granule_of
+from hindsight_integrations.text.time_expressions.words import Words
 
 # A full stop in front of a small letter or a figure, or behind a day ("3. Mai"), ends no sentence.
 _SENTENCE = re.compile(
     r"(?:[^.!?\n]|[.!?](?!\s)|\.(?=\s+[a-z\u00df-\u00f6\u00f8-\u00ff0-9])|(?<=\b[0-9])\.|(?<=\b[0-9]{2})\.)+[.!?\n]*\s*"
 )
 _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
+
+_DATE = re.compile(
+    r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
+)  # figures that are no small number
+_TOKEN = re.compile(r"[^\W\d_]+")
+_TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
 
 # Where a text is read for its time: what decides comes early, and words of time strung together by the page cost
 # more than their length (14,000 characters of "mon to mon to ...": 2 s).
@@ -61,7 +70,7 @@ def find_window(
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             found = _readings(scope, sentence[0], start, end)
-            windows += [window for reading in found if (window := _window(text, reading, zone))]
+            windows += [window for reading in found if (window := _window(text, reading, scope, zone))]
     windows = outside_titles(text[:READ_CHARACTERS], windows, past.words)
     if not windows:
         return _whole_text(text, past, zone)
@@ -95,7 +104,7 @@ def find_event_time(
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
-                window = None if reading.open_ended else _window(text, reading, zone)
+                window = None if reading.open_ended else _window(text, reading, scope, zone)
                 if window and not is_in_quoted_title(text[:READ_CHARACTERS], window):
                     return window
     return None
@@ -148,14 +157,31 @@ def _whole_text(text: str, scope: Scope, zone: tzinfo) -> TimeWindow | None:
     start = len(text) - len(text.lstrip(_PADDING))
     reading = scope.read(start, Level.PART)
     whole = reading is not None and reading.end >= len(text.rstrip(_PADDING))
-    return _window(text, reading, zone) if reading and whole else None
+    return _window(text, reading, scope, zone) if reading and whole else None
 
 
-def _window(text: str, reading: Reading, zone: tzinfo) -> TimeWindow | None:
+def _window(text: str, reading: Reading, scope: Scope, zone: tzinfo) -> TimeWindow | None:
     if reading.span is None:
         return None
     interval = as_interval(reading.span, zone)
     if interval is None:
         return None
     phrase = text[reading.start : reading.end]
-    return TimeWindow(interval, granule_of(reading.span), phrase, (reading.start, reading.end))
+    span, counted = (
+        (reading.start, reading.end),
+        _is_from_now(scope.text[reading.start : reading.end], scope.words),
+    )
+    return TimeWindow(interval, granule_of(reading.span), phrase, span, counted)
+
+
+def _is_from_now(phrase: str, words: Words) -> bool:
+    """Whether a phrase names no time of the calendar: no date, month, weekday, weekend, season, feast, part of a day."""
+    if _DATE.search(phrase):
+        return False
+    weekends = [name for name, unit in words.units.items() if unit is Unit.WEEKEND]
+    tables = (words.months, words.weekdays, words.seasons, words.holidays, words.day_parts, words.part_names)
+    return not any(
+        name == token or (len(name) >= _TELLING and name in token)
+        for token in _TOKEN.findall(phrase.lower())
+        for name in chain(weekends, *tables)
+    )

@@ -23,12 +23,15 @@ class TimeWindow:
         granule: the unit the words were given in ("last week": WEEK).
         phrase: the words.
         span: their character offsets in the text, end excluded.
+        from_now: they name nothing but units counted from now: "this week", "yesterday", "the last 7 days", but no month,
+            weekday, season, feast or part of a day, which texts name too.
     """
 
     interval: Interval
     granule: Granule
     phrase: str
     span: tuple[int, int]
+    from_now: bool = False
 
 
 def as_interval(span: Span, zone: tzinfo) -> Interval | None:

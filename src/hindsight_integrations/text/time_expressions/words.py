@@ -154,6 +154,7 @@ class Words:
             and the hour after its last.
         centuries: names of centuries to their number, where they are no `day_numbers`.
         thousands: what parts thousands in figures.
+        whatever: words that ask for whatever is of a time ("What happened last week?"), beside those that say nothing.
         folding: letters read as others, one for one ("\u00e1" as "a"); the tables and patterns hold the latter alone.
         decoys: where a phrase is none.
     """
@@ -212,5 +213,6 @@ class Words:
     part_names: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     centuries: Mapping[str, int] = field(default_factory=dict)
     thousands: str = ","
+    whatever: frozenset[str] = frozenset()
     folding: Mapping[int, int | str] = field(default_factory=dict)
     decoys: Decoys = field(default_factory=Decoys)

@@ -183,5 +183,8 @@ WORDS = Words(
     numbered_before=NUMBERED,
     year_after=YEAR_AFTER,
     folding=FOLDING,
+    whatever=frozenset(
+        ["passiert", "passierte", "geschah", "geschehen", "los", "neues", "neu", "gab", "gibt", "war", "gemacht", "getan", "tat", "machte", "mache", "unternommen", "sonst", "erzähl", "zeig", "zeige", "alles", "etwas", "irgendetwas", "dinge", "ereignisse"]
+    ),
     decoys=DECOYS,
 )  # fmt: skip

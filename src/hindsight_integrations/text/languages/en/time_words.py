@@ -189,5 +189,8 @@ WORDS = Words(
     year_after=YEAR_AFTER,
     name_goes_on=NAME_AFTER,
     part_names=dict.fromkeys(("tonight", "tonite", "2nite"), (0, 18, 30)),
+    whatever=frozenset(
+        ["happened", "happen", "happening", "happens", "going", "new", "up", "else", "did", "do", "does", "done", "doing", "went", "tell", "show", "remember", "remind", "said", "say", "anything", "everything", "something", "things", "stuff", "events"]
+    ),
     decoys=DECOYS,
 )  # fmt: skip

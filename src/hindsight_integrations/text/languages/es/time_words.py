@@ -182,5 +182,8 @@ WORDS = Words(
     year_after=r"[a-z]{2,},?\s+$",
     name_goes_on=NAME_AFTER,
     folding=str.maketrans("\u00e1\u00e9\u00ed\u00f3\u00fa\u00fc\u00f1\u00c1\u00c9\u00cd\u00d3\u00da\u00dc\u00d1", "aeiouunAEIOUUN"),
+    whatever=frozenset(
+        ["paso", "pasó", "pasa", "ocurrió", "sucedió", "sucede", "hice", "hizo", "hicimos", "hecho", "hago", "haciendo", "nuevo", "novedades", "hubo", "hay", "cuéntame", "dime", "muéstrame", "todo", "algo", "cosas"]
+    ),
     decoys=DECOYS,
 )  # fmt: skip

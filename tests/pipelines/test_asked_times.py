@@ -1,0 +1,168 @@
+"""What recall searches for where a question names a time: the time itself, and the question without its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations.config import StorageConfig
+from hindsight_integrations.model.results import RecallResult
+from hindsight_integrations.model.trace import Channel
+from hindsight_integrations.ports.arrays import FloatArray, Vector
+from hindsight_integrations.sync import MemoryBank
+from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
+
+THURSDAY = datetime(2024, 6, 13, 10, tzinfo=UTC)
+TOLD = {  # days before that Thursday: what was said then
+    0: "Ann repaired the gate.",
+    1: "Ann bought bread and cheese.",
+    2: "Ann visited the museum.",
+    9: "Ann planted beans.",
+    20: "The choir rehearses this week, yesterday it sang.",
+    40: "Ann bought a bicycle.",
+    60: "Ann moved to Leeds.",
+    80: "Ann met Ben.",
+}
+
+
+class Embedder(HashEmbedder):
+    """Remembers the questions it embedded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> Vector:
+        self.asked.append(text)
+        return super().embed_query(text)
+
+
+class Reranker(FixedReranker):
+    """Remembers the questions it read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def score(self, query: str, texts: Sequence[str]) -> FloatArray:
+        self.asked.append(query)
+        return super().score(query, texts)
+
+
+class Street:
+    """A bank of eight memories, with what its models are asked."""
+
+    def __init__(self) -> None:
+        self.embedder, self.reranker = Embedder(), Reranker()
+        settings = HindsightConfig(
+            storage=StorageConfig(vectors="exact", keywords="fts5"), languages=("en", "de", "es")
+        )
+        self.engine = Hindsight.open(
+            ":memory:", embeddings=self.embedder, reranker=self.reranker, config=settings
+        )
+        self.bank: MemoryBank = self.engine.bank("street")
+        for days, text in TOLD.items():
+            moment = THURSDAY - timedelta(days=days)
+            self.bank.retain(text, timestamp=moment, thread=str(days))
+
+    def ask(self, question: str, **options: object) -> RecallResult:
+        options = {"query_timestamp": THURSDAY, **options}
+        return self.bank.recall(question, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def street() -> Iterator[Street]:
+    made = Street()
+    yield made
+    made.engine.close()
+
+
+def found_by(result: RecallResult, channel: Channel) -> set[str]:
+    return {item.text for item in result.units if channel in item.channels}
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("What did Ann buy yesterday?", "What did Ann buy?"),
+        ("Was hat Ann gestern gekauft?", "Was hat Ann gekauft?"),
+        ("\u00bfQu\u00e9 compr\u00f3 Ann ayer?", "\u00bfQu\u00e9 compr\u00f3 Ann?"),
+    ],
+)
+def test_words_that_count_from_now_are_not_looked_up(street: Street, question: str, words: str) -> None:
+    """The choir's "yesterday" is another one. The vector and the reranker get the whole question."""
+    found = street.ask(question)
+    assert not any("choir" in text for text in found_by(found, Channel.KEYWORD))
+    assert found_by(found, Channel.KEYWORD) == found_by(street.ask(words), Channel.KEYWORD)
+    assert question in street.embedder.asked
+    assert question in street.reranker.asked
+
+
+def test_a_long_time_is_cut_out_of_the_vector_too(street: Street) -> None:
+    """Beside a memory stands the day it happened, which no "since" is near."""
+    street.ask("Where did Ann live in the last 70 days, and since when?")
+    assert street.embedder.asked[-1] == "Where did Ann live, and since when?"
+    street.ask("What did Ann buy on 12 June 2024?")
+    assert street.embedder.asked[-1] == "What did Ann buy on 12 June 2024?"
+
+
+def test_a_time_of_nearly_everything_says_nothing(street: Street) -> None:
+    """It is not searched, which the trace says; the result still says which time was read."""
+    found = street.ask("What did Ann buy this year?")
+    assert found.window is not None
+    assert found_by(found, Channel.TEMPORAL) == set()
+    assert "time: 100% of the memories are of that time, so it is not searched" in found.trace.notes
+    assert street.embedder.asked[-1] == "What did Ann buy?"
+    assert found_by(street.ask("What did Ann buy this week?"), Channel.TEMPORAL)
+
+
+def test_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
+    """No memory is of that week; what speaks of one is all there is."""
+    found = street.ask("What did the choir do this week?", query_timestamp=THURSDAY + timedelta(days=365))
+    assert found.window is not None
+    assert found_by(found, Channel.TEMPORAL) == set()
+    assert street.embedder.asked[-1] == "What did the choir do this week?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "yesterday",
+        "Yesterday?",
+        "And yesterday?",
+        "gestern?",
+        "\u00bfAyer?",
+        "2024-06-12",
+        "What happened yesterday?",
+    ],
+)
+def test_a_question_that_is_only_a_time_finds_what_is_of_it(street: Street, question: str) -> None:
+    """And nothing else: no other memory answers it, whatever words it has."""
+    found = street.ask(question)
+    assert found.window is not None
+    assert found.window.start == datetime(2024, 6, 12, tzinfo=UTC)
+    assert [item.unit.text for item in found.units] == [TOLD[1]]
+
+
+def test_a_question_that_is_only_a_time_may_be_of_everything(street: Street) -> None:
+    """What says nothing beside other words is all there is to go by without them."""
+    assert len(street.ask("What happened this year?").units) == len(TOLD)
+    assert len(street.ask("this year", order="time").units) == len(TOLD)
+
+
+def test_a_question_that_is_only_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
+    """What comes nearest is found, and the window says which time was read and that nothing is of it."""
+    found = street.ask("What happened in 1999?")
+    assert found.window is not None
+    assert (found.window.start.year, found_by(found, Channel.TEMPORAL)) == (1999, set())
+    assert street.embedder.asked[-1] == "What happened in 1999?"
+
+
+def test_a_window_given_leaves_the_words_as_they_are(street: Street) -> None:
+    """Whoever names the time beside the question is asked nothing about its words."""
+    window = (THURSDAY - timedelta(days=2), THURSDAY)
+    street.ask("What did Ann buy yesterday?", window=window)
+    assert street.embedder.asked[-1] == "What did Ann buy yesterday?"
