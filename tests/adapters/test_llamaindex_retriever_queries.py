@@ -168,6 +168,20 @@ def test_scores_never_rise_and_the_order_stays(scores: list[float]) -> None:
     ]
 
 
+def test_nodes_in_order_of_time_keep_their_scores(light: Hindsight) -> None:
+    """Whoever sorts them by score has them best first again."""
+    bank = light.bank("garden")
+    for day in (3, 1, 2):
+        text = "Ann sells plums." if day == 3 else f"Ann saw {'plums ' * day}and other fruit."
+        bank.retain(text, timestamp=f"2024-05-0{day}T10:00:00Z", thread=str(day))
+    ranked = HindsightRetriever(bank, relevance="all").retrieve("Who sells plums?")
+    timed = HindsightRetriever(bank, relevance="all", order="time").retrieve("Who sells plums?")
+    assert [node.metadata["mentioned_at"][:10] for node in timed] == [f"2024-05-0{day}" for day in (1, 2, 3)]
+    again = sorted(timed, key=lambda node: -node.score)
+    assert [node.node_id for node in again] == [node.node_id for node in ranked]
+    assert [node.node_id for node in timed] != [node.node_id for node in ranked]
+
+
 @pytest.mark.parametrize("way", ["sync", "async"])
 def test_watchers_are_told_of_each_retrieval_once(
     bank: MemoryBank, events: list[BaseEvent], way: str

@@ -14,19 +14,29 @@ from llama_index.core.schema import (
 )
 
 from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
+from hindsight_integrations.model.requests import ResultOrder
 
 SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
 
 
-def as_nodes(units: Sequence[RecalledUnit], keys: Collection[str] | None = None) -> list[NodeWithScore]:
+def as_nodes(
+    units: Sequence[RecalledUnit],
+    keys: Collection[str] | None = None,
+    order: ResultOrder = ResultOrder.RANK,
+) -> list[NodeWithScore]:
     """The memories of a recall as nodes, in its order, under scores that never rise: LlamaIndex's parts sort by them.
 
+    In order of time each has its own score: sorted by it, they are best first again.
+
     Args:
-        units: best first.
+        units: as the recall returned them.
         keys: the metadata the nodes carry; None means all.
+        order: which that is.
     """
-    falling = accumulate((float(recalled.score) for recalled in units), min)
-    return [as_node(recalled, score=score, keys=keys) for recalled, score in zip(units, falling, strict=True)]
+    scores = [float(recalled.score) for recalled in units]
+    if order is ResultOrder.RANK:
+        scores = list(accumulate(scores, min))
+    return [as_node(recalled, score=score, keys=keys) for recalled, score in zip(units, scores, strict=True)]
 
 
 def as_node(

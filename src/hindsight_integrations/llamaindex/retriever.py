@@ -48,7 +48,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
 
     `retrieve` and `aretrieve` both do their own work, whichever face of the bank was given. The question's vector is the
     bundle's `embedding`, else the mean of its `custom_embedding_strs`, else the question's own, as with LlamaIndex's
-    `VectorIndexRetriever`. Scores are comparable within one retrieval only, and never rise from one node to the next.
+    `VectorIndexRetriever`. Scores are comparable within one retrieval only, and never rise from one node to the next, unless `order="time"`.
 
     Args:
         bank: the bank to recall from.
@@ -158,7 +158,8 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
 
     def _nodes(self, found: RecallResult) -> list[NodeWithScore]:
         dispatcher.event(recalled(self._bank.name, found))
-        return as_nodes(found.units, self._keys)
+        order = ResultOrder.RANK if found.query is None else found.query.order
+        return as_nodes(found.units, self._keys, order)
 
 
 def _both(filters: object, metadata: object) -> list[object]:
