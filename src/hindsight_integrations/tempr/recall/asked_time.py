@@ -40,6 +40,7 @@ class AskedTime:
         words: what is searched for by words.
         meaning: what is searched for by meaning.
         selected: which memories may be found: those of the time alone where the question is nothing but a time.
+        alone: whether it is nothing but a time: whatever is of it answers, however little its words are like the question.
     """
 
     window: Interval | None
@@ -47,6 +48,7 @@ class AskedTime:
     words: str
     meaning: str
     selected: Selection
+    alone: bool = False
 
 
 def asked_time(asked: Asked, selected: Selection) -> AskedTime:
@@ -75,7 +77,7 @@ def asked_time(asked: Asked, selected: Selection) -> AskedTime:
         then = _of(window, asked, selected)
         rest = _without(query.text, found) if found and then.count else query.text
         if found and not all(_says_more(rest, language) for language in tools.languages):
-            return AskedTime(window, window, query.text, query.text, then)
+            return AskedTime(window, window, query.text, query.text, then, alone=True)
         searched = window if _tells(then, selected, asked.trace.notes) else None
         everywhere = searched is None or window.end - window.start > LONG
         words = rest if everywhere or (found and found.from_now) else query.text

@@ -53,12 +53,14 @@ class RecallContext(Asked):
     Attributes:
         vector: the question's unit vector.
         window: the question's time, given or found in the text; None for a timeless question.
+        time_alone: the question is nothing but its time ("What happened last week?"), of which all that may be found is.
         named: the entities the question names, and whether one of them is a speaker.
         walk: how far the question lets the graph channel go.
     """
 
     vector: Vector
     window: Interval | None
+    time_alone: bool
     named: Named
     walk: Walk
 
