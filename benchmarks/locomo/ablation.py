@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from enum import StrEnum
+from typing import TypeAlias
 from unittest.mock import patch
 
 from hindsight_integrations import HindsightConfig
-from hindsight_integrations.ports.arrays import Hits, no_hits
+from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray, no_hits
 
-RETRIEVAL = "hindsight_integrations.tempr.recall.retrieval"
+RECALL = "hindsight_integrations.tempr.recall"
 GRAPH = "hindsight_integrations.search.channels.graph"
+
+Ranked: TypeAlias = tuple[IntArray, Float64Array]
 
 
 class Part(StrEnum):
@@ -24,30 +27,42 @@ class Part(StrEnum):
     TEMPORAL = "temporal"
     WALK = "walk"
     SPEAKER_TURNS = "speaker_turns"
+    EVIDENCE = "evidence"
+    """What stands beside the ranks: cosines, and the words of source turns (decision 160)."""
+    FUSED_PRIOR = "fused_prior"
+    """The fused score beside the reranker's logit (decision 160)."""
     NEIGHBOURS = "neighbours"
     BOOSTS = "boosts"
 
 
-SILENCED = {
-    Part.SEMANTIC: (f"{RETRIEVAL}.semantic_channel",),
-    Part.KEYWORD: (f"{RETRIEVAL}.keyword_channel",),
-    Part.TEMPORAL: (f"{RETRIEVAL}.temporal_channel",),
-    Part.GRAPH: (f"{RETRIEVAL}.graph_channel",),
-    Part.WALK: (f"{GRAPH}.linked_units", f"{GRAPH}.causal_units"),
-    Part.SPEAKER_TURNS: (f"{GRAPH}.speaker_turns",),
-}
-
-
-def _silent(*_: object, **__: object) -> Hits:
+def _nothing(*_: object, **__: object) -> Hits:
     return no_hits()
+
+
+def _as_fused(ids: IntArray, fused: Float64Array, *_: object) -> Ranked:
+    return ids, fused
+
+
+SILENCED: Mapping[Part, Mapping[str, object]] = {
+    Part.SEMANTIC: {f"{RECALL}.retrieval.semantic_channel": _nothing},
+    Part.KEYWORD: {f"{RECALL}.retrieval.keyword_channel": _nothing},
+    Part.TEMPORAL: {f"{RECALL}.retrieval.temporal_channel": _nothing},
+    Part.GRAPH: {f"{RECALL}.retrieval.graph_channel": _nothing},
+    Part.WALK: {f"{GRAPH}.linked_units": _nothing, f"{GRAPH}.causal_units": _nothing},
+    Part.SPEAKER_TURNS: {f"{GRAPH}.speaker_turns": _nothing},
+    Part.EVIDENCE: {f"{RECALL}.pipeline.with_evidence": _as_fused},
+    Part.FUSED_PRIOR: {f"{RECALL}.rerank.PRIOR": 0.0},
+}
+"""What stands in for a part that is no setting, by the name it is called by."""
 
 
 @contextmanager
 def without(parts: Iterable[Part]) -> Iterator[None]:
-    """Inside the block these channels find nothing. Without the semantic channel the graph has no seeds from it."""
+    """Inside the block these parts do nothing. Without the semantic channel the graph has no seeds from it."""
     with ExitStack() as stack:
-        for name in sorted({name for part in parts for name in SILENCED.get(part, ())}):
-            stack.enter_context(patch(name, _silent))
+        for part in parts:
+            for name, stand_in in SILENCED.get(part, {}).items():
+                stack.enter_context(patch(name, stand_in))
         yield
 
 

@@ -13,6 +13,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from hindsight_integrations import HindsightConfig
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 PAINTING = {"what": "Ann painted a lake in Porto", "sources": ["D1:1"], "occurred_start": "2023-05-07"}
@@ -162,6 +164,14 @@ def test_tables_average_over_questions_and_leave_adversarial_ones_out(helpers: d
     assert part.mean(outcomes, coverage.System.OURS, 256) == 75.0
     assert helpers["table"].gap(outcomes, part, 256) == 25.0
     assert part.mean(outcomes, coverage.System.OURS, 512) is None
+
+
+def test_every_part_can_be_silenced(helpers: dict[str, ModuleType]) -> None:
+    """A part that was renamed or has become a setting would stay on, and seem to earn nothing."""
+    ablation = import_module("locomo.ablation")
+    for part in ablation.Part:
+        with ablation.without([part]):  # fails on a name that is gone
+            assert part in ablation.SILENCED or hasattr(HindsightConfig().recall, part), part
 
 
 def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
