@@ -87,7 +87,8 @@ class ReadingVerbs(BankVerbs):
         """Find the memories that answer a question: by meaning, words, graph and time, within a token budget.
 
         Args:
-            query: the question, up to 8,000 characters.
+            query: the question, up to 8,000 characters. One that is only a time ("What happened last week?") finds what is of
+                that time and nothing else.
             max_tokens: what the texts of the memories returned may cost together, 1 to 10,000,000.
             budget: effort: low, mid or high; how many candidates are looked at, apart from what is returned.
             types: networks to search: world, experience, opinion, observation. None means all, without observations
