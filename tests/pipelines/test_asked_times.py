@@ -147,6 +147,17 @@ def test_a_question_that_is_only_a_time_finds_what_is_of_it(street: Street, ques
     assert [item.unit.text for item in found.units] == [TOLD[1]]
 
 
+def test_a_turn_of_another_day_does_not_join_its_neighbours(street: Street) -> None:
+    """Turns of one conversation lend each other relevance, but not their day."""
+    bank = street.engine.bank("midnight")
+    late, early = datetime(2024, 6, 11, 23, 58, tzinfo=UTC), datetime(2024, 6, 12, 0, 2, tzinfo=UTC)
+    for moment, text in ((late, "Ben looked for the plums."), (early, "In the cellar, with the pears.")):
+        bank.retain([{"role": "user", "content": text, "timestamp": moment}], thread="night")
+    bank.retain("Ann sold the boat.", timestamp=THURSDAY, thread="day")
+    found = bank.recall("What happened yesterday?", query_timestamp=THURSDAY)
+    assert [item.unit.text for item in found.units] == ["user: In the cellar, with the pears."]
+
+
 def test_a_question_that_is_only_a_time_may_be_of_everything(street: Street) -> None:
     """What says nothing beside other words is all there is to go by without them."""
     assert len(street.ask("What happened this year?").units) == len(TOLD)

@@ -13,6 +13,7 @@ from hindsight_integrations.model.trace import Stage, Trace
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.graph import Walk
+from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
@@ -53,6 +54,7 @@ class RecallContext(Asked):
     Attributes:
         vector: the question's unit vector.
         window: the question's time, given or found in the text; None for a timeless question.
+        selected: which memories may be returned.
         time_alone: the question is nothing but its time ("What happened last week?"), of which all that may be found is.
         named: the entities the question names, and whether one of them is a speaker.
         walk: how far the question lets the graph channel go.
@@ -60,6 +62,7 @@ class RecallContext(Asked):
 
     vector: Vector
     window: Interval | None
+    selected: Selection
     time_alone: bool
     named: Named
     walk: Walk

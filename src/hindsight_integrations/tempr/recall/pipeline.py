@@ -47,7 +47,7 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     if not selected.count:
         asked.trace.notes.append(why_nothing(view.columns, query))
     run, channels = await search_channels(asked, selected)
-    return await tools.workers.read(_ranked_and_packed, run, channels, mask)
+    return await tools.workers.read(_ranked_and_packed, run, channels, run.selected.mask)
 
 
 def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: BoolArray) -> RecallResult:

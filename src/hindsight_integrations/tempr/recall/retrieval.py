@@ -114,6 +114,7 @@ async def _search_by_meaning(
         trace=asked.trace,
         vector=vector,
         window=time.window,
+        selected=selected,
         time_alone=time.alone,
         named=named,
         walk=walk,
