@@ -36,6 +36,10 @@ _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _SHORTEST = (
     4  # letters of a word that a title writes with a capital: "of", "the", "del", "f\u00fcr" may be small
 )
+_GOES_ON = re.compile(rf"(?:\s+(?=[^\W\d_]{{{_SHORTEST}}})[^\W\d_][\w'\u2019-]+){{3}}")
+"""Three longer words behind a time."""
+_NUMBERED = re.compile(r"\b[A-Z]\w*(?<=[0-9])|\b[A-Z][a-z]+ [0-9]{4}$")
+"""A time with a capital and a figure: "Q3", "Summer 2023"; behind "on Monday" three words in capitals are somebody's name."""
 _MARKS = " \t\r\n?!.,;:\u00bf\u00a1"
 
 
@@ -44,7 +48,8 @@ def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> li
 
     A quotation is a title, unless it is the whole question, or a time in small letters and nothing else. So is what a
     colon heads, if its longer words have capitals and it is more than a time and one word in front of it: "Write notes
-    for: Q3 Patient Campaign Review", but not "Expenses: food in Q3".
+    for: Q3 Patient Campaign Review", but not "Expenses: food in Q3". Without a colon a time with a capital and a figure
+    is one inside a sentence, with three longer words in capitals behind it: "notes for Q3 Patient Education Campaign Review".
 
     Args:
         text: the question.
@@ -52,7 +57,11 @@ def outside_titles(text: str, windows: Sequence[TimeWindow], words: Words) -> li
         words: of the language in which it was found.
     """
     titles = [*_quotations(text, windows, words), *_headed(text, windows, words)]
-    return [window for window in windows if not any(_within(window, title) for title in titles)]
+    return [
+        window
+        for window in windows
+        if not any(_within(window, title) for title in titles) and not _goes_on(text, window)
+    ]
 
 
 def is_in_quoted_title(text: str, window: TimeWindow) -> bool:
@@ -89,6 +98,13 @@ def _headed(text: str, windows: Sequence[TimeWindow], words: Words) -> Iterator[
         last = max((start for start, _ in inside), default=0)
         if len(names) > 1 or any(place > last for place in names):
             yield span
+
+
+def _goes_on(text: str, window: TimeWindow) -> bool:
+    start, end = window.span
+    behind = _GOES_ON.match(text, end)
+    numbered = text[:start].strip(_MARKS) != "" and _NUMBERED.search(window.phrase) is not None
+    return numbered and behind is not None and _has_capitals(behind[0])
 
 
 def _within(window: TimeWindow, title: tuple[int, int]) -> bool:
