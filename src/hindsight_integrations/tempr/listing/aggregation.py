@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.exact_sums import exact_sum
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.vocabulary.records import unit_of
@@ -87,8 +88,9 @@ def _converted(value: Decimal, unit: str, wanted: str) -> Decimal:
 
 
 def total(values: Sequence[Decimal]) -> Decimal:
-    """The sum; 0 of none."""
-    return sum(values, Decimal(0))
+    """The sum; 0 of none. Exact, unless it has more digits than any amount has: then to the 28 of Decimal's context."""
+    found = exact_sum(values)
+    return sum(values, Decimal(0)) if found is None else found
 
 
 def mean(values: Sequence[Decimal]) -> Decimal | None:

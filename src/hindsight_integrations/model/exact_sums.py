@@ -1,0 +1,27 @@
+"""Sums with every digit. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, Inexact, localcontext
+
+MOST_DIGITS = 100  # of a sum: an amount of 1e30 beside cents has 33; what needs more is no amount [no source]
+
+
+def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
+    """The sum, of which no digit is rounded away; 0 of none.
+
+    Decimal's own context keeps 28 digits: in it 1e30 and 0.10 come to 1e30.
+
+    Args:
+        values: finite numbers.
+
+    Returns:
+        None where the sum has more than `MOST_DIGITS`.
+    """
+    with localcontext() as context:
+        context.prec, context.traps[Inexact] = MOST_DIGITS, True
+        try:
+            return sum(values, Decimal(0))
+        except Inexact:
+            return None
