@@ -147,6 +147,12 @@ def test_a_question_that_is_only_a_time_finds_what_is_of_it(street: Street, ques
     assert [item.unit.text for item in found.units] == [TOLD[1]]
 
 
+def test_what_is_of_the_time_asked_for_is_likely_to_help(street: Street) -> None:
+    """No word of "What happened this week?" is like what happened, and that is no reason to say nothing."""
+    found = street.ask("What happened this week?", relevance="likely", order="time")
+    assert [item.unit.text for item in found.units] == [TOLD[days] for days in (2, 1, 0)]
+
+
 def test_a_turn_of_another_day_does_not_join_its_neighbours(street: Street) -> None:
     """Turns of one conversation lend each other relevance, but not their day."""
     bank = street.engine.bank("midnight")
