@@ -107,7 +107,7 @@ def _grown(units: int, metadata_of: Callable[[int], dict[str, Any]]) -> GrowingC
 def _changes(numbers: range, metadata: Sequence[str]) -> UnitColumns:
     size = len(numbers)
     ids = np.arange(numbers.start + 1, numbers.stop + 1, dtype=np.int64)
-    others = [np.full(size, value, np.int64) for value in (0, UNDATED, UNDATED, 0, NEVER, 20)]
+    others = [np.full(size, value, np.int64) for value in (0, UNDATED, UNDATED, 0, NEVER, 20, 20)]
     return UnitColumns(ids, *others, tags=[()] * size, turns=[("", "")] * size, metadata=list(metadata))
 
 

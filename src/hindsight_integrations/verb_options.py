@@ -28,7 +28,7 @@ REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameter
 
 SHOWN: Mapping[str, Any] = MappingProxyType(
     {
-        "text": "full",
+        "text": "compact",
         "relevance": "likely",
         "include_records": False,
     }
@@ -37,7 +37,7 @@ SHOWN: Mapping[str, Any] = MappingProxyType(
 
 COUNTED: Mapping[str, Any] = MappingProxyType(
     {
-        "text": "full",
+        "text": "compact",
         "relevance": "all",
         "include_records": False,
     }

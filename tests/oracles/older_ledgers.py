@@ -25,6 +25,7 @@ def _one_record_each(ledger: sqlite3.Connection) -> None:
 
 
 UNDONE: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
+    13: tuple(f"ALTER TABLE units DROP COLUMN {name}" for name in ("compact", "compact_tokens")),
     12: ("DROP TABLE retold",),
     11: (
         "DROP INDEX units_items",

@@ -151,7 +151,7 @@ def damaged(text: str) -> dict[str, str]:
         "empty": "",
         "no archive": '{"facts": []}\n',
         "not json": "PK\x03\x04",
-        "newer": text.replace('"version":5', '"version":6'),
+        "newer": text.replace('"version":6', '"version":7'),
         "cut at a line": "".join(lines[:-1]),
         "cut in a line": text[: len(text) // 2],
         "a line lost": "".join(lines[:at] + lines[at + 1 :]),
@@ -189,7 +189,7 @@ def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Calla
 def test_the_format_is_plain_lines(light: Hindsight) -> None:
     """Every line is JSON on its own; the first names format and version, the last counts and seals the others."""
     lines = [json.loads(line) for line in archived(filled(light)).splitlines()]
-    assert lines[0] == {"format": "hindsight-archive", "version": 5}
+    assert lines[0] == {"format": "hindsight-archive", "version": 6}
     assert lines[-1]["rows"] == len(lines) - 2
     assert {"bank", "unit", "entity", "mention", "message"} <= {line[0] for line in lines[1:-1]}
 

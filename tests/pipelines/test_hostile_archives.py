@@ -81,7 +81,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 5} if header is None else header
+    head = {"format": "hindsight-archive", "version": 6} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),
@@ -443,7 +443,7 @@ def broken(good: list[Line]) -> dict[str, str]:
         "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
         "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
         "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 6}),
+        "another version": sealed(good, {"format": "hindsight-archive", "version": 7}),
         "no version": sealed(good, {"format": "hindsight-archive"}),
         "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
         "another format": sealed(good, {"format": "zip", "version": 1}),

@@ -44,6 +44,7 @@ def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = 
         mentioned=full(to_micros(DAY)),
         closed=full(closed),
         tokens=full(3),
+        compact=full(3),
         tags=[tags] * size,
         turns=[("", "")] * size,
         metadata=[""] * size,

@@ -1,6 +1,6 @@
 """The archive format: JSON lines. A header, then a row a line as [kind, fields], then a line that seals them all.
 
-    {"format": "hindsight-archive", "version": 5}
+    {"format": "hindsight-archive", "version": 6}
     ["bank", {"revision": 7, "embedder": {...}, "profile": {...}}]
     ["unit", {"unit_id": "...", "text": "...", "vector": "<base64 of float32, little endian>", ...}]
     ...
@@ -24,7 +24,7 @@ from hindsight_integrations.ports.ledger import ArchiveRow, Json
 from hindsight_integrations.validation.archive_check import ArchiveCheck
 from hindsight_integrations.validation.archive_lines import LINES
 
-FORMAT, VERSION = "hindsight-archive", 5
+FORMAT, VERSION = "hindsight-archive", 6
 UNIT = "unit"
 LONGEST_LINE = 2**26  # characters; a task of four million, each escaped as six or twelve, with room
 LINE = "the line"  # what is at fault where no field is

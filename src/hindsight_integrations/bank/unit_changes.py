@@ -74,6 +74,8 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         )
     if "text" in changes:
         unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
+    if changes.keys() & {"text", "occurred"}:  # a caller's own words are served as they are
+        unit = replace(unit, compact=None)
     edit = UnitEdit(unit, None, None, tuple(changes))
     if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)

@@ -50,7 +50,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
     return Memory(
         id=unit.id,
         kind=unit.kind.value,
-        text=recalled.text,
+        text=recalled.beside_date,
         fact_type=unit.fact_type.value,
         occurred_start=unit.occurred.start.isoformat() if unit.occurred else None,
         occurred_end=unit.occurred.end.isoformat() if unit.occurred else None,

@@ -56,7 +56,7 @@ def as_node(
     metadata = {key: value for key, value in plain_metadata(recalled).items() if keys is None or key in keys}
     node = TextNode(
         id_=unit.id,
-        text=recalled.text,
+        text=recalled.beside_date if SHOWN_TO_MODEL in metadata else recalled.text,
         metadata=metadata,
         excluded_llm_metadata_keys=[key for key in metadata if key != SHOWN_TO_MODEL],
         excluded_embed_metadata_keys=list(metadata),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
@@ -25,6 +26,7 @@ class RecalledUnit:
         valid: False for history returned by include_invalidated.
         amendments: what later units took back of it, oldest first; it must not be read without them.
         remainder: its text without those of them that could be cut out; None where none was.
+        form: which text of it was asked for; a remainder is served whole.
     """
 
     unit: MemoryUnit
@@ -34,6 +36,7 @@ class RecalledUnit:
     valid: bool = True
     amendments: tuple[PartWithdrawn, ...] = ()
     remainder: Remainder | None = None
+    form: TextForm = TextForm.FULL
 
     @property
     def kind(self) -> UnitKind:
@@ -43,14 +46,25 @@ class RecalledUnit:
     @property
     def text(self) -> str:
         """What a reader must see: the memory's text without what was taken back of it, else with a note of it."""
-        kept = self.remainder.text if self.remainder else self.unit.text
-        return " ".join([kept, *(part.text for part in self.amendments if not part.left_out)])
+        whole = self.unit.compact_text if self.form is TextForm.COMPACT else self.unit.text
+        return self._noted(self.remainder.text if self.remainder else whole)
+
+    @property
+    def beside_date(self) -> str:
+        """`text` where a date is shown beside it: a compact one has none of its own then."""
+        whole = self.unit.what if self.form is TextForm.COMPACT else self.unit.text
+        return self._noted(self.remainder.text if self.remainder else whole)
 
     @property
     def tokens(self) -> int:
         """What `text` costs in the budget."""
-        kept = self.remainder.tokens if self.remainder else self.unit.tokens
+        short = self.unit.compact if self.form is TextForm.COMPACT else None
+        whole = short.tokens if short else self.unit.tokens
+        kept = self.remainder.tokens if self.remainder else whole
         return kept + sum(part.tokens for part in self.amendments)
+
+    def _noted(self, kept: str) -> str:
+        return " ".join([kept, *(part.text for part in self.amendments if not part.left_out)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,17 @@ def readable_time(occurred: Interval | None, mentioned_at: datetime) -> str:
     return f"happened from {_day(start)} to {_day(last)}"
 
 
+def iso_time(occurred: Interval) -> str:
+    """When it happened as ISO 8601 figures, as coarse as known: 2024, 2024-05, 2024-05-03 or two days with a slash."""
+    start, last = occurred.start, occurred.end - MICROSECOND
+    if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
+        return f"{start.year:04}"
+    if start.day == 1 and _is_one(occurred, Granule.MONTH):
+        return f"{start.year:04}-{start.month:02}"
+    days = dict.fromkeys((start.date().isoformat(), last.date().isoformat()))
+    return "/".join(days)
+
+
 def _is_one(span: Interval, granule: Granule) -> bool:
     """Whether a span is as long as the year or month it begins in."""
     try:

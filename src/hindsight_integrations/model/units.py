@@ -9,7 +9,7 @@ from uuid import UUID
 
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.records import Record
-from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.time import Interval, iso_time
 
 NAMESPACE = UUID("6f1f8a0e-6c0f-5c57-9d4c-6a3f0e2b7d11")
 """Namespace of unit and entity ids; changing it would make every retained fact new."""
@@ -49,6 +49,19 @@ class UnitKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CompactText:
+    """The short form of a unit's text: its beginning, which says what happened, and the date as figures (decision 161).
+
+    Attributes:
+        characters: of the text that it keeps; what follows says when once more, and why.
+        tokens: what it costs with its date, fewer than the text.
+    """
+
+    characters: int
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryUnit:
     """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; v is kept beside it.
 
@@ -70,6 +83,7 @@ class MemoryUnit:
         sources: ids of the messages it stands on.
         speaker: who said it, where the text is one message word for word; empty for anything extracted.
         tokens: what it costs in a token budget (paper eq. 8), counted once at retain.
+        compact: the short form of its text, counted likewise; None where that would be no shorter.
         records: what of it can be added up or listed.
         closed_at: from when on it is no longer valid; a cache of the validity log.
         kind: a memory, a turn that waits to become some, or a text of an item.
@@ -91,9 +105,22 @@ class MemoryUnit:
     sources: tuple[str, ...] = ()
     speaker: str = ""
     tokens: int = 0
+    compact: CompactText | None = None
     records: tuple[Record, ...] = ()
     closed_at: datetime | None = None
     kind: UnitKind = UnitKind.MEMORY
+
+    @property
+    def what(self) -> str:
+        """Its text in short, without its date: what a line of a prompt says that shows the date beside it."""
+        return self.text[: self.compact.characters] if self.compact else self.text
+
+    @property
+    def compact_text(self) -> str:
+        """Its text in short, with the date as figures."""
+        if not self.compact:
+            return self.text
+        return f"{self.what} ({iso_time(self.occurred)})" if self.occurred else self.what
 
     @property
     def began(self) -> datetime:

@@ -24,7 +24,7 @@ def memory_line(recalled: RecalledUnit, *, numbered: bool = False) -> str:
     unit = recalled.unit
     when = readable_time(unit.occurred, unit.mentioned_at)
     return marked_line(
-        f"[{unit.id}] {recalled.text}" if numbered else recalled.text,
+        f"[{unit.id}] {recalled.beside_date}" if numbered else recalled.beside_date,
         when,
         opinion=unit.fact_type.value == "opinion",
         confidence=unit.confidence,

@@ -27,7 +27,7 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens: as in ports.ledger.UnitColumns; turns that wait for extraction,
+        ids, types, starts, ends, mentioned, closed, tokens, compact: as in ports.ledger.UnitColumns; turns that wait for extraction,
             and texts of items, have types of their own; `found_types` takes the former in, nothing the latter.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
@@ -47,6 +47,7 @@ class Columns:
     mentioned: IntArray
     closed: IntArray
     tokens: IntArray
+    compact: IntArray
     tag_sets: IntArray
     threads: IntArray
     speakers: IntArray
@@ -94,6 +95,7 @@ ARRAYS = (
     "mentioned",
     "closed",
     "tokens",
+    "compact",
     "tag_sets",
     "threads",
     "speakers",

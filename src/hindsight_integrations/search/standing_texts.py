@@ -32,7 +32,7 @@ def as_they_stand(
     for part in ledger.amendments(bank, np.fromiter(units, np.int64, len(units))):
         if part.statement and part.record is None:
             texts[part.row] = f"{texts[part.row]} {withdrawal_note(part.statement)}"
-    return {row: replace(unit, text=texts[row]) for row, unit in units.items()}
+    return {row: replace(unit, text=texts[row], compact=None) for row, unit in units.items()}
 
 
 def standing_text(unit: MemoryUnit, language: Language) -> str:

@@ -142,6 +142,8 @@ class UnitLine(ArchiveLine):
     sources: Texts
     speaker: Text = ""  # the first archives do not have it
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+    compact: Annotated[int, Field(gt=0, le=MAX_STORED)] | None = None  # archives before version 6 have none
+    compact_tokens: Annotated[int, Field(gt=0, le=MAX_TOKENS)] | None = None
     # Archives of before there were several have the only one here.
     record: Annotated[list[Text | bool], AfterValidator(only_record)] | None = None
     kind: str = Field("memory", pattern="^memory$")  # the first archives know memories alone

@@ -84,6 +84,7 @@ class UnitColumns:
         mentioned: mentioned_at in microseconds, int64.
         closed: closed_at in microseconds, NEVER while valid, int64.
         tokens: token cost, int64.
+        compact: token cost of the short form, that of the text where there is none, int64.
         tags: each unit's tags, sorted.
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
         metadata: each unit's metadata as JSON; empty text if it has none.
@@ -98,6 +99,7 @@ class UnitColumns:
     mentioned: IntArray
     closed: IntArray
     tokens: IntArray
+    compact: IntArray
     tags: list[tuple[str, ...]]
     turns: list[tuple[str, str]]
     metadata: list[str]

@@ -37,6 +37,7 @@ def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -
             valid=row in valid,
             amendments=packed.amended[row].parts if row in packed.amended else (),
             remainder=packed.amended[row].remainder if row in packed.amended else None,
+            form=run.query.form,
         )
         for row, score in zip(ids.tolist(), packed.scores, strict=True)
         if row in stored

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.requests import RecallQuery, TextForm
 from hindsight_integrations.ports.arrays import Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.recall.amended import Amended, amended_units
@@ -77,14 +77,15 @@ def pack_units(
         tools: with what counts tokens, and the languages of texts.
     """
     found = amended_units(ids, view, query, tools)
-    tokens = costs(ids, found, view)
+    tokens = costs(ids, found, view, query.form)
     kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
     return Packed(ids[kept], scores[kept], int(tokens[kept].sum()), found)
 
 
-def costs(ids: IntArray, amended: Mapping[int, Amended], view: BankView) -> IntArray:
+def costs(ids: IntArray, amended: Mapping[int, Amended], view: BankView, form: TextForm) -> IntArray:
     """Tokens of each unit (by row id) as it is served, (n,)."""
-    tokens = view.columns.tokens[view.columns.positions(ids)].astype(np.int64)
+    counted = view.columns.compact if form is TextForm.COMPACT else view.columns.tokens
+    tokens = counted[view.columns.positions(ids)].astype(np.int64)
     for place in np.flatnonzero(np.isin(ids, list(amended))).tolist() if amended else ():
         unit = amended[int(ids[place])]
         whole = unit.remainder.tokens if unit.remainder else int(tokens[place])

@@ -19,7 +19,7 @@ from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import NAMESPACE, FactType, MemoryUnit
+from hindsight_integrations.model.units import NAMESPACE, CompactText, FactType, MemoryUnit
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
@@ -229,6 +229,7 @@ def _draft(
         thread=origin.thread,
         sources=sources,
         speaker=_speaker(text, sources, messages),
+        compact=CompactText(len(fact.what)) if text != fact.what else None,
         records=tuple(canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records),
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())

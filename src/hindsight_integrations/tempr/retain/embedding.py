@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import Matrix, Vector
 from hindsight_integrations.ports.embedder import Embedder
@@ -39,9 +40,23 @@ class Vectors:
 
 
 def with_tokens(drafts: Sequence[Draft], tokens: TokenCounter) -> list[Draft]:
-    """The drafts with what each text costs (paper eq. 8), counted in one batch."""
-    counts = tokens.count([draft.unit.text for draft in drafts])
-    return [replace(d, unit=replace(d.unit, tokens=count)) for d, count in zip(drafts, counts, strict=True)]
+    """The drafts with what each text costs (paper eq. 8), whole and in short, counted in one batch."""
+    units = [draft.unit for draft in drafts]
+    counts = iter(tokens.count([text for unit in units for text in _forms(unit)]))
+    return [replace(draft, unit=_counted(draft.unit, counts)) for draft in drafts]
+
+
+def _forms(unit: MemoryUnit) -> tuple[str, ...]:
+    return (unit.text, unit.compact_text) if unit.compact else (unit.text,)
+
+
+def _counted(unit: MemoryUnit, counts: Iterator[int]) -> MemoryUnit:
+    """The unit with the next counts; without a short form that saves nothing."""
+    whole = next(counts)
+    if not unit.compact:
+        return replace(unit, tokens=whole)
+    short = next(counts)
+    return replace(unit, tokens=whole, compact=replace(unit.compact, tokens=short) if short < whole else None)
 
 
 def embed(drafts: Sequence[Draft], embedder: Embedder) -> Vectors:

@@ -29,6 +29,7 @@ from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
 from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
 from hindsight_integrations.backends.ledger.sqlite.rows import (
+    SEALED,
     UNIT_COLUMNS,
     find_bank,
     mapping_text,
@@ -122,9 +123,9 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         return ()
     target.connection.executemany(
         f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed, checksum) "
-        f"VALUES ({marks(23)}) ON CONFLICT DO NOTHING",
+        f"VALUES ({marks(25)}) ON CONFLICT DO NOTHING",
         [
-            (*row, unit_checksum(row[:-4]))
+            (*row, unit_checksum(row[:SEALED]))
             for row in (unit_row(write, target.bank, target.revision) for write in writes.units)
         ],
     )

@@ -23,7 +23,13 @@ from hindsight_integrations.backends.ledger.sqlite.observations import change_fa
 from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
-from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, mapping_text, marks, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    compact_row,
+    find_bank,
+    mapping_text,
+    marks,
+    unit_rows,
+)
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.links import LinkType
 from hindsight_integrations.model.time import to_micros
@@ -83,7 +89,7 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
     )
     connection.execute(
         "UPDATE units SET text = ?, occurred_start = ?, occurred_end = ?, metadata = ?, tags = ?, tokens = ?, "
-        "changed = ? WHERE id = ?",
+        "compact = ?, compact_tokens = ?, changed = ? WHERE id = ?",
         (
             unit.text,
             start,
@@ -91,6 +97,7 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
             mapping_text(unit.metadata),
             json.dumps(unit.tags),
             unit.tokens,
+            *compact_row(unit),
             revision,
             row,
         ),

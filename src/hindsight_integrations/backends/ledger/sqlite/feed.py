@@ -33,6 +33,7 @@ _COLUMNS = (
     "mentioned_at",
     f"coalesce(closed_at, {NEVER})",
     "tokens",
+    "coalesce(min(compact_tokens, tokens), tokens)",
 )
 # A unit that is a message word for word was told in its own words alone.
 _TOLD = f"""
@@ -111,7 +112,7 @@ class SqliteFeed:
         where, parameters = "bank = ? AND changed > ?", (self._bank, since)
         if without:
             where += f" AND id NOT IN ({', '.join(map(str, without))})"
-        ids, types, starts, ends, mentioned, closed, tokens = integer_columns(
+        ids, types, starts, ends, mentioned, closed, tokens, compact = integer_columns(
             self._connection, _COLUMNS, where, parameters
         )
         order = np.argsort(ids, kind="stable")
@@ -124,6 +125,7 @@ class SqliteFeed:
             mentioned=mentioned[order],
             closed=closed[order],
             tokens=tokens[order],
+            compact=compact[order],
             tags=tags,
             turns=turns,
             metadata=metadata,

@@ -18,6 +18,7 @@ from hindsight_integrations.backends.ledger.sqlite.record_tables import ONE_RECO
 from hindsight_integrations.backends.ledger.sqlite.schema import (
     APPLICATION_ID,
     CHECKSUMS,
+    COMPACT,
     FIRST_SCHEMA,
     HISTORY,
     HUBS,
@@ -45,6 +46,7 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     THREADS,
     ITEMS,
     RETOLD,
+    COMPACT,
 )
 """Steps that take a file from version i to version i + 1."""
 

@@ -19,6 +19,7 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 from hindsight_integrations.backends.ledger.sqlite.records import records_of
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     PARAMETERS,
+    SEALED,
     UNIT_COLUMNS,
     Row,
     batches,
@@ -228,7 +229,7 @@ def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> d
         ids: row ids of units.
     """
     found = _of_units(connection, f"{CHECKSUM}, {UNIT_COLUMNS}", row, ids)
-    sound = [each for each in found if is_sound(each[2:-1], each[1])]
+    sound = [each for each in found if is_sound(each[2 : 2 + SEALED], each[1])]
     records = records_of(connection, {each[0]: each[RECORDS] for each in sound})
     return {each[0]: unit_from(each[2:], bank, records[each[0]]) for each in sound if each[0] in records}
 

@@ -18,6 +18,7 @@ from hindsight_integrations.model.profile import BankProfile, BigFive, Dispositi
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
+    CompactText,
     FactType,
     MemoryUnit,
     UnitKind,
@@ -37,12 +38,14 @@ SEALED_COLUMNS = (
     "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
     "metadata, tags, document, chunk, thread, sources, speaker, tokens, records"
 )
+SEALED = len(SEALED_COLUMNS.split(", "))
 RECORD_COLUMNS = (
     "records.unit, records.ordinal, records.kind, records.category, records.value, records.is_number, "
     "records.measure, records.stated, records.closed_at"
 )
 """The same of a record; what it is called by its unit's `unit` is `measure` here."""
-UNIT_COLUMNS = f"{SEALED_COLUMNS}, kind"
+# The short form is no text of its own: what it points into is sealed.
+UNIT_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
@@ -157,16 +160,29 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         unit.tokens,
         len(unit.records),
         unit.kind.value,
+        *compact_row(unit),
         bank,
         revision,
         revision,
     )
 
 
+def compact_row(unit: MemoryUnit) -> tuple[int | None, int | None]:
+    """Columns `compact` and `compact_tokens` of a unit."""
+    return (unit.compact.characters, unit.compact.tokens) if unit.compact else (None, None)
+
+
+def _compact(characters: object, tokens: object, text: str, whole: int) -> CompactText | None:
+    """The short form of a text; none where the columns tell of none that the text could have."""
+    if not isinstance(characters, int) or not isinstance(tokens, int):
+        return None
+    return CompactText(characters, tokens) if 0 < characters < len(text) and 0 < tokens < whole else None
+
+
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """The unit of a row of UNIT_COLUMNS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind = rest
+    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short = rest
     return MemoryUnit(
         id=unit_id,
         bank=bank,
@@ -184,6 +200,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
         sources=tuple(json.loads(sources)),
         speaker=speaker,
         tokens=tokens,
+        compact=_compact(characters, short, text, tokens),
         records=records,
         closed_at=_moment(closed),
         kind=UnitKind(kind),

@@ -336,6 +336,12 @@ CREATE TABLE retold (
     "CREATE INDEX retold_feed ON retold (bank, revision)",
 )
 
+# How many characters of the text its short form keeps, and what that costs; NULL where there is none: version 13.
+COMPACT = (
+    "ALTER TABLE units ADD COLUMN compact INTEGER",
+    "ALTER TABLE units ADD COLUMN compact_tokens INTEGER",
+)
+
 TURNS = (
     "ALTER TABLE units ADD COLUMN kind TEXT NOT NULL DEFAULT 'memory'",
     "CREATE INDEX units_waiting ON units (bank, id) WHERE kind = 'turn'",
