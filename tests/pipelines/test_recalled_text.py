@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 SAID = (
@@ -120,6 +121,18 @@ def test_what_an_agent_adds_is_remembered(light: Hindsight, answer: str) -> None
     bank = light.bank("alice")
     bank.retain([turn(0, "user", SAID[0]), turn(1, "user", SAID[1])], thread="t")
     assert bank.retain([turn(2, "assistant", answer)], thread="t").created == 1
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_what_stands_around_pasted_memories_is_not_learnt(light: Hindsight, role: str) -> None:
+    """A block of a prompt that comes back whole says nothing new: nor do its heading, its fence and the heading of a table."""
+    bank = light.bank("alice")
+    bank.retain([turn(0, "user", SAID[0])])
+    line = f"- user: {SAID[0]} (mentioned on Wednesday, May 1, 2024)"
+    table = "Table of task records (move), 2024-05-01 to 2024-05-07: cut, the latest 1 of 30."
+    block = memories_block([table, line])
+    bank.retain([turn(1, role, block)])
+    assert remembered(bank) == [f"user: {SAID[0]}"]
 
 
 def test_a_user_who_says_it_again_is_heard(light: Hindsight) -> None:

@@ -20,6 +20,7 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.prompts.recalled import HEADING
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
@@ -42,6 +43,10 @@ NEAREST_LINE = 3  # memories that each is compared with: in its very words the b
 RENDERED = re.compile(
     r"\((?:mentioned on|happened (?:in|on|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
+FRAME = re.compile(
+    rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
+    r"|Table of [^\n]*: (?:complete|cut), [^\n]*\d of \d[^\n]*)\s*"
+)  # what stands around memories and above a table of records in a prompt; see `prompts/`
 LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
 SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]
 FURTHER = (
@@ -222,7 +227,7 @@ def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[La
     known = [_as_recalled(unit, language) for unit in units]
     rendered = {each.words for each in known}
     lines = [line for line in message.text.splitlines() if line.strip()]
-    parts = [line for line in lines if not _is_rendered(line, rendered)] if known else lines
+    parts = [line for line in lines if not (FRAME.fullmatch(line) or _is_rendered(line, rendered))]
     recalled = len(parts) < len(lines)
     if not agent:
         rest = "\n".join(parts) if recalled else message.text
