@@ -30,7 +30,7 @@ SHOWN: Mapping[str, Any] = MappingProxyType(
     {
         "text": "compact",
         "relevance": "likely",
-        "include_records": False,
+        "include_records": True,
     }
 )
 """What doors ask of `bank.recall` where their caller says nothing: no line of a prompt is spent on filler (decision 164)."""

@@ -3,13 +3,14 @@
 # No `from __future__ import annotations` in this package's modules: LangGraph reads the annotations of node functions
 # and of state schemas, and finds only strings otherwise: a state key is then dropped without a word.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 
-from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.recalled import TABLE, RecalledUnit, RecordTable
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.prompts.recalled import HEADING, marked_line, memories_block
 
@@ -19,8 +20,8 @@ class Memory(TypedDict):
 
     Attributes:
         id: the unit's id, the same every time.
-        kind: memory, or turn: a message that waits for extraction.
-        text: what is remembered.
+        kind: memory; turn: a message that waits for extraction; or table: the records that the question asks over, in front.
+        text: what is remembered; of a table its lines.
         fact_type: world, experience, opinion or observation.
         occurred_start: when what it describes began (ISO 8601, UTC); None if it has no time of its own.
         occurred_end: the first instant after it.
@@ -62,8 +63,40 @@ def as_memory(recalled: RecalledUnit) -> Memory:
     )
 
 
+def as_memories(found: RecallResult) -> list[Memory]:
+    """What was recalled as plain dicts: the table of records, if there is one, and the memories."""
+    return [*map(_table, found.records), *map(as_memory, found.units)]
+
+
+def _table(table: RecordTable) -> Memory:
+    return Memory(
+        id=table.id,
+        kind=TABLE,
+        text=table.text,
+        fact_type="world",
+        occurred_start=None,
+        occurred_end=None,
+        mentioned_at=table.rows[-1].at.isoformat() if table.rows else "",
+        score=0.0,
+        channels={},
+        valid=True,
+        confidence=None,
+    )
+
+
+def told_of(memories: list[Memory]) -> Mapping[str, Any]:
+    """Of the memories what an event may tell: no text."""
+    units = [memory for memory in memories if memory["kind"] != TABLE]
+    return {
+        "units": [memory["id"] for memory in units],
+        "scores": [memory["score"] for memory in units],
+        "channels": [memory["channels"] for memory in units],
+        "tables": [memory["id"] for memory in memories if memory["kind"] == TABLE],
+    }
+
+
 def format_memories(memories: Iterable[Memory]) -> str:
-    """Memories for a prompt: one line each, in their order, with its date, and what a reader must know of it.
+    """Memories for a prompt: one line each, a table as its lines, in their order, with its date, and what a reader must know of it.
 
     An opinion is marked as the agent's, with how firmly it is held; what holds no more is marked as history. Empty if
     there are none.
@@ -99,6 +132,8 @@ def with_memories(
 
 
 def _line(memory: Memory) -> str:
+    if memory["kind"] == TABLE:
+        return memory["text"]
     start, end, read = memory["occurred_start"], memory["occurred_end"], datetime.fromisoformat
     occurred = None if start is None or end is None else Interval(read(start), read(end))
     return marked_line(

@@ -15,7 +15,13 @@ from hindsight_integrations.choices import choice
 from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName, value_of
 from hindsight_integrations.langgraph.events import EventKind, emit
 from hindsight_integrations.langgraph.failures import tolerated
-from hindsight_integrations.langgraph.memories import Memory, as_memory, format_memories, with_memories
+from hindsight_integrations.langgraph.memories import (
+    Memory,
+    as_memories,
+    format_memories,
+    told_of,
+    with_memories,
+)
 from hindsight_integrations.langgraph.node import MemoryNode, place_of
 from hindsight_integrations.langgraph.state import Question, conversation, last_question, question
 from hindsight_integrations.model.metadata import GivenMetadata
@@ -166,9 +172,9 @@ class _Recall:
         return last_question(state, self.messages_key)
 
     def _update(self, state: object, bank: str, found: RecallResult | None) -> dict[str, Any]:
-        memories = [as_memory(unit) for unit in found.units] if found else []
+        memories = as_memories(found) if found else []
         if found:
-            emit(EventKind.RECALLED, bank, **_told(memories))
+            emit(EventKind.RECALLED, bank, **told_of(memories))
         return {self.output_key: _written(self.form, memories, state, self.messages_key)}
 
 
@@ -178,12 +184,3 @@ def _written(form: RecallOutput, memories: list[Memory], state: object, messages
     if form is RecallOutput.MESSAGES:
         return with_memories(conversation(state, messages_key), memories)
     return memories
-
-
-def _told(memories: list[Memory]) -> Mapping[str, Any]:
-    """Of the memories what an event may tell: no text."""
-    return {
-        "units": [memory["id"] for memory in memories],
-        "scores": [memory["score"] for memory in memories],
-        "channels": [memory["channels"] for memory in memories],
-    }

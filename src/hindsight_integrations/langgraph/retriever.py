@@ -18,6 +18,7 @@ from hindsight_integrations import (
     MemoryBank,
     MetadataFilter,
     MetadataGroup,
+    RecallResult,
     TagsMatch,
 )
 from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
@@ -133,7 +134,7 @@ class HindsightRetriever(BaseRetriever):
             include_records=include_records,
             order=order,
         )
-        return [as_document(recalled) for recalled in bank.recall(query, **options).units]
+        return as_documents(bank.recall(query, **options))
 
     async def _aget_relevant_documents(
         self,
@@ -175,7 +176,7 @@ class HindsightRetriever(BaseRetriever):
             include_records=include_records,
             order=order,
         )
-        return [as_document(recalled) for recalled in (await bank.recall(query, **options)).units]
+        return as_documents(await bank.recall(query, **options))
 
     def _get_ls_params(self, **_: Any) -> LangSmithRetrieverParams:  # noqa: ANN401 - LangChain's
         """What a trace says of this retriever."""
@@ -188,6 +189,14 @@ class HindsightRetriever(BaseRetriever):
             chosen["max_tokens"] = TOKENS if chosen["k"] is None else MAX_TOKENS
         chosen["tags"] = chosen.pop("memory_tags")
         return door_options(chosen)
+
+
+def as_documents(found: RecallResult) -> list[Document]:
+    """What was recalled as documents: the table of records, if there is one, and the memories."""
+    tables = [
+        Document(page_content=table.text, metadata=table.metadata, id=table.id) for table in found.records
+    ]
+    return [*tables, *map(as_document, found.units)]
 
 
 def as_document(recalled: RecalledUnit) -> Document:

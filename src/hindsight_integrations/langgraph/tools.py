@@ -24,7 +24,7 @@ from hindsight_integrations.langgraph.erasure_approval import (
     refused,
 )
 from hindsight_integrations.langgraph.events import EventKind, emit
-from hindsight_integrations.langgraph.memories import as_memory
+from hindsight_integrations.langgraph.memories import as_memories, as_memory, told_of
 from hindsight_integrations.langgraph.memory_tool import MemoryTool, Steps, ToolCall, wrong_arguments
 from hindsight_integrations.langgraph.tool_arguments import (
     Arguments,
@@ -199,15 +199,10 @@ def _retain(options: Mapping[str, Any], forgetting: bool, call: ToolCall) -> Ste
 
 def _recall(options: Mapping[str, Any], numbered: bool, call: ToolCall) -> Steps:
     found = yield methodcaller("recall", call.arguments["query"], **options)
-    memories = [as_memory(unit) for unit in found.units]
-    emit(
-        EventKind.RECALLED,
-        call.bank,
-        units=[memory["id"] for memory in memories],
-        scores=[memory["score"] for memory in memories],
-        channels=[memory["channels"] for memory in memories],
-    )
-    lines = [memory_line(unit, numbered=numbered) for unit in found.units]
+    memories = as_memories(found)
+    emit(EventKind.RECALLED, call.bank, **told_of(memories))
+    lines = [table.text for table in found.records]
+    lines += [memory_line(unit, numbered=numbered) for unit in found.units]
     return memories_block(lines) if lines else NOTHING, memories
 
 

@@ -13,7 +13,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
+from hindsight_integrations.model.recalled import RecalledUnit, RecordTable, plain_metadata
 from hindsight_integrations.model.requests import ResultOrder
 
 SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
@@ -63,6 +63,25 @@ def as_node(
         relationships={} if unit.document_id is None else _source(unit.document_id),
     )
     return NodeWithScore(node=node, score=float(recalled.score) if score is None else score)
+
+
+def table_node(table: RecordTable, *, score: float, keys: Collection[str] | None = None) -> NodeWithScore:
+    """A table of records as a node; models and embedders see its text alone.
+
+    Args:
+        table: as the recall returned it.
+        score: the node's.
+        keys: the metadata the node carries; None means all.
+    """
+    metadata = {key: value for key, value in table.metadata.items() if keys is None or key in keys}
+    node = TextNode(
+        id_=table.id,
+        text=table.text,
+        metadata=metadata,
+        excluded_llm_metadata_keys=list(metadata),
+        excluded_embed_metadata_keys=list(metadata),
+    )
+    return NodeWithScore(node=node, score=score)
 
 
 def _source(document: str) -> dict[NodeRelationship, RelatedNodeInfo]:

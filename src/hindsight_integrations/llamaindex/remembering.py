@@ -24,7 +24,7 @@ LONGEST_QUERY = (
 async def recalled_lines(
     bank: AsyncMemoryBank, query: str, max_tokens: int, options: Mapping[str, Any]
 ) -> list[str]:
-    """The memories of a question, a line each, in its order; watchers are told of them."""
+    """The memories of a question, a line each, in its order, behind the lines of a table of records; watchers are told of them."""
     found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **options)
     return lines_of(bank.name, found)
 
@@ -32,7 +32,7 @@ async def recalled_lines(
 def lines_of(bank: str, found: RecallResult) -> list[str]:
     """What was found, a line each, in its order; watchers are told of it."""
     dispatcher.event(recalled(bank, found))
-    return [memory_line(unit) for unit in found.units]
+    return [*(table.text for table in found.records), *map(memory_line, found.units)]
 
 
 def recalled(bank: str, found: RecallResult) -> MemoryRecalled:

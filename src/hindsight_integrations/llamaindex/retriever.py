@@ -24,7 +24,7 @@ from hindsight_integrations import (
 from hindsight_integrations.llamaindex.bank_field import open_bank
 from hindsight_integrations.llamaindex.events import dispatcher
 from hindsight_integrations.llamaindex.filters import core_filters
-from hindsight_integrations.llamaindex.nodes import as_nodes
+from hindsight_integrations.llamaindex.nodes import as_nodes, table_node
 from hindsight_integrations.llamaindex.remembering import recalled
 from hindsight_integrations.model.metadata import GivenMetadata
 from hindsight_integrations.model.requests import (
@@ -159,7 +159,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
     def _nodes(self, found: RecallResult) -> list[NodeWithScore]:
         dispatcher.event(recalled(self._bank.name, found))
         order = ResultOrder.RANK if found.query is None else found.query.order
-        return as_nodes(found.units, self._keys, order)
+        nodes = as_nodes(found.units, self._keys, order)
+        most = max((node.score or 0.0 for node in nodes), default=0.0)
+        return [*(table_node(table, score=most, keys=self._keys) for table in found.records), *nodes]
 
 
 def _both(filters: object, metadata: object) -> list[object]:

@@ -93,6 +93,7 @@ class RecordQuestion:
         standing: of a goal, as it is asked for.
         target: a number the question itself gives; None where a goal of the bank is meant.
         counted: the records are counted and not their values added up: on which day most coffees were bought.
+        surely: every word was understood; else these records may be more than the question is about (decision 162).
     """
 
     operation: RecordOperation
@@ -106,6 +107,7 @@ class RecordQuestion:
     standing: Standing | None = None
     target: Target | None = None
     counted: bool = False
+    surely: bool = True
 
 
 @dataclass(frozen=True, slots=True)

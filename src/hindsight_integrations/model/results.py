@@ -11,6 +11,7 @@ from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
     RecalledUnit,
+    RecordTable,
     SourceFact,
 )
 from hindsight_integrations.model.requests import RecallQuery
@@ -40,6 +41,7 @@ class RecallResult:
             facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
         damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;
             `doctor(deep=True)` names all of them.
+        records: the table of what the question asks over, if requested; at most one.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -52,6 +54,7 @@ class RecallResult:
     query: RecallQuery | None = None
     confidence: float = 0.0
     damaged: tuple[str, ...] = ()
+    records: tuple[RecordTable, ...] = ()
 
     def explain(self) -> str:
         """The result in words, for people: query, time window, stages, each memory's ranks and scores, what was dropped.
@@ -67,6 +70,7 @@ class RecallResult:
             explaining.timings(self.trace.stages),
             explaining.notices(self.trace.notes),
             explaining.memories(self.units, traces),
+            *(table.text for table in self.records),
             explaining.included(self.entities, self.chunks, self.source_facts),
             explaining.dropped(traces) if recorded else explaining.NOT_RECORDED,
         ]

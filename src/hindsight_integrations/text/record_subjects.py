@@ -113,6 +113,14 @@ class KnownThings:
             return None
         return inside if all(thing is not None for thing in things.values()) else ()
 
+    def perhaps_parts(self, words: str, kind: RecordKind) -> tuple[str, ...]:
+        """All categories that belong to a more general thing, those of which nobody knows included; empty if it is none."""
+        parts = PARTS_OF.get(self.thing(words) or "")
+        if parts is None or kind != RecordKind.EXPENSE:
+            return ()
+        things = {c.name: self._thing_of(c) for c in self.of_kind(kind) if c.records}
+        return tuple(name for name, thing in things.items() if thing is None or thing in parts)
+
     def _thing_of(self, category: RecordCategory) -> str | None:
         return next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
 
 NEVER = re.compile(r"(?!)")
@@ -138,6 +139,21 @@ class AnswerWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ListingWords:
+    """How a language asks for all records of a kind, beside what is answered exactly (decision 162).
+
+    Attributes:
+        asking: how such a question begins.
+        kinds: what speaks of a kind, beside the cues of `RecordWords`.
+        idle: words that do not say of which records.
+    """
+
+    asking: re.Pattern[str] = NEVER
+    kinds: Mapping[RecordKind, re.Pattern[str]] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordWords:
     """How a language asks about records. Patterns read small letters, at the beginning and end of words.
 
@@ -154,6 +170,7 @@ class RecordWords:
         at_least: that it is to be reached.
         done: in the text of a task, that it is done or gone.
         answers: the words of answers.
+        listing: how all records of a kind are asked for.
     """
 
     opening: re.Pattern[str] = NEVER
@@ -168,3 +185,4 @@ class RecordWords:
     at_least: re.Pattern[str] = NEVER
     done: re.Pattern[str] = NEVER
     answers: AnswerWords = field(default_factory=AnswerWords)
+    listing: ListingWords = field(default_factory=ListingWords)

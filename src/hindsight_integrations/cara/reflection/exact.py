@@ -21,6 +21,7 @@ from hindsight_integrations.model.record_answers import (
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule, Interval, LocalDates
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.open_tasks import open_tasks
 from hindsight_integrations.text.record_answers import Wording
 from hindsight_integrations.text.record_operations import VALUED
 from hindsight_integrations.text.record_questions import record_question
@@ -123,7 +124,7 @@ class _Answering:
         """
         operation = self.question.operation
         if self.question.kind == RecordKind.TASK:
-            entries = self._open(entries)
+            entries = open_tasks(entries, self.tools.languages)
         if operation == RecordOperation.LATEST:
             return self._latest(entries)
         inside = self._inside(entries)
@@ -155,18 +156,6 @@ class _Answering:
     def _wording(self) -> Wording:
         language = next(each for each in self.tools.languages if each.code == self.question.language)
         return Wording(self.question, language, self._days)
-
-    def _open(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
-        """Tasks without those that say themselves that they are done or gone, or of which a later one says so."""
-        found: list[RecordEntry] = []
-        for entry in sorted(entries, key=lambda each: each.memory.mentioned_at):
-            said = str(entry.record.value)
-            bare = next(filter(None, (_without_done(said, each) for each in self.tools.languages)), None)
-            if bare is None:
-                found.append(entry)
-            else:
-                found = [each for each in found if str(each.record.value).casefold() != bare.casefold()]
-        return found
 
     def _inside(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
         return list(entries) if self._days is None else within(entries, *self._days, self.tools.calendar)
@@ -332,12 +321,6 @@ class _Answering:
         if days[0] > first:
             first, last = calendar.around(last.fromordinal(last.toordinal() + 1), period)
         return last <= days[1] or (first == days[0] and days[1] >= calendar.day(self.moment))
-
-
-def _without_done(text: str, language: Language) -> str | None:
-    """What a task is called that says itself that it is done; None where it does not say so."""
-    bare, done = language.records.done.subn("", text)
-    return bare.strip() if done else None
 
 
 def _in_unit(target: Target, unit: str) -> Target:

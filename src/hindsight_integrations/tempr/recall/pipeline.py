@@ -22,6 +22,7 @@ from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_s
 from hindsight_integrations.tempr.recall.observations import stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
+from hindsight_integrations.tempr.recall.record_tables import record_tables
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
@@ -78,6 +79,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         entities=entity_observations(run, packed.ids),
         chunks=source_chunks(run, units),
         source_facts=source_facts(run, units),
+        records=record_tables(run, allowed),
         query=query,
     )
     if run.missing:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.record_words import AnswerWords, Cue, RecordWords, by_form, words_of
+from hindsight_integrations.text.record_words import (
+    AnswerWords,
+    Cue,
+    ListingWords,
+    RecordWords,
+    by_form,
+    words_of,
+)
 
 _POLITE = re.compile(
     r"^(?:(?:hey|hallo|ok|okay|also|und|so|bitte|sag mal)\b[,:]? ?)*"
@@ -202,7 +210,25 @@ _THINGS = by_form(
     }
 )
 
+_LISTING = ListingWords(
+    asking=re.compile(
+        r"(?:(?:ok|so|und|bitte)\b[,:]? ?)*(?:kannst du (?:mir )?)?(?:was|welche[rsnm]?|liste|zeig(?:e)?|nenn(?:e)?|gib|sag|wie ?viele?|wie weit|habe ich|hab ich|steht|gibt es)\b"
+    ),
+    kinds={
+        RecordKind.TASK: re.compile(r"\b(?:erledigungen|to-do-liste|aufgabenliste)\b"),
+        RecordKind.EVENT: re.compile(r"\b(?:kalender|terminkalender|geplant)\b"),
+    },
+    idle=words_of(
+        "alle alles an auf aufgeschrieben aus bei beim da das dem den der die du ein eine einen eingetragen "
+        "erledigen fällig für gesetzt gibt hab habe haben heute ich im in insgesamt ist kenne kennst kommen "
+        "kommt kosten kostet liste los man mein meine meinem meinen meiner mich mir mit muss müssen noch "
+        "notiert nächste offen offene offenen punkte sind soll stehen steht und uns unser unsere von was "
+        "weißt welche wir zeig zu zum zur zusammen"
+    ),
+)
+
 RECORDS = RecordWords(
+    listing=_LISTING,
     opening=re.compile(
         r"(?:wie|was|wofür|wurden?|bleibe|welche[rsnm]?|wann|habe|bin|liege|war|lag|halte|erreiche|schaffe|erfülle|überschreite|überziehe|ist|sind|waren"
         r"|liegt|liegen|liste|zeige?|nenne?|gib|zähle?|gesamt|insgesamt|(?:die )?summe|(?:die )?(?:an)?zahl|(?:an|in) (?:welche[rsnm]?|wie)"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.record_words import AnswerWords, Cue, RecordWords, by_form, words_of
+from hindsight_integrations.text.record_words import (
+    AnswerWords,
+    Cue,
+    ListingWords,
+    RecordWords,
+    by_form,
+    words_of,
+)
 
 _POLITE = re.compile(
     r"^(?:(?:hey|hi|ok|okay|so|and|well|please|quick question)\b[,:]? ?)*"
@@ -205,7 +213,26 @@ _THINGS = by_form(
     }
 )
 
+_LISTING = ListingWords(
+    asking=re.compile(
+        r"(?:(?:hey|hi|ok|okay|so|and|well|please)\b[,:]? ?)*(?:(?:can|could|would) you (?:please )?)?(?:what|which|list|show|give|name|remind|tell|enumerate|how much|how many|how far|have i|do i have|am i|is there|are there|anything|any)\b"
+    ),
+    kinds={
+        RecordKind.TASK: re.compile(r"\b(?:chores|errands|to-do list|todo list)\b"),
+        RecordKind.EVENT: re.compile(r"\b(?:schedule|calendar|diary|planned|coming up|coming)\b"),
+    },
+    idle=words_of(
+        "a about add add-up added all altogether am anything app are at been came can come comes coming costs "
+        "currently do does doing done due entries ever far for from get go going got has have i in is it item "
+        "items keep kept know left like list log logged me mine my myself need now of on ones our out "
+        "outstanding over paid pay plate please readings recorded right run so some spend stand still "
+        "surrounding that the them there things this to together toward towards track up we what which with "
+        "work working you"
+    ),
+)
+
 RECORDS = RecordWords(
+    listing=_LISTING,
     opening=re.compile(
         r"(?:how|what|which|when|did|does|has|have|am|do|was|had|is|are|were|list|show|give|name|enumerate|itemi[sz]e|count|add up|sum up"
         r"|total|the total|the number|number of|my (?:total|average|overall)|average|the average|sum of|the sum"

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
-from hindsight_integrations.text.record_words import AnswerWords, Cue, RecordWords, by_form, words_of
+from hindsight_integrations.text.record_words import (
+    AnswerWords,
+    Cue,
+    ListingWords,
+    RecordWords,
+    by_form,
+    words_of,
+)
 
 _POLITE = re.compile(
     r"^(?:(?:oye|hola|vale|y|entonces|bueno|por favor)\b[,:]? ?)*"
@@ -159,7 +167,24 @@ _THINGS = by_form(
     }
 )
 
+_LISTING = ListingWords(
+    asking=re.compile(
+        r"(?:(?:oye|bueno|por favor)\b[,:]? ?)*(?:puedes )?(?:qu[eé]|cu[aá]l(?:es)?|lista|enumera|mu[eé]strame|dame|dime|cu[aá]nt[oa]s?|tengo|hay|en qu[eé])\b"
+    ),
+    kinds={
+        RecordKind.TASK: re.compile(r"\b(?:recados|lista de tareas)\b"),
+        RecordKind.EVENT: re.compile(r"\b(?:agenda|calendario|previsto|planeado|planes)\b"),
+    },
+    idle=words_of(
+        "a al algo alguna anotado apuntado con conoces de del el en es esa ese esta este estoy está están "
+        "hacer hay haz he la las le lista lo los me mi mis mía mío nuestra nuestras nuestro nuestros para "
+        "pendiente pendientes por puntos que queda quedan qué registrado sabes se son su sus tengo tiene "
+        "tienen todas todo todos total tus un una y ya"
+    ),
+)
+
 RECORDS = RecordWords(
+    listing=_LISTING,
     opening=re.compile(
         r"(?:¿ ?)?(?:cu[áa]nt[oa]s?|qu[ée]|cu[áa]l(?:es)?|cu[áa]ndo|c[óo]mo voy|con qu[ée]|en (?:qu[ée]|cu[áa]nt[oa]s|total|promedio)"
         r"|durante cu[áa]nt[oa]s|he|estoy|cumpl[íi]|alcanc[ée]|super[ée]|lista|haz|dame|mu[ée]strame|enumera|el total|total|la suma"

@@ -15,7 +15,7 @@ from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import TagGroup, TagsMatch
 from hindsight_integrations.model.time import Interval, to_micros
-from hindsight_integrations.ports.arrays import IntArray
+from hindsight_integrations.ports.arrays import BoolArray, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import in_groups, shown_at, tagged
 from hindsight_integrations.search.temporal import event_moments
@@ -72,6 +72,12 @@ def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
     Raises:
         MemoryDamaged: some are not what was written; a sum without them would be wrong.
     """
+    at, named = _chosen(view, wanted)
+    return _entries(view, wanted, view.columns.ids[at], named)
+
+
+def _chosen(view: BankView, wanted: RecordFilter) -> tuple[IntArray, Names | None]:
+    """Positions of the memories that may have such records, in order of time, and the bank's categories that are meant."""
     columns, named = view.columns, _named(view, wanted)
     at = columns.positions(_rows(view, wanted, named))
     at = at[at >= 0]
@@ -82,8 +88,15 @@ def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
         begins = event_moments(columns.starts, columns.mentioned)
         mask &= (begins >= to_micros(window.start)) & (begins < to_micros(window.end))
     at = at[mask[at]]
-    order = np.lexsort((columns.ids[at], columns.points()[at]))
-    ids: IntArray = columns.ids[at][order]
+    return at[np.lexsort((columns.ids[at], columns.points()[at]))], named
+
+
+def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names | None) -> list[RecordEntry]:
+    """The records of these memories (by row id), in their order.
+
+    Raises:
+        MemoryDamaged: some are not what was written.
+    """
     stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
     if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
@@ -97,6 +110,28 @@ def find_records(view: BankView, wanted: RecordFilter) -> list[RecordEntry]:
         or not (record.closed_at if past is None else ordinal in past.get(row, ()))
         if _fits(record, wanted, named)
     ]
+
+
+def latest_records(
+    view: BankView, wanted: RecordFilter, allowed: BoolArray, *, most: int
+) -> tuple[list[RecordEntry], int]:
+    """Records of this sort in order of time, of the latest memories alone where these are many.
+
+    Args:
+        view: the bank.
+        wanted: which records.
+        allowed: which memories they may stand in, over the columns' positions.
+        most: memories to read.
+
+    Returns:
+        The records, and how many memories with such records were not read.
+
+    Raises:
+        MemoryDamaged: some are not what was written.
+    """
+    at, named = _chosen(view, wanted)
+    at = at[allowed[at]]
+    return _entries(view, wanted, view.columns.ids[at[-most:]], named), max(0, len(at) - most)
 
 
 def _named(view: BankView, wanted: RecordFilter) -> Names | None:
