@@ -44,7 +44,7 @@ class OwnedState(AgentState[Any]):
 def agent_of(memory: Any, model: Any = None, *others: Any, schemas: Any = None, **options: Any) -> Any:
     return create_agent(
         model or ScriptedModel(lambda _: "Noted."),
-        middleware=[HindsightMiddleware(memory, **options), *others],
+        middleware=[HindsightMiddleware(memory, **{"relevance": "all", **options}), *others],
         checkpointer=InMemorySaver(),
         **(schemas or {}),
     )
@@ -180,7 +180,9 @@ def test_two_memories_in_one_agent_are_both_shown_and_both_told(light: Hindsight
     light.bank("ann").retain(KAYAK)
     light.bank("team").retain("The team's kayaks lie in shed 7.")
     model = ScriptedModel(lambda _: "Noted.")
-    team = HindsightMiddleware(light, bank="team", name="TeamMemory", retain_tags=("from-ann",))
+    team = HindsightMiddleware(
+        light, bank="team", name="TeamMemory", retain_tags=("from-ann",), relevance="all"
+    )
     agent = agent_of(light, model, team, bank="ann")
     run(agent, "invoke", human("My paddle is yellow."))
     run(agent, "invoke", human("Where is my kayak?"))

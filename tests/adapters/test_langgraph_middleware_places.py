@@ -20,6 +20,7 @@ from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 KAYAK = "My kayak is called Thunder."
+
 CONFIG: Any = {"configurable": {"thread_id": "t1", "user_id": "ann"}}
 
 
@@ -62,7 +63,7 @@ def test_a_person_decides_after_a_restart(
         model = ScriptedModel([reply])
         with SqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")) as saver:
             middleware: Any = [
-                HindsightMiddleware(engine),
+                HindsightMiddleware(engine, relevance="all"),
                 HumanInTheLoopMiddleware(interrupt_on={"book": True}),
             ]
             agent: Any = create_agent(model, [book], middleware=middleware, checkpointer=saver)

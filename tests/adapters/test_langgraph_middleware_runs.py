@@ -19,6 +19,7 @@ from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 KAYAK = "My kayak is called Thunder."
+
 CONFIG: Any = {"configurable": {"thread_id": "t1"}}
 WAYS = ["invoke", "ainvoke"]
 
@@ -47,7 +48,7 @@ def human(text: str, message_id: str | None = None) -> dict[str, Any]:
 
 
 def agent_of(model: Any, memory: Any, *others: Any, **options: Any) -> Any:
-    middleware = [HindsightMiddleware(memory), *others]
+    middleware = [HindsightMiddleware(memory, relevance="all"), *others]
     return create_agent(
         model, [weather], middleware=middleware, **{"checkpointer": InMemorySaver(), **options}
     )
@@ -264,7 +265,7 @@ def test_a_run_goes_on_with_memories_though_a_summary_replaced_the_question(bank
         model,
         [weather, book],
         middleware=[
-            HindsightMiddleware(bank),
+            HindsightMiddleware(bank, relevance="all"),
             HumanInTheLoopMiddleware(interrupt_on={"book": True}),
             summarising,
         ],

@@ -51,11 +51,11 @@ def answer(state: State) -> dict[str, Any]:
     return {"messages": [AIMessage("Noted.")]}
 
 
-def chat(memory: Any, **options: Any) -> Graph:
+def chat(memory: Any, *, relevance: str | None = None, **options: Any) -> Graph:
     """recall -> answer -> retain, over any memory; options go to both nodes."""
     graph = StateGraph(State)
     steps: list[tuple[str, Any]] = [
-        ("recall", create_recall_node(memory, **options)),
+        ("recall", create_recall_node(memory, relevance=relevance, **options)),
         ("answer", answer),
         ("retain", create_retain_node(memory, roles="user", **options)),
     ]
@@ -169,7 +169,7 @@ def test_messages_stay_clean_and_old_memories_go(light: Hindsight) -> None:
 
 def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogCaptureFixture) -> None:
     """Memories in the state are plain JSON with every field filled, and the checkpointer warns of nothing."""
-    graph = chat(light)
+    graph = chat(light, relevance="all")
     graph.invoke(says("I bought a kayak on 2024-06-09."), ALICE)
     with caplog.at_level(logging.WARNING):
         graph.invoke(says("When did I buy a kayak?"), ALICE)

@@ -54,6 +54,8 @@ OTHERS = [
     CachePoint(cache_control={"type": "ephemeral"}),
 ]
 
+ALL = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+
 
 def said(text: str | None, role: str = "user", **options: Any) -> ChatMessage:
     return ChatMessage(role=role, content=text, additional_kwargs=options)
@@ -66,8 +68,10 @@ def of_blocks(*blocks: Any, role: str = "user") -> ChatMessage:
 def memory_of(holder: str, bank: MemoryBank, **options: Any) -> Any:
     """Ours, or LlamaIndex's own with our block."""
     if holder == "memory":
-        return HindsightMemory(bank=bank, session_id="s1", **options)
-    return Memory.from_defaults(session_id="s1", memory_blocks=[HindsightMemoryBlock(bank=bank)], **options)
+        return HindsightMemory(bank=bank, session_id="s1", recall_options=ALL, **options)
+    return Memory.from_defaults(
+        session_id="s1", memory_blocks=[HindsightMemoryBlock(bank=bank, recall_options=ALL)], **options
+    )
 
 
 def turn(memory: Any, face: str, messages: list[Any]) -> list[ChatMessage]:

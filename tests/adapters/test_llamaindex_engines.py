@@ -324,7 +324,7 @@ def test_a_history_given_to_a_chat_engine_each_turn_is_remembered_once(light: Hi
     history: list[ChatMessage] = []
     for text in ("My kayak is green.", "I keep it in Turku.", "My tent leaks."):
         engine = CondensePlusContextChatEngine.from_defaults(
-            retriever=HindsightRetriever(bank),
+            retriever=HindsightRetriever(bank, relevance="all"),  # without a node, the engine asks no model
             llm=llm,
             memory=HindsightMemory(bank=bank, session_id="monday"),
         )

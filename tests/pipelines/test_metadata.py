@@ -99,7 +99,9 @@ def test_a_few_of_many_are_found_in_every_channel(
     assert len(found.units) == len(RARE)
     for channel in Channel:
         of_time = OF_THE_FIRST_DAY if channel is Channel.TEMPORAL else RARE
-        assert {item.unit.metadata["number"] for item in found.units if channel in item.channels} == set(of_time)
+        assert {item.unit.metadata["number"] for item in found.units if channel in item.channels} == set(
+            of_time
+        )
 
 
 KEYS = st.sampled_from(["number", "weighed", "marks", "shelf", "nobody's"])

@@ -43,6 +43,7 @@ class Fate(StrEnum):
     BELOW_CHANNEL_SCORE = "below_channel_score"
     BELOW_RERANKER_SCORE = "below_reranker_score"
     BELOW_FINAL_SCORE = "below_final_score"
+    UNLIKELY = "unlikely"
     OVER_BUDGET = "over_budget"
     OVER_K = "over_k"
     ERASED = "erased"

@@ -23,6 +23,7 @@ from hindsight_integrations.tempr.recall.observations import stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.record_tables import record_tables
+from hindsight_integrations.tempr.recall.relevance import likely, likely_from
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
@@ -64,6 +65,8 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
     ranking = rerank(run, ids, fused, turns)
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
+    least = likely_from(run, channels, passed)
+    passed, unlikely = likely(passed, least)
     with timed(run.trace, "pack"):
         packed = pack_units(passed.ids, passed.scores, view, query, tools)
     with timed(run.trace, "hydrate"):
@@ -88,7 +91,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
     if query.trace:
         with timed(run.trace, "trace"):
-            candidates = CandidateTrace(channels, ids, fused, ranking, dropped, packed)
+            candidates = CandidateTrace(channels, ids, fused, ranking, {**dropped, **unlikely}, least, packed)
             run.trace.units += unit_traces(candidates, view, query)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,8 @@ class CandidateTrace:
         ids: the fused list, best first, (n,).
         fused: its scores, (n,).
         ranking: after reranking, before minimum scores.
-        dropped: which minimum score dropped which unit, by row id.
+        dropped: which minimum score dropped which unit, or that it is unlikely to help, by row id.
+        likely_from: the final score from which on a unit is likely to help.
         packed: what fits the budget.
     """
 
@@ -41,6 +43,7 @@ class CandidateTrace:
     fused: Float64Array
     ranking: Ranking
     dropped: Mapping[int, Fate]
+    likely_from: float
     packed: Packed
 
 
@@ -106,19 +109,25 @@ def _fates(
 
 
 def _dropped_fates(candidates: CandidateTrace, query: RecallQuery) -> dict[int, tuple[Fate, str]]:
-    """The units below the reranker's or the final minimum score."""
+    """The units below the reranker's or the final minimum score, and those unlikely to help."""
     least, ranking = query.min_scores, candidates.ranking
     held = ranking.read
     scores, read = (
         _by_row(ranking.ids, ranking.scores),
         _by_row(ranking.ids[held], sigmoid(ranking.logits[held])),
     )
-    return {
-        row: (fate, f"reranker score {read[row]:.3f} is below {least.reranker}")
-        if fate is Fate.BELOW_RERANKER_SCORE
-        else (fate, f"final score {scores[row]:.3f} is below {least.final}")
-        for row, fate in candidates.dropped.items()
+    reasons = {
+        Fate.BELOW_RERANKER_SCORE: lambda row: f"reranker score {read[row]:.3f} is below {least.reranker}",
+        Fate.BELOW_FINAL_SCORE: lambda row: f"final score {scores[row]:.3f} is below {least.final}",
+        Fate.UNLIKELY: lambda row: _unlikely(scores[row], candidates.likely_from),
     }
+    return {row: (fate, reasons[fate](row)) for row, fate in candidates.dropped.items()}
+
+
+def _unlikely(score: float, likely_from: float) -> str:
+    if math.isinf(likely_from):
+        return "nothing found is likely to help"
+    return f"final score {score:.3f} is far behind the best, below {likely_from:.3f}"
 
 
 def _packing_fates(

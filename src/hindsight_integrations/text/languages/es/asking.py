@@ -57,4 +57,28 @@ ASKING = AskingWords(
         r"|seg[úu]n (?:mi memoria|lo que (?:dijiste|me contaste))|recuerdos?)[\s:,\-\u2013\u2014\"\u201c«]*",
         re.IGNORECASE,
     ),
+    recalling=frozenset(
+        [
+            "algo",
+            "aprendido",
+            "aprendiste",
+            "conoces",
+            "conté",
+            "contado",
+            "cuenta",
+            "dicho",
+            "dije",
+            "guardado",
+            "memoria",
+            "memorias",
+            "nada",
+            "recuerda",
+            "recuerdas",
+            "recuerdos",
+            "resume",
+            "sabes",
+            "saber",
+            "todo",
+        ]
+    ),
 )
