@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from locomo.ablation import Part, configured_without, parts, without
 from locomo.baselines import Baselines, Corpus
 from locomo.coverage import Mode, Outcome
 from locomo.dataset import Conversation, load_conversation, load_facts
@@ -62,8 +63,8 @@ def main(arguments: list[str] | None = None) -> None:
     among: list[Outcome] = []
     with closing(DiskCache(options.cache / "locomo.sqlite")) as cache:
         setup = _setup(options, cache)
-        for corpora in _corpora(conversations, options.facts):
-            with _bank(corpora, setup) as (folder, bank):
+        for corpora in _corpora(conversations, options):
+            with without(options.without), _bank(corpora, setup) as (folder, bank):
                 corpus = Corpus.read(folder, bank.name)
                 alone += _asked(corpora, bank, corpus, setup)
                 chats = foreign_sessions(
@@ -76,7 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name, outcomes in (("alone", alone), ("foreign", among)):
         print(f"## {name}\n\n{all_tables(outcomes)}\n")
         if options.out:
-            _write(options.out / f"{name}.json", outcomes, setup)
+            _write(options.out / f"{name}.json", outcomes, setup, options.without)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -87,6 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", type=Path, required=True, help="folder of conv-*.json")
     add("--foreign", type=Path, required=True, help="folder of Memora's <period>-<persona>.json")
     add("--facts", type=Path, help="folder of conv-*.jsonl")
+    add("--mode", type=Mode, choices=tuple(Mode), help="turns or facts; both by default")
+    add("--without", type=parts, default=(), help=f"parts of ours to silence, of {', '.join(Part)}")
     add("--times", type=float, default=10.0, help="foreign turns for each unit of the bank")
     add("--limit", type=int, help="at most this many questions a conversation")
     add("--rerank", action="store_true", help="rerank ours, without a deadline")
@@ -100,14 +103,18 @@ def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
     inner = OnnxEmbedder() if options.embedder == "default" else HashEmbedder()
     config = HindsightConfig()
     config = replace(config, recall=replace(config.recall, rerank_deadline_ms=math.inf))
+    config = configured_without(config, options.without)
     reranker = CachedReranker(OnnxCrossEncoder(), cache) if options.rerank else None
     return Setup(CachedEmbedder(inner, cache), reranker, config, options.limit, BUDGETS)
 
 
-def _corpora(conversations: Sequence[Conversation], folder: Path | None) -> Iterator[Corpora]:
+def _corpora(conversations: Sequence[Conversation], options: argparse.Namespace) -> Iterator[Corpora]:
     """Turns of all conversations; then facts of those that have any."""
-    yield Corpora(Mode.TURNS, tuple(conversations), {})
-    files = {each.name: folder / f"{each.name}.jsonl" for each in conversations} if folder else {}
+    if options.mode is not Mode.FACTS:
+        yield Corpora(Mode.TURNS, tuple(conversations), {})
+    if options.facts is None or options.mode is Mode.TURNS:
+        return
+    files = {each.name: options.facts / f"{each.name}.jsonl" for each in conversations}
     facts = {name: facts_told_apart(name, load_facts(file)) for name, file in files.items() if file.is_file()}
     if facts:
         yield Corpora(Mode.FACTS, tuple(each for each in conversations if each.name in facts), facts)
@@ -148,11 +155,12 @@ def _asked(corpora: Corpora, bank: MemoryBank, corpus: Corpus, setup: Setup) -> 
         baselines.close()
 
 
-def _write(path: Path, outcomes: Sequence[Outcome], setup: Setup) -> None:
+def _write(path: Path, outcomes: Sequence[Outcome], setup: Setup, silenced: Sequence[Part]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     reranker = setup.reranker.name if setup.reranker else None
     rows = [outcome.as_json() for outcome in outcomes]
-    path.write_text(json.dumps({"reranker": reranker, "without": [], "outcomes": rows}, indent=1) + "\n")
+    written = {"reranker": reranker, "without": list(silenced), "outcomes": rows}
+    path.write_text(json.dumps(written, indent=1) + "\n")
 
 
 if __name__ == "__main__":

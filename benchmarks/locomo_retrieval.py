@@ -31,7 +31,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from locomo.ablation import Part, configured_without, without
+from locomo.ablation import Part, configured_without, parts, without
 from locomo.coverage import Outcome
 from locomo.dataset import Key, load_conversation, load_facts
 from locomo.run import Setup, measure
@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--without",
-        type=_parts,
+        type=parts,
         default=(),
         help=f"parts of ours to silence, comma-separated: {', '.join(Part)}",
     )
@@ -114,10 +114,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _parts(text: str) -> tuple[Part, ...]:
-    return tuple(Part(name) for name in _names(text))
 
 
 def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:

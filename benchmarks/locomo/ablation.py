@@ -35,6 +35,11 @@ class Part(StrEnum):
     BOOSTS = "boosts"
 
 
+def parts(text: str) -> tuple[Part, ...]:
+    """Parts by name, comma-separated."""
+    return tuple(Part(name.strip()) for name in text.split(",") if name.strip())
+
+
 def _nothing(*_: object, **__: object) -> Hits:
     return no_hits()
 
@@ -57,18 +62,18 @@ SILENCED: Mapping[Part, Mapping[str, object]] = {
 
 
 @contextmanager
-def without(parts: Iterable[Part]) -> Iterator[None]:
+def without(silenced: Iterable[Part]) -> Iterator[None]:
     """Inside the block these parts do nothing. Without the semantic channel the graph has no seeds from it."""
     with ExitStack() as stack:
-        for part in parts:
+        for part in silenced:
             for name, stand_in in SILENCED.get(part, {}).items():
                 stack.enter_context(patch(name, stand_in))
         yield
 
 
-def configured_without(config: HindsightConfig, parts: Iterable[Part]) -> HindsightConfig:
+def configured_without(config: HindsightConfig, silenced: Iterable[Part]) -> HindsightConfig:
     """Settings that switch off the parts which are settings."""
-    silent = set(parts)
+    silent = set(silenced)
     recall = replace(
         config.recall,
         neighbours=config.recall.neighbours and Part.NEIGHBOURS not in silent,
