@@ -44,6 +44,7 @@ from hindsight_integrations.tempr.recall.packing import pack
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 BUDGETS = (512, 1024)  # tokens
+SAME = {"text": "full", "relevance": "all", "include_records": False}  # what recall asks for itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ async def _compare(bank: MemoryBank, conversation: Conversation, setup: Setup, a
     for question in conversation.questions[: setup.limit]:
         vector = [float(number) for number in setup.embedder.embed_query(question.text)]
         for options in sets:
-            asked = {**options, "query_timestamp": conversation.asked_at}
+            asked = {**SAME, **options, "query_timestamp": conversation.asked_at}
             found = await bank.asynchronous.recall(question.text, **asked)
             ids = [recalled.unit.id for recalled in found.units]
             retriever = HindsightRetriever(bank, **asked)

@@ -30,7 +30,7 @@ def chat(memory: Any, **options: Any) -> Any:
         return {"messages": [AIMessage("Noted, Quasimodo.")]}
 
     steps: list[Any] = [
-        ("recall", create_recall_node(memory, **options)),
+        ("recall", create_recall_node(memory, relevance="all", **options)),
         ("answer", answer),
         ("retain", create_retain_node(memory, roles="user", **options)),
     ]

@@ -59,7 +59,7 @@ class Talk:
         self.agent: Any = create_agent(
             self.model,
             system_prompt=PROMPT,
-            middleware=[HindsightMiddleware(memory, **options)],
+            middleware=[HindsightMiddleware(memory, **{"relevance": "all", **options})],
             checkpointer=saver,
         )
 

@@ -45,7 +45,7 @@ class Agent:
             ScriptedModel(model),
             tools,
             system_prompt="You help.",
-            middleware=[HindsightMiddleware(memory, **options)],
+            middleware=[HindsightMiddleware(memory, **{"relevance": "all", **options})],
             checkpointer=InMemorySaver(),
             **extra,
         )

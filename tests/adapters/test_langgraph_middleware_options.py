@@ -214,7 +214,7 @@ def test_an_agent_inside_a_graph_remembers_for_the_graphs_user(light: Hindsight,
     """A subgraph's state has no key of ours outside, and its thread is the graph's."""
     light.bank("ann").retain(KAYAK)
     model = ScriptedModel(lambda _: "Noted.")
-    inner = create_agent(model, middleware=[HindsightMiddleware(light)])
+    inner = create_agent(model, middleware=[HindsightMiddleware(light, relevance="all")])
     graph = (
         StateGraph(MessagesState).add_node("agent", inner).add_edge(START, "agent").compile(InMemorySaver())
     )

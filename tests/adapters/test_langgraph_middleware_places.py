@@ -85,7 +85,7 @@ def test_a_person_decides_after_a_restart(
 def test_an_agent_without_checkpoints_remembers(light: Hindsight) -> None:
     """Each run is a conversation of its own, and closes nothing of another."""
     model = ScriptedModel(lambda _: "Noted.")
-    agent: Any = create_agent(model, middleware=[HindsightMiddleware(light, bank="ann")])
+    agent: Any = create_agent(model, middleware=[HindsightMiddleware(light, bank="ann", relevance="all")])
     agent.invoke(human(KAYAK))
     asyncio.run(agent.ainvoke(human("My tent is green.")))
     agent.invoke(human("What is the name of my kayak?"))

@@ -32,7 +32,7 @@ CONFIG: Any = {"configurable": {"thread_id": "t1"}}
 def agent_of(memory: Any, model: Any = None, **options: Any) -> Any:
     return create_agent(
         model or ScriptedModel(lambda _: "Noted."),
-        middleware=[HindsightMiddleware(memory, **options)],
+        middleware=[HindsightMiddleware(memory, **{"relevance": "all", **options})],
         checkpointer=InMemorySaver(),
     )
 

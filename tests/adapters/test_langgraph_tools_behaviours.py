@@ -28,7 +28,10 @@ ALL = ["retain_memory", "recall_memories", "reflect_on_memories", "forget_memory
 
 
 def named(memory: Any, **options: Any) -> dict[str, BaseTool]:
-    return {tool.name: tool for tool in create_memory_tools(memory, **options)}
+    return {
+        tool.name: tool
+        for tool in create_memory_tools(memory, **{"recall_options": {"relevance": "all"}, **options})
+    }
 
 
 def call(tool: BaseTool, face: str, argument: Any, config: Any = None) -> ToolMessage:

@@ -48,10 +48,10 @@ def home(opener: Opener, light_config: HindsightConfig, tmp_path: Path) -> Calla
 def memory_of(holder: str, bank: MemoryBank, session: str, folder: Path, **options: Any) -> BaseMemory:
     """Ours, or LlamaIndex's own with our block, its messages in a file."""
     if holder == "memory":
-        return HindsightMemory(bank=bank, session_id=session, **options)
+        return HindsightMemory(bank=bank, session_id=session, recall_options={"relevance": "all"}, **options)
     return Memory.from_defaults(
         session_id=session,
-        memory_blocks=[HindsightMemoryBlock(bank=bank)],
+        memory_blocks=[HindsightMemoryBlock(bank=bank, recall_options={"relevance": "all"})],
         async_database_uri=f"sqlite+aiosqlite:///{folder / 'chat.db'}",
         **options,
     )

@@ -324,7 +324,7 @@ def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> No
     engine = home()
     bank = engine.bank("alice")
     bank.retain([{"role": "user", "content": "My kayak is green."}])
-    kept = HindsightMemoryBlock(bank=bank).model_dump_json()
+    kept = HindsightMemoryBlock(bank=bank, recall_options={"relevance": "all"}).model_dump_json()
     assert "green" not in kept
     question = [ChatMessage(role="user", content="What colour is my kayak?")]
 

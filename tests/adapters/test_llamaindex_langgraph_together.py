@@ -25,6 +25,8 @@ from hindsight_integrations.testing.scripted_llm import ScriptedLLM
 Opener = Callable[..., Hindsight]
 BACKENDS = pytest.mark.parametrize("backends", ["light", "real"])
 
+ALL = {"relevance": "all"}  # a bag of words knows little of what is likely to help
+
 
 class State(MessagesState):
     memories: list[Memory]
@@ -34,7 +36,7 @@ def graph_of(engine: Hindsight) -> Any:
     """A conversation in LangGraph: recall, an answer, retain."""
     graph = StateGraph(State)
     nodes: list[Any] = [
-        ("recall", create_recall_node(engine, bank="alice")),
+        ("recall", create_recall_node(engine, bank="alice", relevance="all")),
         ("answer", lambda _: {"messages": [AIMessage("Noted.")]}),
         ("retain", create_retain_node(engine, bank="alice")),
     ]
@@ -89,15 +91,19 @@ def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
     bank = engine.bank("alice")
     in_langgraph(graph_of(engine), "t1", "My kayak is green.", face)
     unit = next(bank.iterate_units())
-    found = HindsightRetriever(bank).retrieve("What colour is my kayak?")
+    found = HindsightRetriever(bank, relevance="all").retrieve("What colour is my kayak?")
     assert [(node.node.node_id, node.node.text) for node in found] == [(unit.id, "user: My kayak is green.")]
     llm = ScriptedLLM(lambda _: "Green.")
-    response = RetrieverQueryEngine.from_args(HindsightRetriever(bank), llm=llm).query("Which kayak?")
+    response = RetrieverQueryEngine.from_args(HindsightRetriever(bank, relevance="all"), llm=llm).query(
+        "Which kayak?"
+    )
     assert response.source_nodes[0].node.node_id == unit.id
     assert "My kayak is green." in llm.last_prompt
     for memory in (
-        HindsightMemory(bank=bank, session_id="s1"),
-        ChatMemory.from_defaults(session_id="s2", memory_blocks=[HindsightMemoryBlock(bank=bank)]),
+        HindsightMemory(bank=bank, session_id="s1", recall_options=ALL),
+        ChatMemory.from_defaults(
+            session_id="s2", memory_blocks=[HindsightMemoryBlock(bank=bank, recall_options=ALL)]
+        ),
     ):
         assert "My kayak is green." in in_llamaindex(memory, "What colour is my kayak?", face)
     assert remembered(bank) == ["user: My kayak is green."]
@@ -108,8 +114,10 @@ def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
 def test_what_llamaindex_retained_is_recalled_by_a_graph(engine: Hindsight, face: str) -> None:
     """A turn of a chat with either kind of memory is in the next state of a graph."""
     bank = engine.bank("alice")
-    memory = HindsightMemory(bank=bank, session_id="s1")
-    block = ChatMemory.from_defaults(session_id="s2", memory_blocks=[HindsightMemoryBlock(bank=bank)])
+    memory = HindsightMemory(bank=bank, session_id="s1", recall_options=ALL)
+    block = ChatMemory.from_defaults(
+        session_id="s2", memory_blocks=[HindsightMemoryBlock(bank=bank, recall_options=ALL)]
+    )
     in_llamaindex(memory, "My kayak is green.", face)
     in_llamaindex(block, "My tent is blue.", face)
     block.get()  # a block is told of a turn by the read after it
@@ -207,7 +215,7 @@ def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hind
     """A history cut in a chat, and a thread forgotten: neither framework recalls it in its next turn."""
     bank = engine.bank("alice")
     graph = graph_of(engine)
-    memory = HindsightMemory(bank=bank, session_id="s1")
+    memory = HindsightMemory(bank=bank, session_id="s1", recall_options=ALL)
     in_llamaindex(memory, "My kayak is green.", face)
     in_llamaindex(memory, "My kayak lies in Turku.", face)
     in_langgraph(graph, "t1", "My tent is blue.", face)
@@ -216,7 +224,7 @@ def test_what_is_forgotten_or_withdrawn_in_one_is_gone_in_the_other(engine: Hind
     recalled = in_langgraph(graph, "t1", "And where is my kayak?", face)
     assert "user: My kayak is green." in recalled
     assert "user: My kayak lies in Turku." not in recalled
-    other = HindsightMemory(bank=bank, session_id="s2")
+    other = HindsightMemory(bank=bank, session_id="s2", recall_options=ALL)
     assert "My tent is blue." in in_llamaindex(other, "What colour is my tent?", face)
     bank.forget(thread="t1")
     assert "My tent is blue." not in in_llamaindex(other, "And my tent, what colour is it?", face)

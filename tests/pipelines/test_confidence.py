@@ -66,3 +66,29 @@ def test_explain_tells_the_confidence_and_what_it_stands_on(bank: MemoryBank) ->
     (stage,) = (line for line in words.splitlines() if line.strip().startswith("confidence"))
     assert "confidence 0." in found
     assert all(name in stage for name in ("about caroline", "cosine", "words", "share", "names"))
+
+
+def test_where_nobody_is_named_a_sceptical_reranker_does_not_talk_the_answer_away(
+    opener: Callable[..., Hindsight],
+) -> None:
+    """Cross-encoders think little of lists and advice: what is near counts too, and what is far stays far."""
+    bank = opener(reranker=FixedReranker(lambda query, text: -7.0)).bank("talk")
+    bank.retain(MESSAGES, thread="talk")
+    assert bank.recall(ANSWERED).confidence > 0.5 > bank.recall(NEVER_MENTIONED).confidence
+    assert bank.recall("Did Caroline adopt a greyhound called Biscuit from the shelter?").confidence < 0.5
+
+
+def test_what_is_complete_is_sure(light: Hindsight) -> None:
+    """All records of a kind, or all that is of a time: their likeness to the question says nothing."""
+    bank = light.bank("shopper")
+    fact = {
+        "what": "The walker got something at the kiosk.",
+        "occurred_start": "2025-05-02",
+        "record": {"kind": "expense", "category": "coffee", "value": "3.10", "unit": "EUR"},
+    }
+    bank.retain("Coffee, 3.10.", timestamp="2025-05-02", facts=[fact])
+    asked = {"query_timestamp": "2025-05-04T10:00:00Z"}
+    listed = bank.recall("How much did I spend on coffee?", include_records=True, **asked)
+    assert listed.confidence >= 0.9 > bank.recall("How much did I spend on coffee?", **asked).confidence
+    assert "expense records" in listed.explain()
+    assert bank.recall("What happened on 2 May 2025?", **asked).confidence >= 0.9

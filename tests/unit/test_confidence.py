@@ -50,6 +50,7 @@ MARIA = recalled("Maria: What a day, John!", 2, 0.65, 3.0, "Maria", "John")
 def test_confidence_is_between_none_and_full(signals: AnswerSignals) -> None:
     """Whatever the signals, also those of a reranker with large logits."""
     assert 0.0 <= confidence(signals) <= 1.0
+    assert confidence(signals) <= confidence(signals, named=False) <= 1.0
 
 
 @given(SIGNALS, st.sampled_from(["cosine", "words", "share", "names", "logit"]), SHARE)
@@ -57,7 +58,9 @@ def test_more_of_a_signal_never_lowers_confidence(signals: AnswerSignals, name: 
     """Each signal is made so that more of it speaks for an answer."""
     value = getattr(signals, name)
     if value is not None:
-        assert confidence(replace(signals, **{name: value + more})) >= confidence(signals)
+        stronger = replace(signals, **{name: value + more})
+        assert confidence(stronger) >= confidence(signals)
+        assert confidence(stronger, named=False) >= confidence(signals, named=False)
 
 
 def test_what_another_speaker_did_is_no_answer() -> None:

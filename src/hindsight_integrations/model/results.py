@@ -36,7 +36,7 @@ class RecallResult:
         chunks: the passages the units came from, if requested, in the order of their best unit.
         source_facts: what the observations among the units stand on, if requested.
         query: the checked query, defaults filled in.
-        confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 without units. It is no
+        confidence: how far the units are to be trusted to hold the answer, in [0, 1]; 0 where nothing is returned. It is no
             probability on your data. Below 0.5 an agent had better say that it does not know: on LoCoMo's extracted
             facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
         damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;

@@ -24,7 +24,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 # Bag of words knows no synonyms, so these are set by hand on texts that share words: sentences with two thirds of
 # their words in common are alike, those with one in five or six are worth a look, and the same words are a duplicate.
-HASH_THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.05, duplicate=0.95)
+HASH_THRESHOLDS = Thresholds(semantic_link=0.6, channel_floor=0.15, duplicate=0.95)
 
 
 def words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""How likely it is that what was recalled answers the question (decision 052).
+"""How likely it is that what was recalled answers the question (decisions 052 and 165).
 
 Scores say how near a memory is to a question, not whether it answers it; `answer_signals` counts what else speaks for an
 answer, and a logistic model weighs it. `benchmarks/abstention.py` fits the constants and prints what they are worth.
@@ -7,10 +7,10 @@ answer, and a logistic model weighs it. `benchmarks/abstention.py` fits the cons
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit, RecordTable
 from hindsight_integrations.tempr.recall.answer_signals import (
     AnswerSignals,
     answer_signals,
@@ -36,27 +36,55 @@ WITHOUT_RERANKER = Weights(bias=-9.70, relevance=11.29, words=0.83, share=2.94, 
 WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, names=0.76)
 
 
-def confidence(signals: AnswerSignals) -> float:
-    """1 / (1 + exp(-log-odds)) of the model for these signals, in [0, 1]; rises with every signal."""
-    weights, relevance = WITH_RERANKER, signals.logit
-    if relevance is None:
-        weights, relevance = WITHOUT_RERANKER, signals.cosine
+WHOLE = 0.9
+"""Confidence where memories answer because all of a kind or time are there: of 24 complete tables on Memora weeks 24 held the
+answer, which is 25 of 26 by Laplace's rule; rounded down (decision 165)."""
+
+
+def confidence(signals: AnswerSignals, *, named: bool = True) -> float:
+    """The probability of the model for these signals, in [0, 1]; rises with every signal.
+
+    Where nobody is named, the better of two models: a cross-encoder, trained on passages that answer a search, gives "what
+    should I cook" and a list of what was eaten little, though they are near. Where the question is about one speaker and not
+    another, the cross-encoder alone sees it, and is believed.
+
+    Args:
+        signals: of the units returned.
+        named: whether the question names a speaker.
+    """
+    if signals.logit is None:
+        return _probability(WITHOUT_RERANKER, signals.cosine, signals)
+    read = _probability(WITH_RERANKER, signals.logit, signals)
+    return read if named else max(read, _probability(WITHOUT_RERANKER, signals.cosine, signals))
+
+
+def _probability(weights: Weights, relevance: float, signals: AnswerSignals) -> float:
+    """1 / (1 + exp(-log-odds)) of one model."""
     odds = weights.bias + weights.relevance * relevance + weights.names * signals.names
     odds += weights.words * signals.words + weights.share * signals.share
     return 1.0 / (1.0 + math.exp(-max(-500.0, min(500.0, odds))))
 
 
-def recall_confidence(run: RecallContext, units: Mapping[int, RecalledUnit], ranking: Ranking) -> float:
-    """Confidence of one recall, in [0, 1]; 0 for no units. The trace tells the signals it was weighed from.
+def recall_confidence(
+    run: RecallContext,
+    units: Mapping[int, RecalledUnit],
+    ranking: Ranking,
+    tables: Sequence[RecordTable],
+) -> float:
+    """Confidence of one recall, in [0, 1]; 0 where nothing is returned. The trace tells the signals it was weighed from.
 
     Args:
         run: the recall under way.
         units: what is returned, by row id, best first.
         ranking: the reranker's logits, if it read any.
+        tables: the records returned beside them.
     """
-    if not units:
-        return 0.0
     with timed(run.trace, "confidence") as detail:
+        if whole := _whole(run, units, tables):
+            detail["all"] = whole
+            return WHOLE
+        if not units:
+            return 0.0
         names = names_in_question(run.query.text, run.named.speaker, run.tools.languages)
         thresholds = run.tools.embedder.identity.thresholds
         read = dict(
@@ -67,4 +95,11 @@ def recall_confidence(run: RecallContext, units: Mapping[int, RecalledUnit], ran
         if names.speaker:
             detail["about"] = " or ".join(sorted(names.speaker))
         detail |= {name: round(value, 3) for name, value in asdict(signals).items() if value is not None}
-        return confidence(signals)
+        return confidence(signals, named=bool(names.speaker))
+
+
+def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], tables: Sequence[RecordTable]) -> str:
+    """Of what all is returned that the question asks for; empty where that cannot be told."""
+    if complete := next((table for table in tables if table.rows and table.complete), None):
+        return f"{complete.kind} records"
+    return "of the time asked for" if units and run.time_alone else ""

@@ -73,8 +73,9 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         units = hydrate(packed, run, channels.lists)
     if len(passed.ids) and not len(packed.ids):
         notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
+    tables = record_tables(run, allowed)
     result = RecallResult(
-        confidence=recall_confidence(run, units, passed),
+        confidence=recall_confidence(run, units, passed, tables),
         units=in_order(units.values(), query.order),
         tokens=packed.tokens,
         window=run.window,
@@ -82,7 +83,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         entities=entity_observations(run, packed.ids),
         chunks=source_chunks(run, units),
         source_facts=source_facts(run, units),
-        records=record_tables(run, allowed),
+        records=tables,
         query=query,
     )
     if run.missing:
