@@ -55,16 +55,19 @@ def main() -> None:
     model.score("warm", ["up"])
     for busy in map(int, options.busy.split(",")):
         with _busy(busy):
-            _measure(model, asked, units, options.runs, options.deadline_ms, busy)
+            print(
+                f"{busy} busy processes   pairs/s   pairs/s of processor time   read in {options.deadline_ms:.0f} ms"
+            )
+            _measure(model, asked, units, runs=options.runs, deadline_ms=options.deadline_ms)
 
 
 def _measure(
     model: OnnxCrossEncoder,
     questions: Sequence[str],
     units: Sequence[MemoryUnit],
+    *,
     runs: int,
     deadline_ms: float,
-    busy: int,
 ) -> None:
     walls: dict[int, list[float]] = {group: [] for group in GROUPS}
     processors: dict[int, list[float]] = {group: [] for group in GROUPS}
@@ -79,7 +82,6 @@ def _measure(
                 walls[group].append(CANDIDATES / (time.perf_counter() - wall))
                 processors[group].append(CANDIDATES / (time.process_time() - processor))
                 read[group].append(len(rerank.score_until(model, question, candidates, deadline_ms)))
-    print(f"{busy} busy processes   pairs/s   pairs/s of processor time   read in {deadline_ms:.0f} ms")
     for group in GROUPS:
         rate, own, pairs = median(walls[group]), median(processors[group]), median(read[group])
         print(f"  groups of {group:<8} {rate:8.0f} {own:27.0f} {pairs:17.0f}")
