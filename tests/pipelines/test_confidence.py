@@ -87,8 +87,12 @@ def test_what_is_complete_is_sure(light: Hindsight) -> None:
         "record": {"kind": "expense", "category": "coffee", "value": "3.10", "unit": "EUR"},
     }
     bank.retain("Coffee, 3.10.", timestamp="2025-05-02", facts=[fact])
-    asked = {"query_timestamp": "2025-05-04T10:00:00Z"}
-    listed = bank.recall("How much did I spend on coffee?", include_records=True, **asked)
-    assert listed.confidence >= 0.9 > bank.recall("How much did I spend on coffee?", **asked).confidence
+    now = "2025-05-04T10:00:00Z"
+    listed = bank.recall("How much did I spend on coffee?", include_records=True, query_timestamp=now)
+    assert (
+        listed.confidence
+        >= 0.9
+        > bank.recall("How much did I spend on coffee?", query_timestamp=now).confidence
+    )
     assert "expense records" in listed.explain()
-    assert bank.recall("What happened on 2 May 2025?", **asked).confidence >= 0.9
+    assert bank.recall("What happened on 2 May 2025?", query_timestamp=now).confidence >= 0.9
