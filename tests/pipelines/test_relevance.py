@@ -1,0 +1,103 @@
+"""relevance="likely" as a caller of recall meets it: what is remembered comes back, filler does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hindsight_integrations import Hindsight, MemoryBank
+from hindsight_integrations.testing.doubles import FixedReranker
+
+TALK = (
+    ("Caroline", "I adopted a greyhound called Biscuit from the shelter in Leeds."),
+    ("Melanie", "How lovely, Caroline! I painted a sunrise over the lake last week."),
+    ("Caroline", "My sister teaches pottery to beginners on Mondays."),
+    ("Melanie", "My kids built a treehouse in the garden, it took all summer."),
+    ("Caroline", "I am saving for a trip to Norway to see the fjords."),
+    ("Melanie", "The choir sings in the old church every Thursday evening."),
+)
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "name": name, "content": text, "id": f"m{place}"}
+    for place, (name, text) in enumerate(TALK)
+]
+ANSWERED = "Who adopted a greyhound called Biscuit from the shelter?"
+NEVER_MENTIONED = "What car does Caroline drive?"
+
+
+class Calibrated(FixedReranker):
+    """Scores as it is told, under the name of the default cross-encoder, whose logits were calibrated."""
+
+    @property
+    def name(self) -> str:
+        return "cross-encoder/ms-marco-MiniLM-L12-v2"
+
+
+Opener = Callable[..., Hindsight]
+
+
+def talk(opener: Opener, reranker: FixedReranker | None = None) -> MemoryBank:
+    """The talk, with the packaged embedder: how near a memory is, is a matter of the embedder."""
+    bank = opener(embeddings=None, reranker=reranker).bank("talk")
+    bank.retain(MESSAGES, thread="talk")
+    return bank
+
+
+@pytest.fixture
+def bank(opener: Opener) -> MemoryBank:
+    return talk(opener)
+
+
+def texts_of(bank: MemoryBank, question: str, relevance: str = "likely", **options: Any) -> list[str]:
+    """Texts that recall returns, best first."""
+    return [unit.text for unit in bank.recall(question, relevance=relevance, **options).units]
+
+
+def test_something_never_mentioned_brings_nothing_back(bank: MemoryBank) -> None:
+    """The budget would hold all six turns, and Caroline says half of them; none helps. Explain says why there is nothing."""
+    assert len(texts_of(bank, NEVER_MENTIONED, "all")) == len(TALK)
+    nothing = bank.recall(NEVER_MENTIONED, relevance="likely")
+    assert nothing.units == ()
+    assert "nothing found is likely to help" in nothing.explain()
+
+
+def test_an_answer_stays_first_and_keeps_its_score(bank: MemoryBank) -> None:
+    """What is likely to help is a head of the whole ranking: same memories, same order, same scores."""
+    whole, likely = bank.recall(ANSWERED), bank.recall(ANSWERED, relevance="likely")
+    assert "greyhound" in likely.units[0].text
+    assert [(unit.text, unit.score) for unit in likely.units] == [
+        (unit.text, unit.score) for unit in whole.units[: len(likely.units)]
+    ]
+
+
+def test_whoever_asks_for_whatever_is_remembered_gets_all_that_is_found(bank: MemoryBank) -> None:
+    """Such a question is like none of its answers, so their distance is no sign."""
+    everything = texts_of(bank, "What do you know about me?", "all")
+    assert everything
+    assert texts_of(bank, "What do you know about me?") == everything
+
+
+def test_a_time_alone_brings_all_of_it(bank: MemoryBank) -> None:
+    """A question that is nothing but a time is answered by all that is of it, like the words or not."""
+    bank.retain("The plumber came about the boiler.", timestamp="2024-03-05T10:00:00Z")
+    now = "2024-03-06T10:00:00Z"
+    assert any(
+        "plumber" in text for text in texts_of(bank, "What happened on 5 March 2024?", query_timestamp=now)
+    )
+
+
+def test_our_rerankers_word_counts_where_meaning_does_not(opener: Opener) -> None:
+    """A question far from every memory is answered where the cross-encoder is sure of one; the others fall away."""
+    sure = Calibrated(lambda query, text: 6.0 if "treehouse" in text else -11.0)
+    bank = talk(opener, sure)
+    (only,) = texts_of(bank, NEVER_MENTIONED)
+    assert "treehouse" in only
+
+
+def test_a_reranker_nobody_calibrated_cuts_no_tail(opener: Opener) -> None:
+    """Its logits may mean anything: what it thinks little of stays behind what it likes."""
+    other = FixedReranker(lambda query, text: 900.0 if "greyhound" in text else -900.0)
+    bank = talk(opener, other)
+    assert len(texts_of(bank, ANSWERED)) == len(TALK)
+    assert texts_of(bank, NEVER_MENTIONED) == []
