@@ -18,6 +18,7 @@ _PAIRED = 3  # content words of the second of two joined things; longer ones are
 LONGEST_SENTENCE = (
     1_000  # characters, as for texts (`LONGEST_TEXT`): of a longer one only the words are compared
 )
+_CALLED = re.compile(r",? ([A-Z\u00c0-\u00de][\w-]+)")
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+")
 
 
@@ -30,6 +31,7 @@ class Reading:
         frames: what is said of that.
         negated: whether it says that something is not, or no longer, so.
         kin: stems of the people around the user of whom it says something, or whose something is.
+        kin_names: stems of what they are called ("User's sister Greta").
         about_kin: whether one of those is its subject.
         owner: stems of the name of whose something is, where it begins with one.
     """
@@ -38,6 +40,7 @@ class Reading:
     frames: frozenset[Frame]
     negated: bool
     kin: frozenset[str]
+    kin_names: frozenset[str]
     about_kin: bool
     owner: frozenset[str]
 
@@ -46,12 +49,12 @@ def read(text: str, language: Language) -> Reading:
     """The content of a sentence and what is said of it. Nothing inside a quoted title is read as grammar."""
     if len(text) > LONGEST_SENTENCE:
         nobody = frozenset[str]()
-        return Reading(content_stems(text, language), frozenset(), False, nobody, False, nobody)
+        return Reading(content_stems(text, language), frozenset(), False, nobody, nobody, False, nobody)
     words = language.frames
     rest, titles = hidden(text)
-    kin = frozenset(
-        stem for match in words.kin.finditer(rest) for stem in content_stems(match["kin"] or "", language)
-    )
+    found = [(match["kin"] or "", _CALLED.match(rest, match.end("kin"))) for match in words.kin.finditer(rest)]
+    kin = frozenset(stem for each, _ in found for stem in content_stems(each, language))
+    called = frozenset(stem for _, name in found if name for stem in content_stems(name[1], language))
     owner = words.owner.search(rest)
     about_kin = bool(words.about_kin.search(rest))
     frames = set()
@@ -60,12 +63,15 @@ def read(text: str, language: Language) -> Reading:
         if count:
             frames.add(frame)
     negated = bool(words.negation.search(rest))
-    content = content_stems(shown(words.fillers.sub(" ", rest), titles), language)
+    content = content_stems(
+        shown(words.fillers.sub(" ", words.negation.sub(" ", rest)), titles), language
+    )
     return Reading(
         content=content or content_stems(text, language),
         frames=frozenset(frames),
         negated=negated,
         kin=kin,
+        kin_names=called,
         about_kin=about_kin,
         owner=content_stems(owner["owner"], language) if owner else frozenset(),
     )

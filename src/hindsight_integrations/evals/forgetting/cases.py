@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -114,7 +115,12 @@ class ForgettingCase(_Case):
 @cache
 def forgetting_cases() -> tuple[ForgettingCase, ...]:
     """All cases."""
-    text = (files(__package__) / "cases.toml").read_text(encoding="utf-8")
+    return read_cases(files(__package__) / "cases.toml")
+
+
+def read_cases(path: Traversable) -> tuple[ForgettingCase, ...]:
+    """The cases of a file."""
+    text = path.read_text(encoding="utf-8")
     return tuple(ForgettingCase.model_validate(case) for case in tomllib.loads(text)["case"])
 
 
@@ -122,10 +128,11 @@ def forgetting_episodes(form: Form, *, held_out: bool | None = None) -> Iterator
     """The cases in a form; only those held out for reports, only the others, or (None) all."""
     for case in forgetting_cases():
         if held_out in {None, case.held_out}:
-            yield _episode(case, form)
+            yield episode_of(case, form)
 
 
-def _episode(case: ForgettingCase, form: Form) -> Episode:
+def episode_of(case: ForgettingCase, form: Form) -> Episode:
+    """One case in a form."""
     sessions = tuple(_session(case, place, form) for place in range(len(case.told)))
     items = tuple(
         Item(_worded(case, said, form), frozenset({_turn(said.session)}), valid=valid)

@@ -10,6 +10,7 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.retraction.similarity import Candidate, Statement, unit_words
 from hindsight_integrations.text.designations import Naming, designations, naming
+from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Frame, Language
 from hindsight_integrations.text.statement_frames import Reading, clauses, read, sentences
 from hindsight_integrations.text.stems import content_stems, numbers
@@ -69,7 +70,7 @@ def is_about(statement: Statement, candidate: Candidate) -> bool:
     ):
         return False
     given, own = numbers(statement.text, language), numbers(unit_words(candidate.unit), language)
-    return not given or not numbers(candidate.unit.text, language) or bool(given & own)
+    return not given or not numbers(in_one_spelling(candidate.unit.text), language) or bool(given & own)
 
 
 def _named(name: str, statement: frozenset[str], language: Language) -> bool:
@@ -114,7 +115,8 @@ def _of_somebody_else(reading: Reading, candidate: Candidate, language: Language
     if reading.kin - words or reading.owner - words:
         return True
     told = [] if reading.owner else _nearest(sentences(unit.text, language), reading)
-    return bool(told) and all(e.about_kin and not e.kin & reading.kin for e in told)
+    stated = reading.kin | reading.content
+    return bool(told) and all(e.about_kin and not (e.kin | e.kin_names) & stated for e in told)
 
 
 def _naming(statement: Statement, unit: MemoryUnit) -> Naming:

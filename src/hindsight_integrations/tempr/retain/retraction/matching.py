@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hindsight_integrations.model.embedder import Thresholds
@@ -21,9 +21,13 @@ from hindsight_integrations.tempr.retain.retraction.same_item import (
 from hindsight_integrations.tempr.retain.retraction.scoring import Scored, scored_candidates
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
+from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.statement_frames import read
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
+
+MEANING_LEAD = 0.2  # of similarity that a unit in quite other words must have over the next
+UNRELATED = 0.4  # similarity on the reference scale that unrelated texts stay below
 
 
 class Outcome(StrEnum):
@@ -57,11 +61,12 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
 
     Candidates were mentioned no later than the statement and do not come from the same messages.
     """
+    statement = replace(statement, text=in_one_spelling(statement.text))
     reading = read(statement.text, statement.language)
     scored = scored_candidates(statement, reading, candidates, thresholds, bar)
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored)]
-    fitting = _named_best([item for item in rest if _fits(item, bar)], bar)
+    fitting = _named_best([item for item in rest if _fits(item, bar)], bar) or _by_meaning(scored, bar)
     if not fitting or _was_closed_before(fitting[0], scored, bar):
         return Match(Outcome.NOTHING)
     best = next((item for item in fitting if echoes(fitting[0], item)), fitting[0])
@@ -108,6 +113,15 @@ def _is_near(item: Scored, bar: Bar) -> bool:
 
 def _fits(item: Scored, bar: Bar) -> bool:
     return _is_near(item, bar) and item.score >= bar.score
+
+
+def _by_meaning(scored: Sequence[Scored], bar: Bar) -> list[Scored]:
+    """The one unit that is far nearer to the statement than any other, in whatever words; none if there is no such one."""
+    nearest = sorted(scored, key=lambda item: -item.similarity)[:2]
+    if not nearest or nearest[0].candidate.closed or nearest[0].similarity < bar.meaning:
+        return []
+    lead = nearest[0].similarity - max((item.similarity for item in nearest[1:]), default=UNRELATED)
+    return nearest[:1] if lead >= MEANING_LEAD else []
 
 
 def _named_best(fitting: Sequence[Scored], bar: Bar) -> list[Scored]:

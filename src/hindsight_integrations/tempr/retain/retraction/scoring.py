@@ -15,10 +15,12 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     Statement,
     coverage,
     match_score,
+    slot_coverage,
     unit_words,
     word_weights,
 )
 from hindsight_integrations.text.designations import designations
+from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.statement_frames import Reading
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import untitled
@@ -68,11 +70,13 @@ def scored_candidates(
     )
     texts = [content_stems(unit_words(c.unit), language) | found.frames for c, found in agreeing]
     weights = word_weights(words, texts, named, 1.0 if reading.frames else bar.unseen)
+    by = content_stems(in_one_spelling(statement.by.text), language)
     kinds = {record.kind for record in statement.by.records}
     scored = []
     for (candidate, found), text in zip(agreeing, texts, strict=True):
         similarity = passage_cosine(candidate.cosine, thresholds)
-        covered = coverage(words, text, weights)
+        told = content_stems(in_one_spelling(candidate.unit.text), language)
+        covered = max(coverage(words, text, weights), slot_coverage(content, by, told) if bar.slots else 0.0)
         if reading.frames and coverage(content, text, weights) < FRAMED:
             continue
         same_kind = any(record.kind in kinds for record in candidate.unit.records)

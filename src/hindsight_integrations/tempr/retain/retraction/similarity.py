@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 
@@ -27,6 +28,8 @@ class Bar:
         margin: lead over the next different item, below which the match is ambiguous.
         unseen: how far a word that no candidate has counts as rare. It says nothing of which is meant, and may be the
             statement's own ("the amount of"), but also what tells it from all of them.
+        slots: whether a unit may fit by having the slot that the stating unit fills anew (`slot_coverage`).
+        meaning: similarity from which a unit that is far nearer than any other is meant, in whatever words.
     """
 
     similarity: float
@@ -34,13 +37,15 @@ class Bar:
     score: float
     margin: float
     unseen: float
+    slots: bool
+    meaning: float
 
 
 # Set by hand on one Memora week (closings and amendments there score 0.85 to 1.0) and on four LoCoMo conversations,
 # where 0.6 drops two wrong matches (0.54, 0.56) and one right one (0.56), as judged by eye. No data was held out.
 # In verbatim mode units are chatty, and a false closing is worse than a miss.
-FACTS = Bar(similarity=0.45, coverage=0.34, score=0.6, margin=0.05, unseen=0.5)
-VERBATIM = Bar(similarity=0.5, coverage=0.6, score=0.6, margin=0.1, unseen=1.0)
+FACTS = Bar(similarity=0.45, coverage=0.34, score=0.6, margin=0.05, unseen=0.5, slots=True, meaning=0.55)
+VERBATIM = Bar(similarity=0.5, coverage=0.6, score=0.6, margin=0.1, unseen=1.0, slots=False, meaning=math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +96,17 @@ def coverage(statement: frozenset[str], unit: frozenset[str], weights: Mapping[s
     return sum(weights[word] for word in statement & unit) / whole if whole else 0.0
 
 
+def slot_coverage(statement: frozenset[str], by: frozenset[str], unit: frozenset[str]) -> float:
+    """Share of a unit's words that the statement or the unit making it has, in [0, 1]: the same slot, with its old value.
+
+    "Monday is when the red team comes together", says "The red team meets on Thursday now" of "The red team meets on Monday".
+    0 unless the unit has a word of the statement's alone, the old value, and one of the unit that makes it, the subject.
+    """
+    if not (statement - by) & unit or not by & unit:
+        return 0.0
+    return len(unit & (statement | by)) / len(unit)
+
+
 def word_weights(
     words: frozenset[str], texts: Sequence[frozenset[str]], names: frozenset[str], unseen: float
 ) -> dict[str, float]:
@@ -116,6 +132,7 @@ def match_score(similarity: float, covered: float, same_kind: bool) -> float:
 
 
 def unit_words(unit: MemoryUnit) -> str:
-    """The words a unit is compared by: its text, its records and its time."""
+    """The words a unit is compared by: its text and its records, identifiers in one spelling, and its time."""
     kept = " ".join(f"{record.kind} {record.category} {record.value}" for record in unit.records)
-    return f"{unit.text} {kept} {readable_time(unit.occurred, unit.mentioned_at)}"
+    told = in_one_spelling(f"{unit.text} {kept}")
+    return f"{told} {readable_time(unit.occurred, unit.mentioned_at)}"

@@ -77,11 +77,12 @@ FRAMES = FrameWords(
         re.IGNORECASE,
     ),
     negation=re.compile(
-        r"\b(?:not|never|no longer|nobody|stopped|cancell?ed|quit|gave up|given up|ended)\b(?! forget)|n't\b(?! forget)",
+        r"\b(?:not|never|no longer|nobody|cannot|without|lacks?|lacking|absent|missing|unable|prohibited|forbidden|banned|stopped|cancell?ed|quit|gave up|given up|ended)\b(?! forget)"
+        r"|n't\b(?! forget)|\b\w+-free\b",
         re.IGNORECASE,
     ),
     kin=re.compile(
-        rf"(?:^\W*(?:that )?(?:the |an? )?(?:user's |my |our |his |her |their )?(?:\w+ )?|\b(?:of|by) (?:the|user's|my|our|his|her|their) |\b(?={_KIN}'s?\b))"
+        rf"(?:^\W*(?:that )?(?:[A-Z][\w-]+, )?(?:the |an? )?(?:user's |my |our |his |her |their )?(?:\w+ )?|\b(?:of|by) (?:the|user's|my|our|his|her|their) |\b(?={_KIN}'s?\b))"
         rf"(?P<kin>{_KIN})\b",
         re.IGNORECASE,
     ),

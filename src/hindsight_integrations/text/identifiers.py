@@ -1,0 +1,47 @@
+"""Telephone, card, account and order numbers, plates and e-mail addresses in one spelling, however they were written. Pure.
+
+"+49 (0)170 123-4567" is 0170 1234567, "mila dot k at post dot example" is mila.k@post.example, "B-KL 4410" is BKL4410. A
+longer identifier is never taken for a shorter one.
+"""
+
+from __future__ import annotations
+
+import re
+
+_AT = r"(?:\s*@\s*|\s*[(\[]\s*at\s*[)\]]\s*|\s+at\s+)"
+_DOT = r"(?:\.|\s*[(\[]\s*dot\s*[)\]]\s*|\s+dot\s+)"
+_EMAIL = re.compile(
+    rf"\b(?P<local>[\w+-]+(?:{_DOT}[\w+-]+)*){_AT}(?P<domain>[\w-]+(?:{_DOT}[\w-]+)+)\b", re.IGNORECASE
+)
+_DOTS = re.compile(_DOT, re.IGNORECASE)
+# Groups of digits, or of letters and digits, set apart by a blank, dash, dot, slash or brackets. Letters alone belong to it in
+# front of digits: capitals ("B-KL 4410", "DE02"), or any joined by a dash ("tulip-4471").
+_GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(?=\d)|\w*\d\w*)"
+_NUMBER = re.compile(rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])")
+_DATE_OR_AMOUNT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?")
+_SHORTEST = 4  # letters and digits; fewer are amounts, times and ages
+_TELEPHONE = (9, 15)  # digits of a number that may have its country's in front (ITU-T E.164 allows 15)
+
+
+def in_one_spelling(text: str) -> str:
+    """The text with each identifier in it written as one word."""
+    return _NUMBER.sub(_number, _EMAIL.sub(_email, text))
+
+
+def _email(match: re.Match[str]) -> str:
+    local, domain = (_DOTS.sub(".", match[part]) for part in ("local", "domain"))
+    return f"{local}@{domain}".casefold()
+
+
+def _number(match: re.Match[str]) -> str:
+    """An identifier as one word; dates, amounts and short numbers as they are."""
+    written = match[0]
+    spelled = re.sub(r"\(0\)", "", written) if written.startswith("+") else written
+    joined = re.sub(r"\W", "", spelled)
+    if _DATE_OR_AMOUNT.fullmatch(written) or len(joined) < _SHORTEST:
+        return written
+    least, most = _TELEPHONE
+    national = written[0] in "+(0" or len(joined) == least + 1
+    if joined.isdecimal() and national and least < len(joined) <= most:
+        return joined[-least:]
+    return joined.casefold()
