@@ -64,6 +64,8 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     statement = replace(statement, text=in_one_spelling(statement.text))
     reading = read(statement.text, statement.language)
     scored = scored_candidates(statement, reading, candidates, thresholds, bar)
+    if bar.slots and not any(_fits(item, bar) for item in scored):
+        scored = scored_candidates(statement, reading, candidates, thresholds, bar, slots=True)
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored)]
     fitting = _named_best([item for item in rest if _fits(item, bar)], bar) or _by_meaning(scored, bar)

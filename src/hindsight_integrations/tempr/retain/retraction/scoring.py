@@ -21,6 +21,7 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
 )
 from hindsight_integrations.text.designations import designations
 from hindsight_integrations.text.identifiers import in_one_spelling
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.statement_frames import Reading
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import untitled
@@ -53,21 +54,31 @@ class Scored:
 
 
 def scored_candidates(
-    statement: Statement, reading: Reading, candidates: Sequence[Candidate], thresholds: Thresholds, bar: Bar
+    statement: Statement,
+    reading: Reading,
+    candidates: Sequence[Candidate],
+    thresholds: Thresholds,
+    bar: Bar,
+    *,
+    slots: bool = False,
 ) -> list[Scored]:
     """The candidates that can be meant, with their scores, best first; ties by the later mention, then id.
 
     What the statement says of its content counts as one word, which a unit has that says the same in its own words.
+
+    Args:
+        statement: what is taken back.
+        reading: of it.
+        candidates: units it may mean.
+        thresholds: of the embedder.
+        bar: what a match must reach.
+        slots: whether a unit may also fit by the slot that the stating unit fills anew (`slot_coverage`).
     """
     language = statement.language
     agreeing = [(c, found) for c in candidates if (found := agreement(statement, reading, c)) is not None]
     content = _content(statement, reading)
     words = content | reading.frames
-    named = frozenset(
-        stem
-        for name in designations(untitled(statement.text), language)
-        for stem in content_stems(" ".join(name), language)
-    )
+    named = _named(statement.text, language)
     texts = [content_stems(unit_words(c.unit), language) | found.frames for c, found in agreeing]
     weights = word_weights(words, texts, named, 1.0 if reading.frames else bar.unseen)
     by = content_stems(in_one_spelling(statement.by.text), language)
@@ -76,13 +87,21 @@ def scored_candidates(
     for (candidate, found), text in zip(agreeing, texts, strict=True):
         similarity = passage_cosine(candidate.cosine, thresholds)
         told = content_stems(in_one_spelling(candidate.unit.text), language)
-        covered = max(coverage(words, text, weights), slot_coverage(content, by, told) if bar.slots else 0.0)
+        covered = coverage(words, text, weights)
+        if slots and _named(candidate.unit.text, language) <= content | by:
+            covered = max(covered, slot_coverage(content, by, told))
         if reading.frames and coverage(content, text, weights) < FRAMED:
             continue
         same_kind = any(record.kind in kinds for record in candidate.unit.records)
         score = match_score(similarity, covered, same_kind)
         scored.append(Scored(candidate, found, similarity, covered, score))
     return sorted(scored, key=_order)
+
+
+def _named(text: str, language: Language) -> frozenset[str]:
+    """Stems of the names in a text."""
+    names = (" ".join(name) for name in designations(untitled(text), language))
+    return frozenset(stem for name in names for stem in content_stems(name, language))
 
 
 def _content(statement: Statement, reading: Reading) -> frozenset[str]:
