@@ -170,6 +170,7 @@ class ListWords:
         every: that means all items of a field ("both").
         item_nouns: words for an item of anything ("point").
         numerals: the number words from nought on.
+        verbs: with which what somebody does, has or is begins ("lives", "works"), so that a subject ends in front of one.
     """
 
     conjunctions: frozenset[str] = frozenset()
@@ -182,6 +183,7 @@ class ListWords:
     every: frozenset[str] = frozenset()
     item_nouns: frozenset[str] = frozenset()
     numerals: tuple[str, ...] = ()
+    verbs: frozenset[str] = frozenset()
 
 
 class Frame(StrEnum):

@@ -19,6 +19,7 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.tempr.recall.tools import RecallTools
+from hindsight_integrations.text.conjuncts import without_conjunct
 from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
@@ -148,10 +149,13 @@ def _cut(
     wanted = [_wanted(item, unit, others, language) for item in taken]
     text, gone = all_left_out(unit.text, [ways for items in wanted for ways in items])
     ends = accumulate(len(items) for items in wanted)
-    return text, [
-        replace(item, left_out=all(gone[end - len(items) : end]))
-        for item, items, end in zip(taken, wanted, ends, strict=True)
-    ]
+    cut = []
+    for item, items, end in zip(taken, wanted, ends, strict=True):
+        is_gone = all(gone[end - len(items) : end])
+        shorter = None if is_gone or item.records else without_conjunct(text, item.statement, language)
+        text = shorter or text
+        cut.append(replace(item, left_out=is_gone or shorter is not None))
+    return text, cut
 
 
 def _wanted(

@@ -11,6 +11,7 @@ from hindsight_integrations.tempr.retain.retraction.parts import (
     withdrawn_records,
 )
 from hindsight_integrations.tempr.retain.retraction.similarity import Statement, unit_words
+from hindsight_integrations.text.conjuncts import without_conjunct
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import PartOf, names_one_of_a_list, part_of
 from hindsight_integrations.text.statement_frames import Reading, clauses, names_one_of_two, read
@@ -53,6 +54,8 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
     if names_one_of_a_list(reading.content, unit.text, language) or names_one_of_two(
         reading.content, unit.text, language
     ):
+        return True
+    if item is None and without_conjunct(unit.text, statement.text, language) is not None:
         return True
     return item is None and has_more(stated | people, unit, language, items)
 

@@ -58,6 +58,19 @@ _EVERY = """
 _ITEM_NOUNS = """
     eintrag einträge punkt punkte punkten stichpunkt stichpunkte thema themen zeile
 """
+_VERBS = """
+    arbeiten arbeitet arbeitete aß backt begann beginnt bekommen bekommt benutzt besitzen besitzt besuchen
+    besucht betreut bietet bin bist bleibt brauchen braucht bringt bäckt dauert denkt dient endet enthält
+    essen fahren fliegt fuhr fährt führt gehen geht gehören gehört ging glaubt habe haben hassen hasst hat
+    hatte hatten heißen heißt hält hört isst ist kam kann kauft kaufte kennt kochen kocht kommt konnte kosten
+    kostet können las laufen leben lebt lebte lehrt leidet leiten leitet lernen lernt lesen lieben liebt lief
+    liefert liest läuft machen macht machte mag mietet mochte muss möchte mögen müssen nahm nehmen nimmt
+    nutzen nutzt planen plant reist sammeln sammelt schickt schließt schläft schreiben schreibt schrieb
+    schwimmen schwimmt sieht sind singt soll spart spielen spielt spielte sprechen spricht studieren studiert
+    tanzt teilt tragen trainiert trank treffen trifft trinken trinkt trug trägt umfasst unterrichtet verdient
+    verkauft verkaufte war waren weiß wiegt will wohnen wohnt wohnte wollen wollte zahlen zahlt zog züchtet
+    öffnet
+"""
 _NUMERALS = """
     null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
 """
@@ -71,6 +84,7 @@ _LIST_WORDS = ListWords(
     every=frozenset(_EVERY.split()),
     item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
+    verbs=frozenset(_VERBS.split()),
 )
 
 PARTS = PartWords(

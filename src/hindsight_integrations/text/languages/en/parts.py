@@ -42,10 +42,34 @@ _OPENING = """
     after along as at because before besides by during for if in on since to until when while with
 """
 _LEANING = """
-    also and another but each he her his however it its she such that their then these they this those too which
+    also and another but each he her his however it its she such that their then these they this those too which who whose
 """
 _ITEM_NOUNS = """
     bullet entry entries item items line point points topic topics
+"""
+_VERBS = """
+    am are arrive arrived arrives ate attend attended attends bake baked bakes be began begin begins believe
+    believed believes belong belonged belongs book booked books bought bred breed breeds bring brings brought
+    buy buys call called calls came can carried carries carry chaired chairs charge charged charges close
+    closed closes coach coached coaches collect collected collects come comes contain contained contains cook
+    cooked cooks cost costs could cover covered covers dance danced dances deliver delivered delivers did
+    dislike disliked dislikes do does drank draw draws drew drink drinks drive drives drove earn earned earns
+    eat eats end ended ends enjoy enjoyed enjoys feel feels felt fit fits fitted flew flies fly follow
+    followed follows gave get gets give gives go goes got grew grow grows had hang hangs has hate hated hates
+    have heads held hold holds hope hoped hopes host hosted hosts hung include included includes is keep keeps
+    kept knew know knows last lasted lasts lay lead leads learn learned learns leave leaves led left lie lies
+    like liked likes listen listened listens live lived lives love loved loves made make makes manage managed
+    manages may measure measured measures meet meets mentored mentors met might move moved moves must need
+    needed needs offer offered offers open opened opens own owned owns paid paint painted paints pay pays plan
+    planned plans play played plays practice practiced practices practise practised practises prefer preferred
+    prefers raise raised raises ran read reads receive received receives rent rented rents ride rides rode run
+    runs sang sat save saved saves saw see sees sell sells send sends sent serve served serves shall share
+    shared shares should sing sings sit sits sleep sleeps slept sold speak speaks spoke stand stands start
+    started starts stay stayed stays stood store stored stores studied studies study suffer suffered suffers
+    supplied supplies supply support supported supports swam swim swims take takes taught teach teaches think
+    thinks thought took train trained trains travel traveled travelled travels use used uses visit visited
+    visits volunteer volunteered volunteers walk walked walks want wanted wants was watch watched watches wear
+    wears weigh weighed weighs went were will wore work worked works would write writes wrote
 """
 _NUMERALS = """
     zero one two three four five six seven eight nine ten eleven twelve
@@ -60,6 +84,7 @@ _LIST_WORDS = ListWords(
     leaning=frozenset(_LEANING.split()),
     item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
+    verbs=frozenset(_VERBS.split()),
 )
 
 PARTS = PartWords(

@@ -60,6 +60,17 @@ _LEANING = """
 _ITEM_NOUNS = """
     elemento elementos entrada línea punto puntos tema temas
 """
+_VERBS = """
+    abre ahorra alquila ama baila bebe beben bebía canta cierra cocina cocinan colecciona coleccionan come
+    comen comparte compra compró comía conduce conducen contiene corre corren cree cría cuesta cuestan da debe
+    deben dirige disfruta duerme dura empezó empieza enseña enseñan entrega entrena envía era eran es escribe
+    escriben escucha estaba estudia estudian está están fue gana gusta gustan ha habla hablan había hace hacen
+    hacía han hornea iba incluye juega juegan jugaba lee leen llama llaman lleva llevan nada nadan necesita
+    necesitan odia ofrece paga pagan pertenece pesa piensa planea posee prefiere prefieren puede pueden queda
+    quedan quiere quieren recibe sabe sigue son soy sufre tenía termina tiene tienen toca tocan toma toman
+    trabaja trabajaba trabajan trae usa usan va van ve ven vende vendió viaja viajan viene vino visita visitan
+    vive viven vivía vuela
+"""
 _NUMERALS = """
     cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce
 """
@@ -74,6 +85,7 @@ _LIST_WORDS = ListWords(
     leaning=frozenset(_LEANING.split()),
     item_nouns=frozenset(_ITEM_NOUNS.split()),
     numerals=tuple(_NUMERALS.split()),
+    verbs=frozenset(_VERBS.split()),
 )
 
 PARTS = PartWords(
