@@ -17,6 +17,7 @@ from hindsight_integrations.text.statement_frames import read
 from hindsight_integrations.text.stems import content_stems, numbers
 
 UNEXPLAINED = 0.5  # share of a conjunct's words that the statement may lack: it "works for" whom it calls its "employer"
+LONGEST_SUBJECT = 4  # words in front of the verb of a conjunct that has a subject of its own ("the receipts are in a box")
 
 _WORD = re.compile(r"[\w'\u2019-]+")
 _BARE_NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019-]*(?:\s+[A-Z\u00c0-\u00de][\w'\u2019-]*)*$")
@@ -109,11 +110,11 @@ def _others(conjuncts: Sequence[_Conjunct], meant: Sequence[int]) -> frozenset[s
 def _meant(conjuncts: Sequence[_Conjunct], content: frozenset[str], language: Language) -> list[int]:
     """Which of the conjuncts the statement means; none where that is not clear.
 
-    The first one begins with the subject and perhaps the verb of all: only its last word is known to be its own.
+    The first one begins with the subject and perhaps the verb of all: its last word is known to be its own.
     """
     first, *others = conjuncts
     last = _last_words(first.text, language)
-    means_first = bool(last) and last <= content
+    means_first = (bool(last) and last <= content) or 2 * len(first.shared) > len(first.words)
     named = [n for n, each in enumerate(others, 1) if each.shared - first.shared or each.shared & last]
     if means_first and named and not all(_is_name(conjuncts[n], conjuncts[n - 1]) for n in named):
         return []
@@ -164,7 +165,10 @@ def _cut(
             joint = re.sub(r"^,", "", joint)
         return head + joint + text[conjuncts[last + 1].span[0] :]
     lead = _lead(conjuncts[0].text, conjuncts[last + 1].text, language)
-    return None if lead is None else text[:begin] + lead + text[conjuncts[last + 1].span[0] :]
+    if lead is None:
+        return None
+    rest = text[conjuncts[last + 1].span[0] :]
+    return text[:begin] + (lead + rest if lead else rest[:1].upper() + rest[1:])
 
 
 def _closed(head: str, staying: Sequence[_Conjunct], gaps: Sequence[str], language: Language) -> str:
@@ -179,20 +183,26 @@ def _closed(head: str, staying: Sequence[_Conjunct], gaps: Sequence[str], langua
     return head[: staying[-2].span[1]] + conjunction + head[staying[-1].span[0] :]
 
 
+def _verb(text: str, language: Language, after: int = 0) -> int | None:
+    """Which word of a conjunct is its verb, from one on."""
+    verbs = language.parts.words.verbs
+    found = (n for n, word in enumerate(_WORD.findall(text)) if n >= after and word.casefold() in verbs)
+    return next(found, None)
+
+
 def _lead(first: str, following: str, language: Language) -> str | None:
     """What of the first conjunct stays in front of the next one: the subject, and the verb where the next has none.
 
-    None where that cannot be told.
+    Nothing where the next has a subject of its own, and None where that cannot be told.
     """
     words = list(_WORD.finditer(first))
-    verbs = language.parts.words.verbs
-    place = next((n for n, word in enumerate(words) if n and word[0].casefold() in verbs), None)
+    place, own = _verb(first, language, after=1), _verb(following, language)
     if place is None:
         return None
-    opening = _WORD.match(following)
-    behind = len(_WORD.findall(following)) > 1
-    if opening is not None and opening[0].casefold() in verbs and behind:
+    if own == 0 and len(_WORD.findall(following)) > 1:
         return first[: words[place].start()]
+    if own is not None and 0 < own <= LONGEST_SUBJECT:
+        return ""
     small = language.parts.words.articles | language.parts.words.introducing
     after = place + 1
     while after < len(words) and words[after][0].casefold() in small - language.parts.words.articles:

@@ -48,6 +48,7 @@ _ITEM_NOUNS = """
     bullet entry entries item items line point points topic topics
 """
 _VERBS = """
+    can't cannot doesn't don't
     am are arrive arrived arrives ate attend attended attends bake baked bakes be began begin begins believe
     believed believes belong belonged belongs book booked books bought bred breed breeds bring brings brought
     buy buys call called calls came can carried carries carry chaired chairs charge charged charges close
