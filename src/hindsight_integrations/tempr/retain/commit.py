@@ -23,6 +23,7 @@ from hindsight_integrations.tempr.retain.forks import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
+from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Verdicts
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
     extracted_too_late,
@@ -39,7 +40,11 @@ ATTEMPTS = 8  # decisions taken anew after RevisionConflict; in one process ther
 
 
 def commit(
-    proposal: Proposal, vectors: Vectors, projector: Projector, languages: Sequence[Language]
+    proposal: Proposal,
+    vectors: Vectors,
+    projector: Projector,
+    languages: Sequence[Language],
+    verdicts: Verdicts = UNASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
@@ -49,7 +54,7 @@ def commit(
     for attempt in range(ATTEMPTS):
         try:
             with projector.transaction() as (view, transaction):
-                writes, retraction = decide(proposal, vectors, view, languages)
+                writes, retraction = decide(proposal, vectors, view, languages, verdicts)
                 receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -62,9 +67,20 @@ def commit(
 
 
 def decide(
-    proposal: Proposal, vectors: Vectors, view: BankView, languages: Sequence[Language]
+    proposal: Proposal,
+    vectors: Vectors,
+    view: BankView,
+    languages: Sequence[Language],
+    verdicts: Verdicts = UNASKED,
 ) -> tuple[WriteSet, Retraction]:
     """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
+
+    Args:
+        proposal: what is to be written.
+        vectors: of its drafts.
+        view: of the bank.
+        languages: the drafts may be in.
+        verdicts: of a decision model on what rules leave open.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
@@ -83,7 +99,7 @@ def decide(
         speakers=proposal.speakers,
     )
     units = [draft.unit for draft in drafts]
-    retraction = retract(drafts, vectors, proposal.speakers, view, languages)
+    retraction = retract(drafts, vectors, proposal.speakers, view, languages, verdicts)
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.part_taken_back import names_a_part, same_record
 from hindsight_integrations.tempr.retain.retraction.same_item import (
     echoes,
@@ -27,6 +28,9 @@ from hindsight_integrations.text.statement_frames import read
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
 
 MEANING_LEAD = 0.2  # of similarity that a unit in quite other words must have over the next
+DECIDED = 1.0  # score of what a decision model said is meant
+DOUBTFUL = 0.3  # similarity on the reference scale from which a unit may be meant: of other languages it is low
+MOST_DOUBTFUL = 5  # units that a decision model is asked about for one statement
 UNRELATED = 0.4  # similarity on the reference scale that unrelated texts stay below
 
 
@@ -48,12 +52,30 @@ class Match:
         units: best first.
         scores: theirs.
         amended: of a statement that closes units, those of which it takes back a part alone, with their scores.
+        doubtful: of a statement that rules find no unit for, or several, those it may mean, the nearest first.
     """
 
     outcome: Outcome
     units: tuple[MemoryUnit, ...] = ()
     scores: tuple[float, ...] = ()
     amended: tuple[tuple[MemoryUnit, float], ...] = ()
+    doubtful: tuple[MemoryUnit, ...] = ()
+
+
+def decided(statement: Statement, meant: Sequence[MemoryUnit]) -> Match:
+    """What the statement does where a decision model said which of the doubtful units it means.
+
+    Args:
+        statement: what is taken back.
+        meant: the units it means.
+    """
+    reading = read(statement.text, statement.language)
+    amended = [unit for unit in meant if names_a_part(statement, reading, unit)]
+    closed = [unit for unit in meant if unit not in amended]
+    parts = tuple((unit, DECIDED) for unit in amended)
+    if closed:
+        return Match(Outcome.CLOSES, tuple(closed), (DECIDED,) * len(closed), parts)
+    return Match(Outcome.AMENDS if amended else Outcome.NOTHING, tuple(amended), (DECIDED,) * len(amended))
 
 
 def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thresholds, bar: Bar) -> Match:
@@ -69,7 +91,9 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored)]
     fitting = _named_best([item for item in rest if _fits(item, bar)], bar) or _by_meaning(scored, bar)
-    if not fitting or _was_closed_before(fitting[0], scored, bar):
+    if not fitting:
+        return Match(Outcome.NOTHING, doubtful=_near(candidates, thresholds))
+    if _was_closed_before(fitting[0], scored, bar):
         return Match(Outcome.NOTHING)
     best = next((item for item in fitting if echoes(fitting[0], item)), fitting[0])
     rivals = [
@@ -96,7 +120,7 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     if not closed:
         return _match(Outcome.AMENDS, amended)
     if any(item not in meant for item in rivals):
-        return _match(Outcome.AMBIGUOUS, rivals)
+        return replace(_match(Outcome.AMBIGUOUS, rivals), doubtful=tuple(item.unit for item in rivals))
     return _match(Outcome.CLOSES, closed, amended)
 
 
@@ -107,6 +131,13 @@ def _match(outcome: Outcome, items: Sequence[Scored], amended: Sequence[Scored] 
         tuple(item.score for item in items),
         tuple((item.unit, item.score) for item in amended),
     )
+
+
+def _near(candidates: Sequence[Candidate], thresholds: Thresholds) -> tuple[MemoryUnit, ...]:
+    """The units that a statement no rule finds a unit for may mean, by meaning alone: words and grammar have failed."""
+    standing = sorted((each for each in candidates if not each.closed), key=lambda each: -each.cosine)
+    near = [each for each in standing if passage_cosine(each.cosine, thresholds) >= DOUBTFUL]
+    return tuple(each.unit for each in near[:MOST_DOUBTFUL])
 
 
 def _is_near(item: Scored, bar: Bar) -> bool:

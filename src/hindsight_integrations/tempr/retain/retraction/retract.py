@@ -15,7 +15,8 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors
 from hindsight_integrations.tempr.retain.retraction.candidates import Candidates, draft_names
-from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, match
+from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Doubt, Verdicts
+from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, decided, match
 from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
 from hindsight_integrations.tempr.retain.retraction.parts import (
     leaves_nothing,
@@ -42,6 +43,8 @@ class Retraction:
     """The memories may be in."""
     records: dict[str, set[int]] = field(default_factory=dict)
     """By unit, ordinals of its records that were withdrawn in this commit so far."""
+    doubts: list[Doubt] = field(default_factory=list)
+    """What rules leave open, for a decision model."""
 
     def note(self, statement: Statement, found: Match) -> None:
         """Add what one statement does."""
@@ -89,6 +92,7 @@ def retract(
     speakers: frozenset[str],
     view: BankView,
     languages: Sequence[Language],
+    verdicts: Verdicts = UNASKED,
 ) -> Retraction:
     """What each draft names, then what its statements fit, in order; what one closes, the next finds closed.
 
@@ -98,6 +102,7 @@ def retract(
         speakers: names of the conversation's speakers.
         view: the bank.
         languages: the drafts may be in.
+        verdicts: what a decision model said of what rules leave open; what it was not asked of stays open.
     """
     retraction = Retraction(languages=languages)
     candidates = Candidates(drafts, vectors.drafts, speakers, view)
@@ -105,7 +110,7 @@ def retract(
         if draft.changes:
             _by_name(position, candidates, vectors, retraction)
         if draft.invalidates:
-            _by_statement(position, candidates, vectors, languages, retraction)
+            _by_statement(position, candidates, vectors, verdicts, retraction)
     return retraction
 
 
@@ -121,16 +126,22 @@ def _by_statement(
     position: int,
     candidates: Candidates,
     vectors: Vectors,
-    languages: Sequence[Language],
+    verdicts: Verdicts,
     retraction: Retraction,
 ) -> None:
     draft = candidates.drafts[position]
     names, people = draft_names(draft, candidates.speakers)
-    language = language_of(draft.unit.text, languages)
+    language = language_of(draft.unit.text, retraction.languages)
     for text in dict.fromkeys(draft.invalidates):
         statement = Statement(text, draft.unit, names, people, language)
         near = candidates.of(statement, vectors.statements[text], position)
         found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
+        if found.doubtful:
+            meant = verdicts.of(text, draft.unit, found.doubtful)
+            if meant is None:
+                retraction.doubts.append(Doubt(text, draft.unit, found.doubtful))
+            else:
+                found = decided(statement, meant)
         retraction.note(statement, found)
         _note_closers(retraction, candidates)
 

@@ -1,0 +1,1 @@
+"""Decision models of other libraries."""
