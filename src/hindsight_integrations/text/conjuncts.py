@@ -113,8 +113,8 @@ def _meant(conjuncts: Sequence[_Conjunct], content: frozenset[str], language: La
     The first one begins with the subject and perhaps the verb of all: its last word is known to be its own.
     """
     first, *others = conjuncts
-    last = _last_words(first.text, language)
-    means_first = (bool(last) and last <= content) or 2 * len(first.shared) > len(first.words)
+    last, own = _last_words(first.text, language), _predicate(first.text, language)
+    means_first = (bool(last) and last <= content) or (bool(own) and 2 * len(own & content) >= len(own))
     named = [n for n, each in enumerate(others, 1) if each.shared - first.shared or each.shared & last]
     if means_first and named and not all(_is_name(conjuncts[n], conjuncts[n - 1]) for n in named):
         return []
@@ -136,6 +136,13 @@ def _last_words(text: str, language: Language) -> frozenset[str]:
         if stems := content_stems(word, language):
             return stems
     return frozenset()
+
+
+def _predicate(text: str, language: Language) -> frozenset[str]:
+    """Content stems of what the first conjunct says of its subject: what is behind its verb."""
+    words = _WORD.findall(text)
+    place = _verb(text, language, after=1)
+    return frozenset() if place is None else read(" ".join(words[place + 1 :]) or text, language).content
 
 
 def _is_name(conjunct: _Conjunct, before: _Conjunct) -> bool:

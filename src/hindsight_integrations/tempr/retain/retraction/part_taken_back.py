@@ -12,7 +12,6 @@ from hindsight_integrations.tempr.retain.retraction.parts import (
 )
 from hindsight_integrations.tempr.retain.retraction.similarity import Statement, unit_words
 from hindsight_integrations.text.conjuncts import without_conjunct
-from hindsight_integrations.text.designations import designations
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import PartOf, names_one_of_a_list, part_of
 from hindsight_integrations.text.statement_frames import Reading, clauses, names_one_of_two, read
@@ -48,7 +47,7 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
         relation is not None
         and not relation.part <= people
         and _tells_of(relation.whole, unit, language)
-        and not (item is None and _tells_relation(relation, statement, unit))
+        and not (not unit.records and len(clauses(unit.text, language)) == 1)
     ):
         if record and len(record & relation.part) >= COVERED * len(record):
             return False
@@ -69,14 +68,6 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
 def relation_of(statement: Statement, reading: Reading) -> PartOf | None:
     """What the statement calls a part, and of what. An open task is no part of the list of tasks, nor a taste of anything."""
     return None if reading.frames else part_of(statement.text, statement.language)
-
-
-def _tells_relation(relation: PartOf, statement: Statement, unit: MemoryUnit) -> bool:
-    """Whether all a unit tells is how two people or things of that name stand: "Greta is the fiancée of Luc" closes it."""
-    language = statement.language
-    named = [content_stems(" ".join(name), language) for name in designations(unit.text, language)]
-    both = (relation.part, relation.whole)
-    return len(clauses(unit.text, language)) == 1 and all(any(each <= name for name in named) for each in both)
 
 
 def _tells_of(whole: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
