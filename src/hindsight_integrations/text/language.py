@@ -207,6 +207,8 @@ class FrameWords:
         about_kin: the beginning of a clause whose subject is one of those people.
         pair: two joined things, `first` (a word) and `second`.
         owner: a statement that begins with whose something is; its group `owner` is the name.
+        kin_words: other words for the people around the user, by the word that stands for all of them.
+        dependent: a clause that holds only with the one in front of it ("which ...", "because ...").
     """
 
     frames: tuple[tuple[Frame, re.Pattern[str]], ...] = ()
@@ -216,6 +218,8 @@ class FrameWords:
     about_kin: re.Pattern[str] = NEVER
     pair: re.Pattern[str] = NEVER
     owner: re.Pattern[str] = NEVER
+    kin_words: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    dependent: re.Pattern[str] = NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,7 +51,7 @@ def read(text: str, language: Language) -> Reading:
         nobody = frozenset[str]()
         return Reading(content_stems(text, language), frozenset(), False, nobody, nobody, False, nobody)
     words = language.frames
-    rest, titles = hidden(text)
+    rest, titles = hidden(kin_in_one_word(text, language))
     found = [(match["kin"] or "", _CALLED.match(rest, match.end("kin"))) for match in words.kin.finditer(rest)]
     kin = frozenset(stem for each, _ in found for stem in content_stems(each, language))
     called = frozenset(stem for _, name in found if name for stem in content_stems(name[1], language))
@@ -75,6 +75,13 @@ def read(text: str, language: Language) -> Reading:
         about_kin=about_kin,
         owner=content_stems(owner["owner"], language) if owner else frozenset(),
     )
+
+
+def kin_in_one_word(text: str, language: Language) -> str:
+    """The text with one word for the people around the user of whom there are several: "mum" is "mother"."""
+    for word, others in language.frames.kin_words.items():
+        text = others.sub(word, text)
+    return text
 
 
 def sentences(text: str, language: Language) -> list[Reading]:

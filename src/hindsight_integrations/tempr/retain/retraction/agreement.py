@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,11 +13,13 @@ from hindsight_integrations.tempr.retain.retraction.similarity import Candidate,
 from hindsight_integrations.text.designations import Naming, designations, naming
 from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Frame, Language
+from hindsight_integrations.text.part_whole import account
 from hindsight_integrations.text.statement_frames import Reading, clauses, read, sentences
 from hindsight_integrations.text.stems import content_stems, numbers
 
 HALF = 0.5  # of what the nearest clause shares with a statement: a clause that shares as much may be the one it means
 
+_YEAR = re.compile(r"(?<![\w.-])(?:19|20)\d\d(?![\w-])")
 _TASTES = frozenset({Frame.LIKED, Frame.DISLIKED})
 
 
@@ -69,7 +72,10 @@ def is_about(statement: Statement, candidate: Candidate) -> bool:
         candidate.names & statement.names or any(_named(n, words, language) for n in candidate.names)
     ):
         return False
-    given, own = numbers(statement.text, language), numbers(unit_words(candidate.unit), language)
+    told = frozenset(_YEAR.findall(statement.text)), frozenset(_YEAR.findall(account(candidate.unit.text)))
+    if all(told) and not told[0] & told[1]:
+        return False
+    given, own = numbers(statement.text, language), numbers(unit_words(candidate.unit, language), language)
     return not given or not numbers(in_one_spelling(candidate.unit.text), language) or bool(given & own)
 
 
@@ -111,7 +117,7 @@ def _negates(reading: Reading, said: frozenset[Frame], unit: MemoryUnit, languag
 def _of_somebody_else(reading: Reading, candidate: Candidate, language: Language) -> bool:
     """Whether one of the two is about a person around the user whom the other does not name."""
     unit = candidate.unit
-    words = content_stems(" ".join((unit_words(unit), *candidate.names, *candidate.people)), language)
+    words = content_stems(" ".join((unit_words(unit, language), *candidate.names, *candidate.people)), language)
     if reading.kin - words or reading.owner - words:
         return True
     told = [] if reading.owner else _nearest(sentences(unit.text, language), reading)
@@ -120,7 +126,7 @@ def _of_somebody_else(reading: Reading, candidate: Candidate, language: Language
 
 
 def _naming(statement: Statement, unit: MemoryUnit) -> Naming:
-    own = designations(unit_words(unit), statement.language)
+    own = designations(unit_words(unit, statement.language), statement.language)
     named = {naming(each, own) for each in designations(statement.text, statement.language)}
     order = (Naming.OTHERWISE, Naming.LONGER, Naming.SAME, Naming.SHORTER)
     return next((each for each in order if each in named), Naming.UNNAMED)

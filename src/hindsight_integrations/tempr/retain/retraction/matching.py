@@ -23,7 +23,7 @@ from hindsight_integrations.tempr.retain.retraction.scoring import Scored, score
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
 from hindsight_integrations.text.identifiers import in_one_spelling
-from hindsight_integrations.text.statement_frames import read
+from hindsight_integrations.text.statement_frames import kin_in_one_word, read
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
 
@@ -83,7 +83,7 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
 
     Candidates were mentioned no later than the statement and do not come from the same messages.
     """
-    statement = replace(statement, text=in_one_spelling(statement.text))
+    statement = replace(statement, text=in_one_spelling(kin_in_one_word(statement.text, statement.language)))
     reading = read(statement.text, statement.language)
     scored = scored_candidates(statement, reading, candidates, thresholds, bar)
     if bar.slots and not any(_fits(item, bar) for item in scored):

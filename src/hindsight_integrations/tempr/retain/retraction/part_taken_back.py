@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.retraction.parts import (
@@ -52,7 +54,7 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
         if record and len(record & relation.part) >= COVERED * len(record):
             return False
         named = relation.part | (relation.whole - _titles_untold(statement, unit))
-        return any(2 * len(clause & named) < len(clause) for clause in _clauses(unit, items, language))
+        return any(2 * len(clause & named) < len(clause) for clause in _clauses(clauses(unit.text, language), items, language))
     stated = content_stems(statement.text, language)
     if record and len(record & stated) >= COVERED * len(record):
         return False
@@ -71,7 +73,7 @@ def relation_of(statement: Statement, reading: Reading) -> PartOf | None:
 
 
 def _tells_of(whole: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
-    return len(whole & content_stems(unit_words(unit), language)) >= COVERED * len(whole)
+    return len(whole & content_stems(unit_words(unit, language), language)) >= COVERED * len(whole)
 
 
 def _titles_untold(statement: Statement, unit: MemoryUnit) -> frozenset[str]:
@@ -95,14 +97,15 @@ def has_more(
         language: of both.
         items: words of the records that fall with the unit; clauses of them are no more.
     """
-    own = [clause for clause in _clauses(unit, items, language) if len(clause) >= CLAUSE_WORDS]
+    told = [clause for clause in clauses(unit.text, language) if not language.frames.dependent.match(clause)]
+    own = [clause for clause in _clauses(told, items, language) if len(clause) >= CLAUSE_WORDS]
     several = len(own) > 1 or bool(items)
     return several and any(2 * len(clause & stated) < len(clause) for clause in own)
 
 
-def _clauses(unit: MemoryUnit, items: frozenset[str], language: Language) -> list[frozenset[str]]:
+def _clauses(told: Sequence[str], items: frozenset[str], language: Language) -> list[frozenset[str]]:
     """Content words of each clause but those of items that fall with the unit."""
-    own = (content_stems(clause, language) for clause in clauses(unit.text, language))
+    own = (content_stems(clause, language) for clause in told)
     return [clause for clause in own if not items or 2 * len(clause & items) < len(clause)]
 
 

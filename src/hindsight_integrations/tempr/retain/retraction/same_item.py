@@ -90,4 +90,4 @@ def speaks_of_it(statement: Statement, reading: Reading, best: Scored, item: Sco
     relation = relation_of(statement, reading)
     if relation is None:
         return item.coverage >= ECHOED * best.coverage
-    return relation.part <= content_stems(unit_words(item.unit), statement.language)
+    return relation.part <= content_stems(unit_words(item.unit, statement.language), statement.language)

@@ -22,7 +22,7 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
 from hindsight_integrations.text.designations import designations
 from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.statement_frames import Reading
+from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import untitled
 
@@ -79,14 +79,14 @@ def scored_candidates(
     content = _content(statement, reading)
     words = content | reading.frames
     named = _named(statement.text, language)
-    texts = [content_stems(unit_words(c.unit), language) | found.frames for c, found in agreeing]
+    texts = [content_stems(unit_words(c.unit, language), language) | found.frames for c, found in agreeing]
     weights = word_weights(words, texts, named, 1.0 if reading.frames else bar.unseen)
-    by = content_stems(in_one_spelling(statement.by.text), language)
+    by = content_stems(in_one_spelling(kin_in_one_word(statement.by.text, language)), language)
     kinds = {record.kind for record in statement.by.records}
     scored = []
     for (candidate, found), text in zip(agreeing, texts, strict=True):
         similarity = passage_cosine(candidate.cosine, thresholds)
-        told = content_stems(in_one_spelling(candidate.unit.text), language)
+        told = content_stems(in_one_spelling(kin_in_one_word(candidate.unit.text, language)), language)
         covered = coverage(words, text, weights)
         if slots and _named(candidate.unit.text, language) <= content | by:
             covered = max(covered, slot_coverage(content, by, told))

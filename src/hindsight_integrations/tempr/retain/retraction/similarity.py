@@ -12,6 +12,7 @@ from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.text.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.statement_frames import kin_in_one_word
 
 NAMED = 2.0  # how much more a name tells than another word: a Brahms biography is none of Clara Schumann
 SAME_KIND = 0.1  # a to-do is withdrawn by a finished to-do rather than by an expense of the same words
@@ -131,8 +132,8 @@ def match_score(similarity: float, covered: float, same_kind: bool) -> float:
     return min(1.0, (similarity + covered) / 2 + (SAME_KIND if same_kind else 0.0))
 
 
-def unit_words(unit: MemoryUnit) -> str:
-    """The words a unit is compared by: its text and its records, identifiers in one spelling, and its time."""
+def unit_words(unit: MemoryUnit, language: Language) -> str:
+    """The words a unit is compared by: its text and its records, each thing in one spelling, and its time."""
     kept = " ".join(f"{record.kind} {record.category} {record.value}" for record in unit.records)
-    told = in_one_spelling(f"{unit.text} {kept}")
+    told = in_one_spelling(kin_in_one_word(f"{unit.text} {kept}", language))
     return f"{told} {readable_time(unit.occurred, unit.mentioned_at)}"

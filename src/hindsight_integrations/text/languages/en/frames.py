@@ -69,6 +69,18 @@ _KIN = (
     r"|in-laws|friend|colleague|co-?worker|boss|neighbou?r|flatmate|roommate|housemate)s?"
 )
 
+_KIN_WORDS = {
+    "mother": "mum|mom|mummy|mommy|mama",
+    "father": "dad|daddy|papa",
+    "grandmother": "grandma|granny|gran|nana",
+    "grandfather": "grandpa|granddad|grandad",
+    "child": "kid|kids|children",
+    "colleague": "co-?workers?|workmates?|colleagues",
+    "flatmate": "roommates?|housemates?|flatmates",
+    "spouse": "wife|husband",
+    "boss": "manager|supervisor",
+}
+
 FRAMES = FrameWords(
     frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
     fillers=re.compile(
@@ -77,7 +89,7 @@ FRAMES = FrameWords(
         re.IGNORECASE,
     ),
     negation=re.compile(
-        r"\b(?:not|never|no longer|nobody|cannot|without|lacks?|lacking|absent|missing|unable|prohibited|forbidden|banned|stopped|cancell?ed|quit|gave up|given up|ended)\b(?! forget)"
+        r"\b(?:not|never|no longer|nobody|cannot|without|lacks?|lacking|absent|missing|unable|prohibited|forbidden|banned|stopped|cancell?ed|quit|(?:gave|given|giving) up(?! (?:at|in|on|after)\b)|ended)\b(?! forget)"
         r"|n't\b(?! forget)|\b\w+-free\b",
         re.IGNORECASE,
     ),
@@ -89,6 +101,10 @@ FRAMES = FrameWords(
     about_kin=re.compile(
         rf"^\W*(?:the |a |an )?(?:user's|my|our|his|her|their) (?:\w+ )?{_KIN}\b(?!'s?\b| and\b)",
         re.IGNORECASE,
+    ),
+    kin_words={word: re.compile(rf"\b(?:{others})\b", re.IGNORECASE) for word, others in _KIN_WORDS.items()},
+    dependent=re.compile(
+        r"^\W*(?:which|who|whose|whom|where|because|since|as|so|so that|although|though)\b", re.IGNORECASE
     ),
     pair=re.compile(
         r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:and|or) "
