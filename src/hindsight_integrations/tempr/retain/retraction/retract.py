@@ -18,6 +18,7 @@ from hindsight_integrations.tempr.retain.retraction.candidates import Candidates
 from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Doubt, Verdicts
 from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, decided, match
 from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
+from hindsight_integrations.tempr.retain.retraction.part_taken_back import has_more
 from hindsight_integrations.tempr.retain.retraction.parts import (
     leaves_nothing,
     withdrawn_records,
@@ -26,6 +27,7 @@ from hindsight_integrations.tempr.retain.retraction.parts import (
 from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
 
 
@@ -43,6 +45,8 @@ class Retraction:
     """The memories may be in."""
     records: dict[str, set[int]] = field(default_factory=dict)
     """By unit, ordinals of its records that were withdrawn in this commit so far."""
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """By unit that keeps no records, what was taken back of its text in this commit so far."""
     doubts: list[Doubt] = field(default_factory=list)
     """What rules leave open, for a decision model."""
 
@@ -78,12 +82,24 @@ class Retraction:
             if ordinals and leaves_nothing(left, ordinals, language):
                 kind, ordinals = ValidityKind.CLOSED, ()
             gone.update(ordinals)
+        if kind is ValidityKind.AMENDED and not unit.records:
+            kind = self._with_earlier_parts(unit, text)
         self.events += [
             ValidityEvent(unit.id, kind, moment, by.id, text, record=ordinal)
             for ordinal in ordinals or (None,)
         ]
         done = self.closed if kind is ValidityKind.CLOSED else self.amended
         done.append(Withdrawal(unit.id, by.id, text, score, ordinals))
+
+
+    def _with_earlier_parts(self, unit: MemoryUnit, text: str) -> ValidityKind:
+        """Whether taking back a part more leaves anything of a unit that keeps no records."""
+        language = language_of(unit.text, self.languages)
+        parts = self.parts.setdefault(unit.id, [])
+        parts.append(text)
+        if len(parts) > 1 and not has_more(content_stems(" ".join(parts), language), unit, language):
+            return ValidityKind.CLOSED
+        return ValidityKind.AMENDED
 
 
 def retract(

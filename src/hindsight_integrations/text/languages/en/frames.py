@@ -78,7 +78,6 @@ _KIN_WORDS = {
     "colleague": "co-?workers?|workmates?|colleagues",
     "flatmate": "roommates?|housemates?|flatmates",
     "spouse": "wife|husband",
-    "boss": "manager|supervisor",
 }
 
 FRAMES = FrameWords(
