@@ -191,15 +191,35 @@ def _taken(log: Sequence[Amendment], view: BankView) -> dict[int, list[_Taken]]:
 def _standing(
     log: Sequence[Amendment], closed: Mapping[int, frozenset[int]], view: BankView, as_of: datetime | None
 ) -> list[Amendment]:
-    """Those that hold at the moment: of records that are closed then, and of texts by units that are valid then."""
+    """Those that hold at the moment: of records that are closed then, and of texts by units that were not undone by then.
+
+    Who moved from Vienna to Toronto, and then to Rome, does not live in Vienna again (decision 170).
+    """
     valid = valid_at(view.columns, as_of)
-    stands = view.columns.allowed(np.array([item.by for item in log], np.int64), valid).tolist()
+    allowed = view.columns.allowed(np.array([item.by for item in log], np.int64), valid).tolist()
+    ended = {item.by for item, is_valid in zip(log, allowed, strict=True) if item.record is None and not is_valid}
+    replaced = _replaced(sorted(ended), view, as_of)
+    stands = [is_valid or item.by in replaced for item, is_valid in zip(log, allowed, strict=True)]
     return [
         item
         for item, stands_by in zip(log, stands, strict=True)
         if (as_of is None or no_later(item.effective_at, as_of))
         and (stands_by if item.record is None else item.record in closed.get(item.row, frozenset()))
     ]
+
+
+def _replaced(rows: Sequence[int], view: BankView, as_of: datetime | None) -> set[int]:
+    """Those of the units (by row id) that a later one closed: what they took back was true, and is not true again."""
+    found = set()
+    for row, unit_id in view.ledger.unit_ids(view.bank, np.array(rows, np.int64)).items() if rows else ():
+        log = [
+            event
+            for event in view.ledger.validity(view.bank, unit_id)
+            if event.kind is not ValidityKind.AMENDED and (as_of is None or no_later(event.effective_at, as_of))
+        ]
+        if log and log[-1].kind is ValidityKind.CLOSED and log[-1].by_unit:
+            found.add(row)
+    return found
 
 
 def _statements(log: Sequence[Amendment], view: BankView) -> list[str]:
