@@ -49,13 +49,17 @@ def foreseen(bank: BankContext, erasure: Erasure) -> ForgetReceipt:
     receipt = bank.tools.ledger.erase(bank.name, _decided(bank, erasure), dry_run=True)
     if not receipt.counts:
         _check_found(bank, erasure)
-    return receipt
+    return replace(receipt, names=(*receipt.names, *erasure.identifiers))
 
 
 def _check_found(bank: BankContext, erasure: Erasure) -> None:
     """A window may be empty, and so may a bank; a name or id that stands for nothing is a mistake worth hearing of."""
     if erasure.entity is not None:
         entity_named(bank.tools.ledger, bank.name, erasure.entity)
+    if erasure.told and erasure.entity is None:
+        raise InvalidRequest("text", f"no memory names {shown(erasure.told[0])}", "Check how it is written.")
+    if erasure.identifiers:
+        raise InvalidRequest("text", "no memory has that number or address", "Check how it is written.")
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
     for field, name in named:
         if name is not None:
@@ -71,6 +75,8 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
         # Nothing extracted mentions it; turns, of which nothing was made or not yet, may.
         return replace(erasure, entity=NOBODY, names=(normalise_name(erasure.entity),))
     entity = entity_named(ledger, bank.name, erasure.entity)
+    if erasure.told:
+        erasure = replace(erasure, told=(*erasure.told, *ledger.exact_names(bank.name, entity.id)))
     written = Counter(normalise_name(text) for _, text in ledger.mention_texts(bank.name, entity.id))
     if erasure.names:
         wanted = _known(erasure.names, {*entity.names, *written})

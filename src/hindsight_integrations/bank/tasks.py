@@ -7,6 +7,7 @@ from typing import TypeAlias
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.handlers import settling
 from hindsight_integrations.bank.items import settle_items
+from hindsight_integrations.bank.retention import forget_expired
 from hindsight_integrations.bank.task_runner import lease_task, run_task
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskKind
@@ -30,8 +31,8 @@ class AsyncTasks(BankVerbs):
 
         Without a worker nothing does this by itself: call it when the model is back, at the end of a conversation, or
         every so often. Beside a worker, here or elsewhere, it does what nobody else has begun. What waits for more of the
-        same, as observations do, is done without waiting. Items whose time has run out are erased, and the files scrubbed of
-        what was deleted.
+        same, as observations do, is done without waiting. Items whose time has run out are erased, memories that are older
+        than they may get (`RetentionConfig`) forgotten, and the files scrubbed of what was deleted.
 
         A task that fails is tried again later (after 1, 2, 4 ... minutes, at most an hour), and given up as DEAD after 12
         attempts; it never stops the others. A model that is unavailable or refuses is no attempt: tried again after 1, 2,
@@ -45,6 +46,7 @@ class AsyncTasks(BankVerbs):
         context, tools = self._context, self._context.tools
         await tools.workers.write(context.claim_embedder)
         await settle_items(context)
+        await tools.workers.write(forget_expired, context)
         able, settled = settling(context), Settled()
         while able:
             task = await lease_task(able, tools, bank=context.name, early=True)

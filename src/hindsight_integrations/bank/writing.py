@@ -10,6 +10,7 @@ from typing import Any
 from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
 from hindsight_integrations.bank.erasing import erased, foreseen
+from hindsight_integrations.bank.erasure_by_text import erasure_of
 from hindsight_integrations.bank.unit_changes import corrected, restored, withdrawn
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.config.retain import AS_SET
@@ -24,6 +25,7 @@ from hindsight_integrations.tempr.retain.bulk import Given, retain_many
 from hindsight_integrations.tempr.retain.pipeline import retain
 from hindsight_integrations.validation.arguments import (
     Window,
+    checked_instant,
     checked_unit_id,
     checked_window,
 )
@@ -264,6 +266,9 @@ class WritingVerbs(BankVerbs):
         everything: bool = False,
         thread: str | None = None,
         message: str | None = None,
+        text: str | None = None,
+        before: datetime | str | None = None,
+        tags: Sequence[str] | None = None,
         dry_run: bool = False,
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
@@ -291,23 +296,32 @@ class WritingVerbs(BankVerbs):
                 `profile.forget_history`), and so do its directives and the questions of its mental models.
             thread: a conversation: its turns, and every memory made from them ("" for messages retained without a thread).
             message: id of one message of `thread`: its turn, and every memory made from it.
-            dry_run: erase nothing; the receipt says which memories would go, and which names of entities.
+            text: what is meant, as people say it ("Frank's phone number", "+49 170 1234567"): identifiers in it go with every
+                memory and turn in which they stand, however they are written there; a name is `entity`; else every memory, closed
+                ones included, that has its names and most of its words. Look at a dry run first.
+            before: what was mentioned before this moment, whenever it happened, and every turn said before it.
+            tags: with `before`: only what bears one of them.
+            dry_run: erase nothing; the receipt says which memories would go, and which names of entities and identifiers.
 
         Raises:
-            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id, the entity holds names
-                that may be others', or the engine was opened read-only.
+            InvalidRequest: not exactly one of them is given, the bank holds nothing of that id or text, the text fits half
+                the bank, the entity holds names that may be others', or the engine was opened read-only.
         """
         if thread is None and message is not None:
             thread = ""
         given = [
-            each for each in (unit, document, entity, window, everything or None, thread) if each is not None
+            each
+            for each in (unit, document, entity, window, everything or None, thread, text, before)
+            if each is not None
         ]
         if len(given) != 1:
             raise InvalidRequest(
                 "forget",
                 f"it was given {len(given)} things to forget",
-                "Pass exactly one of unit=, document=, entity=, window=, thread= (with message= or not) and everything=True.",
+                "Pass exactly one of unit=, document=, entity=, window=, thread= (with message= or not), text=, before= and everything=True.",
             )
+        if tags is not None and before is None:
+            raise InvalidRequest("tags", "they choose among what is older", "Pass before= with them.")
         if names is not None and entity is None:
             raise InvalidRequest("names", "they are names of no entity", "Pass entity= with them.")
         tools = self._context.tools
@@ -320,7 +334,11 @@ class WritingVerbs(BankVerbs):
             everything=bool(everything),
             thread=None if thread is None else checked_words(thread, "thread"),
             message=checked_id(message, "message"),
+            before=checked_instant(before, "before", tools.dates),
+            tags=() if tags is None else checked_tags(tags),
         )
+        if text is not None:
+            erasure = await erasure_of(self._context, checked_text(text, "text", MAX_NAME))
         erase = foreseen if dry_run else erased
         return await tools.workers.write(erase, self._context, erasure)
 

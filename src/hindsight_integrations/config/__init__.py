@@ -19,6 +19,7 @@ from hindsight_integrations.config.retain import (
     OnModelFailure,
     RetainConfig,
 )
+from hindsight_integrations.config.retention import RetentionConfig
 from hindsight_integrations.config.settings import HindsightConfig
 from hindsight_integrations.config.storage import KeywordBackend, StorageConfig, VectorBackend
 
@@ -40,6 +41,7 @@ __all__ = [
     "OpinionConfig",
     "RecallConfig",
     "RetainConfig",
+    "RetentionConfig",
     "StorageConfig",
     "VectorBackend",
 ]

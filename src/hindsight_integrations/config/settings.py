@@ -14,6 +14,7 @@ from hindsight_integrations.config.observations import ObservationConfig, Observ
 from hindsight_integrations.config.opinions import OpinionConfig
 from hindsight_integrations.config.recall import RecallConfig
 from hindsight_integrations.config.retain import ExtractionMode, OnModelFailure, RetainConfig
+from hindsight_integrations.config.retention import RetentionConfig
 from hindsight_integrations.config.seconds import check_seconds
 from hindsight_integrations.config.storage import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.errors import InvalidRequest
@@ -47,6 +48,7 @@ class HindsightConfig:
     observations: ObservationConfig = field(default_factory=ObservationConfig)
     opinions: OpinionConfig = field(default_factory=OpinionConfig)
     mental_models: MentalModelConfig = field(default_factory=MentalModelConfig)
+    retention: RetentionConfig = field(default_factory=RetentionConfig)
     time_zone: str = "UTC"
     model: str | None = None
     model_timeout_s: float = 300.0

@@ -16,8 +16,10 @@ from typing import Self
 
 from hindsight_integrations.bank import AsyncMemoryBank, BankContext, OpenBanks, Tools, check_writable
 from hindsight_integrations.bank.items import settle_items
+from hindsight_integrations.bank.retention import forget_expired
 from hindsight_integrations.bank.task_runner import TaskRun
 from hindsight_integrations.concurrency.workers import HeardWorkers, Workers
+from hindsight_integrations.config import RetentionConfig
 from hindsight_integrations.engine.draining import Draining, Until
 from hindsight_integrations.engine.health import (
     Health,
@@ -161,6 +163,7 @@ class Engine:
                 progress(run.settled)
 
         await self._settle_items()
+        await self._forget_expired()
         until = Until.NOTHING_WAITS if wait else Until.NOTHING_IS_DUE
         await Draining(self._tools, self._banks, ended, early=True).run(until)
         return settled
@@ -172,6 +175,15 @@ class Engine:
             with suppress(BankNotFound):  # forgotten meanwhile
                 header = await tools.workers.read(tools.ledger.bank, name)
                 await settle_items(BankContext(header, self._banks, tools))
+
+    async def _forget_expired(self) -> None:
+        """Forget what is older than it may get, in all banks."""
+        tools = self._tools
+        if tools.config.retention == RetentionConfig():
+            return
+        for header in await tools.workers.read(tools.ledger.banks):
+            with suppress(BankNotFound):  # forgotten meanwhile
+                await tools.workers.write(forget_expired, BankContext(header, self._banks, tools))
 
     async def forget_bank(self, name: str) -> int:
         """Erase a whole bank: its memories, its profile and the history of that, its indexes and their files.

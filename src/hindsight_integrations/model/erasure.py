@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from hindsight_integrations.model.time import Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What to erase from a bank: exactly one of the fields is set, `names` aside, and with `message` its `thread`.
+    """What to erase from a bank: one of the fields is set, with `message` its `thread`, and those that say so with others.
 
     Attributes:
         unit: id of one unit.
@@ -21,6 +22,12 @@ class Erasure:
         everything: all content; the bank stays, empty, with its profile, the history of that, and its embedder.
         thread: a conversation: its turns and every memory made from them.
         message: id of one message of `thread`: its turn and every memory made from it.
+        told: normalised names: every unit and turn in whose text one of them stands as whole words; with `entity` or without.
+        units: ids of several units; with `identifiers` or without.
+        identifiers: telephone, card, account and order numbers, plates and e-mail addresses, each in its one spelling (see
+            model/identifiers.py): every unit and turn in which one of them stands, in any spelling.
+        before: what was mentioned before it; when it happened does not matter.
+        tags: with `before`: only what bears one of them. Empty means all.
     """
 
     unit: str | None = None
@@ -31,6 +38,11 @@ class Erasure:
     everything: bool = False
     thread: str | None = None
     message: str | None = None
+    told: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    before: datetime | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

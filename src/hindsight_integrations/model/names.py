@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _POSSESSIVE = re.compile(r"['\u2019]s$")
+_LOWER = re.compile(r"\b[^\W\d_A-Z\u00c0-\u00de][\w]*")  # words without a capital
 _EDGES = re.compile(r"^\W+|[^\w.]+$")
 
 
@@ -16,10 +17,23 @@ def normalise_name(text: str) -> str:
     return _POSSESSIVE.sub("", _EDGES.sub("", folded))
 
 
+ALSO_WORDS = frozenset(
+    """
+    art august autumn bill bob bud chance chase christian clay dale dawn dean destiny drew duke earl eve faith frank gene
+    grace grant guy harmony heath hope hunter ivy jack jade jean john josh joy june april lance lane lily mark mason max may
+    melody mike miles nick norm olive page pat patience penny pierce pearl rain ray reed rich rob robin rose ruby rusty sandy
+    skip sky stone storm sue summer sunny tad tucker violet wade ward will woody young
+    """.split()
+)
+"""First names that are words as well: without a capital they name nobody."""
+
+
 def names_any(text: str, names: Iterable[str]) -> bool:
-    """Whether one of the normalised names stands in a text as whole words."""
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return any(_stands_in(name, folded) for name in names if name)
+    """Whether one of the normalised names stands in a text as whole words; one that is a word as well, with a capital."""
+    spaced = " ".join(unicodedata.normalize("NFKC", text).split())
+    folded = spaced.casefold()
+    lower = _LOWER.sub(lambda match: "_" * len(match[0]), spaced).casefold()
+    return any(_stands_in(name, lower if name in ALSO_WORDS else folded) for name in names if name)
 
 
 def _stands_in(name: str, text: str) -> bool:

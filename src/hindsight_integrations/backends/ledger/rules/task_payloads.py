@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.ports.ledger import Json
@@ -22,6 +23,7 @@ class Traces:
         window: messages sent in it leave a payload.
         thread: so do all messages of this conversation.
         names: and those in which one of these normalised names stands.
+        identifiers: or one of these identifiers, however it is written.
     """
 
     words: frozenset[str]
@@ -29,6 +31,7 @@ class Traces:
     window: Interval | None = None
     thread: str | None = None
     names: frozenset[str] = frozenset()
+    identifiers: tuple[str, ...] = ()
 
 
 def without(payload: str, traces: Traces) -> str | None:
@@ -60,7 +63,8 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     """Whether this is a message that goes, or a payload that is one text said in one or more messages."""
     if not isinstance(value, dict) or "text" not in value:
         return False
-    if traces.thread == thread or names_any(f"{value.get('speaker')}: {value['text']}", traces.names):
+    said = f"{value.get('speaker')}: {value['text']}"
+    if traces.thread == thread or names_any(said, traces.names) or identifies_any(said, traces.identifiers):
         return True
     sent = value.get("timestamp", value.get("said_at"))
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import UnitKind
@@ -34,11 +36,13 @@ def reached_turns(
     elif erasure.thread is not None:
         query = "SELECT thread, message FROM message_keys WHERE bank = ? AND thread = ?"
         found += connection.execute(query, (bank, erasure.thread)).fetchall()
+    if erasure.before is not None:
+        found += _said_before(connection, bank, erasure)
     if erasure.window is not None:
         span = to_micros(erasure.window.start), to_micros(erasure.window.end)
         query = "SELECT thread, message FROM turns WHERE bank = ? AND unit IS NULL AND said_at >= ? AND said_at < ?"
         found += connection.execute(query, (bank, *span)).fetchall()
-    return set(found) | _naming(connection, bank, names)
+    return set(found) | _naming(connection, bank, names, erasure.identifiers)
 
 
 def waiting_of(connection: Connection, bank: int, places: set[Place]) -> list[int]:
@@ -73,17 +77,33 @@ def erase_turns(target: Target, places: set[Place]) -> int:
     ).rowcount
 
 
-def _naming(connection: Connection, bank: int, names: frozenset[str]) -> set[Place]:
-    """The messages kept as text, or waiting, in which one of the names stands as whole words, or whose speaker bears it."""
-    if not names:
+def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Place]:
+    """The messages kept as text that were said before a moment, all or those with one of the tags."""
+    rows = connection.execute(
+        "SELECT thread, message, tags FROM turns WHERE bank = ? AND unit IS NULL AND said_at < ?",
+        (bank, to_micros(erasure.before)) if erasure.before else (),
+    )
+    wanted = set(erasure.tags)
+    return [(thread, message) for thread, message, tags in rows if not wanted or wanted & set(json.loads(tags))]
+
+
+def _naming(
+    connection: Connection, bank: int, names: frozenset[str], identifiers: Collection[str]
+) -> set[Place]:
+    """The messages kept as text, or waiting, in which a name stands as whole words, or whose speaker bears it, or an identifier."""
+    if not names and not identifiers:
         return set()
+
+    def is_meant(text: str) -> bool:
+        return names_any(text, names) or identifies_any(text, identifiers)
+
     kept = connection.execute(
         "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)
     )
-    found = {(thread, message) for thread, message, text in kept if names_any(text, names)}
+    found = {(thread, message) for thread, message, text in kept if is_meant(text)}
     waiting = connection.execute(
         "SELECT source.thread, message, text FROM units JOIN unit_sources AS source ON unit = units.id "
         "WHERE units.bank = ? AND kind = ?",
         (bank, UnitKind.TURN),
     )
-    return found | {(thread, message) for thread, message, text in waiting if names_any(text, names)}
+    return found | {(thread, message) for thread, message, text in waiting if is_meant(text)}

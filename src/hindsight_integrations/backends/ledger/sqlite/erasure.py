@@ -38,7 +38,8 @@ from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueu
 from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
-from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.identifiers import identifies_any
+from hindsight_integrations.model.names import names_any, normalise_name
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.ports.ledger import Scrub
@@ -102,7 +103,8 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
-    chosen = _with_derived(connection, _chosen(connection, found.id, erasure), erasure)
+    chosen = sorted({*_chosen(connection, found.id, erasure), *_telling(connection, found.id, erasure)})
+    chosen = _with_derived(connection, chosen, erasure)
     places = reached_turns(connection, found.id, chosen, erasure, names)
     touched = entities_to_sum_up(connection, chosen)
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
@@ -166,6 +168,13 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
             "OR (mentioned_at >= :start AND mentioned_at < :end))"
         )
         values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
+    elif erasure.before is not None:
+        tagged = " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(:tags)))"
+        query = (
+            f"bank = :bank AND kind <> '{UnitKind.ITEM.value}' AND mentioned_at < :before"
+            f"{tagged if erasure.tags else ''}"
+        )
+        values |= {"before": to_micros(erasure.before), "tags": json.dumps(erasure.tags)}
     elif erasure.thread is not None:
         return _made_from(connection, bank, erasure.thread, erasure.message)
     else:
@@ -183,6 +192,25 @@ def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> 
         if len(derived) == len(rows):
             return derived
         rows, whole = derived, False
+
+
+def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
+    given = json.dumps(erasure.units)
+    chosen = connection.execute(
+        "SELECT id FROM units WHERE bank = ? AND unit_id IN (SELECT value FROM json_each(?)) AND kind <> ?",
+        (bank, given, UnitKind.ITEM),
+    ).fetchall()
+    if erasure.identifiers or erasure.told:
+        texts = connection.execute(
+            "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?", (bank, UnitKind.ITEM)
+        )
+        chosen += [(row,) for row, text in texts if _tells_of(text, erasure)]
+    return sorted({row for (row,) in chosen})
+
+
+def _tells_of(text: str, erasure: Erasure) -> bool:
+    return identifies_any(text, erasure.identifiers) or names_any(text, erasure.told)
 
 
 def _made_from(connection: Connection, bank: int, thread: str, message: str | None) -> list[int]:
@@ -227,10 +255,10 @@ def _ids_of(connection: Connection, rows: list[int], kind: UnitKind) -> list[str
 def _names(connection: Connection, bank: int, erasure: Erasure) -> frozenset[str]:
     """Normalised names of the entity to be erased, or those of them that are meant; none if none is."""
     if erasure.names:
-        return frozenset(erasure.names)
+        return frozenset({*erasure.names, *erasure.told})
     query = "SELECT names FROM entities WHERE bank = ? AND entity_id = ?"
     found = connection.execute(query, (bank, erasure.entity)).fetchone()
-    return frozenset(json.loads(found[0])) if found else frozenset()
+    return frozenset({*(json.loads(found[0]) if found else ()), *erasure.told})
 
 
 def _erase_some(

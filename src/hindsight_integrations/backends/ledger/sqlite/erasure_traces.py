@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules.commits import blocks
@@ -12,8 +13,11 @@ from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, w
 from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import Place
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def erase_traces(
@@ -87,7 +91,10 @@ def traces_of(
     )
     words = {word for pair in found for word in pair} | {erasure.document or ""}
     thread = erasure.thread if erasure.message is None else None
-    return Traces(frozenset(words), frozenset(messages), erasure.window, thread, names)
+    window = erasure.window
+    if erasure.before is not None and not erasure.tags:
+        window = Interval(EARLIEST, erasure.before)
+    return Traces(frozenset(words), frozenset(messages), window, thread, names, erasure.identifiers)
 
 
 @dataclass(frozen=True, slots=True)

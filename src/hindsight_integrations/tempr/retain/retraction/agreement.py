@@ -11,7 +11,7 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.retraction.similarity import Candidate, Statement, unit_words
 from hindsight_integrations.text.designations import Naming, designations, naming
-from hindsight_integrations.text.identifiers import in_one_spelling
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Frame, Language
 from hindsight_integrations.text.part_whole import account
 from hindsight_integrations.text.statement_frames import Reading, clauses, read, sentences

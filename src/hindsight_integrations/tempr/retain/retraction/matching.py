@@ -22,7 +22,7 @@ from hindsight_integrations.tempr.retain.retraction.same_item import (
 from hindsight_integrations.tempr.retain.retraction.scoring import Scored, scored_candidates
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
-from hindsight_integrations.text.identifiers import in_one_spelling
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.statement_frames import kin_in_one_word, read
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not

@@ -20,7 +20,7 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     word_weights,
 )
 from hindsight_integrations.text.designations import designations
-from hindsight_integrations.text.identifiers import in_one_spelling
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word
 from hindsight_integrations.text.stems import content_stems

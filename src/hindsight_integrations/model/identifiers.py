@@ -7,6 +7,7 @@ longer identifier is never taken for a shorter one.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 _AT = r"(?:\s*@\s*|\s*[(\[]\s*at\s*[)\]]\s*|\s+at\s+)"
 _DOT = r"(?:\.|\s*[(\[]\s*dot\s*[)\]]\s*|\s+dot\s+)"
@@ -20,12 +21,45 @@ _GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(
 _NUMBER = re.compile(rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])")
 _DATE_OR_AMOUNT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?")
 _SHORTEST = 4  # letters and digits; fewer are amounts, times and ages
+_CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
 _TELEPHONE = (9, 15)  # digits of a number that may have its country's in front (ITU-T E.164 allows 15)
 
 
 def in_one_spelling(text: str) -> str:
     """The text with each identifier in it written as one word."""
     return _NUMBER.sub(_number, _EMAIL.sub(_email, text))
+
+
+def identifiers_in(text: str) -> frozenset[str]:
+    """The identifiers a text has, each in its one spelling."""
+    emails = {_email(match) for match in _EMAIL.finditer(text)}
+    rest = _EMAIL.sub(" ", text)
+    numbers = {_number(match) for match in _NUMBER.finditer(rest) if _number(match) != match[0] or _is_one(match[0])}
+    return frozenset(emails | numbers)
+
+
+def identifies_any(text: str, identifiers: Collection[str]) -> bool:
+    """Whether one of these identifiers (in its one spelling) stands in a text, however it is written there."""
+    return bool(identifiers) and not identifiers_in(text).isdisjoint(identifiers)
+
+
+def kind_words(identifier: str) -> frozenset[str]:
+    """What people call an identifier of that shape: "phone number", "e-mail address", "card"."""
+    if "@" in identifier:
+        return frozenset({"email", "mail", "e", "address"})
+    if not identifier.isdecimal():
+        return frozenset({"iban", "account", "order", "plate", "number", "code"})
+    if len(identifier) < _TELEPHONE[0]:
+        return frozenset({"order", "customer", "code", "number"})
+    if len(identifier) in _CARD:
+        return frozenset({"card", "account", "number"})
+    return frozenset({"phone", "telephone", "mobile", "cell", "number", "account"})
+
+
+def _is_one(written: str) -> bool:
+    """Whether something is an identifier that is spelled as one word already: no date, and no number as short as a year."""
+    bare = written.isdecimal() and len(written) > _SHORTEST
+    return bare or (not _DATE_OR_AMOUNT.fullmatch(written) and len(re.sub(r"\W", "", written)) >= _SHORTEST)
 
 
 def _email(match: re.Match[str]) -> str:
