@@ -9,7 +9,26 @@ from hindsight_integrations.text.language import WithdrawalWords, cue
 _CLAUSE_END = r"(?=,|;|\.|!|\?|\bso\b|\bbut\b|\bbecause\b|\band\b|$)"
 _OFF = "{withdrawn} is part of {whole}"
 
+_ASKED = r"(?:^|[,;:.!?]\s*|\b(?:please|kindly|(?:can|could|would|will) you(?: please)?|(?:want|like) you to|(?:you|and|so) (?:can|may|should))\s+)"
+_ABOUT = r"(?:(?:that |all |everything |what (?:i|we) (?:said|told you|mentioned) )?(?:about |on )|the (?:bit|part|thing|remark|note|stuff|story) (?:about|on|with) |(?:the fact )?that )?"
+_MEMORY = r"(?:from|out of|off) (?:your|the) (?:memory|memories|notes|records|mind|files?)"
+_HAVE = r"\b(?:i|we)(?:'ve| have)(?: just| finally| now| already)* "
+_DID = r"\b(?:i|we)(?: just| finally)? "
+_NO_MORE = r"(?:cancel(?:l?ed)|quit|sold|scrapped|dropped|thrown out|given up|stopped|ended|parted with|resigned from|moved out of|unsubscribed from|closed)"
+_OVER = r"(?:sold|gone|scrapped|history|over|out|finished|dropped|off|discontinued|dissolved|a thing of the past|no more)"
+
 _CUES = (
+    cue(rf"{_ASKED}(?:forget|erase)\s+{_ABOUT}(?P<withdrawn>.+?)(?:\s+{_MEMORY})?{_CLAUSE_END}"),
+    cue(rf"{_ASKED}(?:delete|remove|wipe|strike|drop|scrub|purge)\s+{_ABOUT}(?P<withdrawn>.+?)\s+{_MEMORY}"),
+    cue(rf"{_HAVE}(?:{_NO_MORE}|left)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    cue(
+        rf"{_DID}(?:cancel(?:l?ed)|quit|sold|scrapped|dropped|threw (?:out|away)|gave up|stopped|parted with|resigned from)\s+(?P<withdrawn>.+?){_CLAUSE_END}"
+    ),
+    cue(
+        rf"(?P<withdrawn>(?:the|my|our|his|her|their)\s+[^,;.!?]+?|[A-Z][\w'-]*(?:\s[A-Z\d][\w'-]*)*)\s*(?:is|are|'s|has been|have been|was|were)\s+(?:now |all )?{_OVER}{_CLAUSE_END}"
+    ),
+    cue(rf"\bno more\s+(?P<withdrawn>[^,;.!?]+?)(?:\s+for (?:me|us)\b|{_CLAUSE_END})"),
+    cue(rf"\b(?:i'm|i am|we're|we are)\s+(?:over|(?:done|through|finished) with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
     cue(
         rf"\bused to (?P<withdrawn>(?:really |actually |absolutely )?(?:like|love|enjoy|dislike|hate|be|want|need|have|use|work|live|play|drink|eat)\b.+?){_CLAUSE_END}"
     ),
