@@ -17,6 +17,7 @@ from hindsight_integrations.text.statement_frames import read
 from hindsight_integrations.text.stems import content_stems, numbers
 
 UNEXPLAINED = 0.5  # share of a conjunct's words that the statement may lack: it "works for" whom it calls its "employer"
+NAMED = 0.75  # share of the statement's words that the sentence it means must have, and no other sentence
 LONGEST_SUBJECT = 4  # words in front of the verb of a conjunct that has a subject of its own ("the receipts are in a box")
 
 _WORD = re.compile(r"[\w'\u2019-]+")
@@ -58,7 +59,25 @@ def without_conjunct(text: str, statement: str, language: Language) -> str | Non
         if listed.layout is Layout.COMMAS and _is_told(listed)
         if (shorter := _without(text, listed, content, language)) is not None
     ]
-    return found[0] if len(found) == 1 else None
+    if len(found) == 1:
+        return found[0]
+    sentences = [listed for listed in layers if listed.layout is Layout.SENTENCES and _is_told(listed)]
+    return _without_sentence(text, sentences[0], content, language) if len(sentences) == 1 else None
+
+
+def _without_sentence(text: str, listed: SideBySide, content: frozenset[str], language: Language) -> str | None:
+    """The text without the one of its sentences that alone has the content, unless the next one leans on it."""
+    told = [_conjunct(text, span, content, language) for span in listed.items]
+    shares = [len(each.shared) for each in told]
+    place = shares.index(max(shares)) if shares else 0
+    if len(told) < 2 or shares[place] < NAMED * len(content):
+        return None
+    others = _others(told, [place])
+    if len(told[place].shared - others) < NAMED * len(content):
+        return None
+    if place + 1 < len(told):
+        return None if _leans(told[place + 1], language) else text[: told[place].span[0]] + text[told[place + 1].span[0] :]
+    return text[: told[place - 1].span[1]] + text[told[place].span[1] :]
 
 
 def _is_told(listed: SideBySide) -> bool:

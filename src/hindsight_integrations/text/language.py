@@ -140,6 +140,10 @@ class WithdrawalWords:
         vague: how a phrase begins that names nothing in particular.
         when: times, which name nothing that happened then.
         pointer: a phrase that only points ("that").
+        updated: says that something is so now and was otherwise ("from now on").
+        past: says that something was so once, which nothing replaces.
+        day: days of the week and months.
+        numeral: numbers in words.
     """
 
     cues: tuple[Cue, ...] = ()
@@ -148,6 +152,10 @@ class WithdrawalWords:
     vague: re.Pattern[str] = NEVER
     when: re.Pattern[str] = NEVER
     pointer: re.Pattern[str] = NEVER
+    updated: re.Pattern[str] = NEVER
+    past: re.Pattern[str] = NEVER
+    day: re.Pattern[str] = NEVER
+    numeral: re.Pattern[str] = NEVER
 
 
 def unchanged_conjunction(conjunction: str, _following: str) -> str:

@@ -57,4 +57,9 @@ def _positive(withdrawn: str, language: Language) -> str:
     words = language.withdrawals
     positive = " ".join(words.negation.sub("", withdrawn).split()).strip(" ,;:")
     names_nothing = words.pointer.match(positive) or words.vague.match(positive)
+    bare = positive
+    for _, pattern in language.frames.frames:
+        bare = pattern.sub(" ", bare)
+    if not content_stems(bare, language):  # "I needed": all grammar
+        return ""
     return positive if not names_nothing and content_stems(words.when.sub("", positive), language) else ""

@@ -23,7 +23,7 @@ from hindsight_integrations.tempr.retain.retraction.scoring import Scored, score
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
 from hindsight_integrations.model.identifiers import in_one_spelling
-from hindsight_integrations.text.statement_frames import kin_in_one_word, read
+from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word, read
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
 
@@ -89,7 +89,7 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
     if bar.slots and not any(_fits(item, bar) for item in scored):
         scored = scored_candidates(statement, reading, candidates, thresholds, bar, slots=True)
     rest = [item for item in scored if not item.candidate.closed]
-    rest = [item for item in rest if not _withdrew(item, scored)]
+    rest = [item for item in rest if not _withdrew(item, scored) or _says_it_anew(statement, reading, item)]
     fitting = _named_best([item for item in rest if _fits(item, bar)], bar) or _by_meaning(scored, bar)
     if not fitting:
         return Match(Outcome.NOTHING, doubtful=_near(candidates, thresholds))
@@ -175,6 +175,13 @@ def _withdrew(item: Scored, scored: Sequence[Scored]) -> bool:
         and other.coverage >= item.coverage - SIDE_SLACK
         for other in scored
         if other.candidate.closed
+    )
+
+
+def _says_it_anew(statement: Statement, reading: Reading, item: Scored) -> bool:
+    """Whether a unit that withdrew another holds what is now taken back: another time for the same visit, or that very taste."""
+    return bool(
+        (reading.frames & item.agreement.frames) or statement.language.withdrawals.updated.search(item.unit.text)
     )
 
 

@@ -25,9 +25,11 @@ from hindsight_integrations.tempr.retain.retraction.parts import (
     without_records,
 )
 from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
+from hindsight_integrations.tempr.retain.retraction.updated import updated
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.updates import updates
 from hindsight_integrations.text.which_language import language_of
 
 
@@ -127,6 +129,8 @@ def retract(
             _by_name(position, candidates, vectors, retraction)
         if draft.invalidates:
             _by_statement(position, candidates, vectors, verdicts, retraction)
+        if draft.guessed:
+            _by_update(position, candidates, vectors, retraction)
     return retraction
 
 
@@ -160,6 +164,18 @@ def _by_statement(
                 found = decided(statement, meant)
         retraction.note(statement, found)
         _note_closers(retraction, candidates)
+
+
+def _by_update(position: int, candidates: Candidates, vectors: Vectors, retraction: Retraction) -> None:
+    draft = candidates.drafts[position]
+    language = language_of(draft.unit.text, retraction.languages)
+    if not updates(draft.unit.text, language):
+        return
+    vector = vectors.drafts[position]
+    near = candidates.of(Statement(draft.unit.text, draft.unit, language=language), vector, position)
+    for told, found in updated(draft.unit, near, vectors.thresholds, VERBATIM, language):
+        retraction.note(Statement(told, draft.unit, language=language), found)
+    _note_closers(retraction, candidates)
 
 
 def _note_closers(retraction: Retraction, candidates: Candidates) -> None:

@@ -103,7 +103,9 @@ FRAMES = FrameWords(
     ),
     kin_words={word: re.compile(rf"\b(?:{others})\b", re.IGNORECASE) for word, others in _KIN_WORDS.items()},
     dependent=re.compile(
-        r"^\W*(?:which|who|whose|whom|where|because|since|as|so|so that|although|though)\b", re.IGNORECASE
+        r"^\W*(?:which|who|whose|whom|where|because|since|as|so|so that|although|though|(?:speaking|talking) of|by the way|on that note"
+        r"|anyway|oh|well|yes|yeah|yep|sure|thanks|thank you|hi|hey|hello|that's)\b",
+        re.IGNORECASE,
     ),
     pair=re.compile(
         r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:and|or) "

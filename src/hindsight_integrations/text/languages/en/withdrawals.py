@@ -36,7 +36,7 @@ _CUES = (
         rf"\b(?:i|we)(?:'ve| have)? (?:just |actually |finally |already )*(?:finished|completed|done with|wrapped up|got done with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"
     ),
     cue(
-        rf"\b(?:i|we)(?:'ve| have)? (?:just |finally |already )+(?P<withdrawn>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
+        rf"\b(?:i|we)(?:'ve| have)? (?:actually )?(?:just |finally |already )+(?P<withdrawn>(?:fixed|booked|bought|completed|finished|did|set up|sent|paid|configured|submitted|scheduled|optimi[sz]ed|refactored|cleaned)\b.+?){_CLAUSE_END}"
     ),
     cue(
         rf"\b(?:remove|cross|delete|drop)\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>.+?){_CLAUSE_END}",
@@ -46,6 +46,7 @@ _CUES = (
         rf"\btake\s+(?P<withdrawn>.+?)\s+(?:from|off)\s+(?P<whole>(?:[\w-]+\s+)*?(?:list|calendar|agenda|schedule|plan|menu)\b){_CLAUSE_END}",
         _OFF,
     ),
+    cue(r"\breschedul(?:ed?|ing)\s+(?P<withdrawn>(?!(?:it|that|this)\b)[^,;.!?]+?)\s+(?:for|to|until)\b"),
     cue(rf"\b(?:cancel(?:l?ed)?|called off)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
     cue(
         r"(?P<withdrawn>[^,;.!?]+?)\s+(?:is|was|has been|got|been)\s+(?:now |just )?(?:cancel(?:l?ed)|called off)\b"
@@ -58,7 +59,7 @@ _CUES = (
     ),
     cue(rf"\binstead of\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
     cue(
-        r"\b(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<withdrawn>(?!it\b|that\b|this\b).+?)\s+(?:from|to|until)\b"
+        r"\b(?<!the )(?<!a )(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<withdrawn>(?!(?:it|that|this|i|up)\b).+?)\s+(?:from|to|until)\b"
     ),
     cue(r"\b(?:i|we)\s+had\s+(?P<withdrawn>an? .+?)\s+scheduled\b"),
     cue(
@@ -75,6 +76,24 @@ WITHDRAWALS = WithdrawalWords(
     when=re.compile(  # "did it yesterday" names a time and nothing that happened then
         r"\b(?:yesterday|today|tonight|tomorrow|(?:last|this|next|a|few|two) (?:week(?:end)?|month|year|night|days?)|ago)\b",
         re.IGNORECASE,
+    ),
+    updated=re.compile(
+        r"\b(?:now|nowadays|these days|from now on|from here on|as of (?:today|now)|starting (?:next \w+|today|tomorrow)|instead|these days"
+        r"|(?:have|has|had|'ve|'s)? ?(?:been )?(?:changed|switched|moved|shifted|extended|postponed|rescheduled?|brought forward|upgraded|renamed)(?: back)?(?: (?:to|over to|into|until))?"
+        r"|went (?:up|down) to|is up to|is down to|rose to|dropped to|fell to|back to|back on|took over(?: from)?"
+        r"|has become|became|settled on)\b",
+        re.IGNORECASE,
+    ),
+    past=re.compile(
+        r"\b(?:was|were|had|used to|ago|once|last (?:week|month|year|night|spring|summer|autumn|fall|winter)|yesterday|back then|in (?:19|20)\d\d)\b",
+        re.IGNORECASE,
+    ),
+    day=re.compile(
+        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december)\b",
+        re.IGNORECASE,
+    ),
+    numeral=re.compile(
+        r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|half)\b", re.IGNORECASE
     ),
     pointer=re.compile(
         r"^(?:it|that|this|them|those|these|something|anything|one)\b(?:\W+(?:is|for|to|me|us))*\W*$",
