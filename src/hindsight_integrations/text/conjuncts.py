@@ -59,15 +59,25 @@ def without_conjunct(text: str, statement: str, language: Language) -> str | Non
         if listed.layout is Layout.COMMAS and _is_told(listed)
         if (shorter := _without(text, listed, content, language)) is not None
     ]
-    if len(found) == 1:
-        return found[0]
-    sentences = [listed for listed in layers if listed.layout is Layout.SENTENCES and _is_told(listed)]
-    return _without_sentence(text, sentences[0], content, language) if len(sentences) == 1 else None
+    return found[0] if len(found) == 1 else None
 
 
-def _without_sentence(text: str, listed: SideBySide, content: frozenset[str], language: Language) -> str | None:
-    """The text without the one of its sentences that alone has the content, unless the next one leans on it."""
-    told = [_conjunct(text, span, content, language) for span in listed.items]
+def without_sentence(text: str, statement: str, language: Language) -> str | None:
+    """The text without the one of its sentences that the statement means; None if none is, or the next one leans on it.
+
+    Args:
+        text: of a memory.
+        statement: what no longer holds, in whatever words.
+        language: of both.
+    """
+    if len(text) > LONGEST_TEXT:
+        return None
+    content = read(statement, language).content
+    layers = side_by_side(text, language)
+    listed = [each for each in layers if each.layout is Layout.SENTENCES and _is_told(each)]
+    if len(listed) != 1:
+        return None
+    told = [_conjunct(text, span, content, language) for span in listed[0].items]
     shares = [len(each.shared) for each in told]
     place = shares.index(max(shares)) if shares else 0
     if len(told) < 2 or shares[place] < NAMED * len(content):

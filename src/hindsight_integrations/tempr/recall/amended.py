@@ -19,7 +19,7 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.tempr.recall.tools import RecallTools
-from hindsight_integrations.text.conjuncts import without_conjunct
+from hindsight_integrations.text.conjuncts import without_conjunct, without_sentence
 from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
@@ -152,10 +152,15 @@ def _cut(
     cut = []
     for item, items, end in zip(taken, wanted, ends, strict=True):
         is_gone = all(gone[end - len(items) : end])
-        shorter = None if is_gone or item.records else without_conjunct(text, item.statement, language)
+        shorter = None if is_gone or item.records else _without(text, item.statement, language)
         text = shorter or text
         cut.append(replace(item, left_out=is_gone or shorter is not None))
     return text, cut
+
+
+def _without(text: str, statement: str, language: Language) -> str | None:
+    """The text without the conjunct, else the sentence, that a statement takes back in other words."""
+    return without_conjunct(text, statement, language) or without_sentence(text, statement, language)
 
 
 def _wanted(
