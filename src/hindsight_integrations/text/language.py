@@ -216,7 +216,8 @@ class FrameWords:
         pair: two joined things, `first` (a word) and `second`.
         owner: a statement that begins with whose something is; its group `owner` is the name.
         kin_words: other words for the people around the user, by the word that stands for all of them.
-        dependent: a clause that holds only with the one in front of it ("which ...", "because ...").
+        dependent: a clause that holds only with the one in front of it ("which ...", "because ..."), or only leads in.
+        history: a clause that says only what once was so ("used to").
     """
 
     frames: tuple[tuple[Frame, re.Pattern[str]], ...] = ()
@@ -228,6 +229,7 @@ class FrameWords:
     owner: re.Pattern[str] = NEVER
     kin_words: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     dependent: re.Pattern[str] = NEVER
+    history: re.Pattern[str] = NEVER
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.titles import hidden, shown
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SHORTEST = 2  # words of a statement that can mean one thing
@@ -29,24 +30,25 @@ def withdrawals(text: str, speaker: str, languages: Sequence[Language]) -> list[
         languages: in turn.
     """
     found: dict[str, None] = {}
-    for sentence in filter(lambda each: len(each) <= _LONGEST_SENTENCE, _SENTENCE.split(text)):
-        statement = next(filter(None, (_withdrawn(sentence, language) for language in languages)), "")
+    rest, titles = hidden(text)  # nothing inside a quoted title ends a sentence or a clause
+    for sentence in filter(lambda each: len(shown(each, titles)) <= _LONGEST_SENTENCE, _SENTENCE.split(rest)):
+        statement = next(filter(None, (_withdrawn(sentence, titles, language) for language in languages)), "")
         if statement:
             found.setdefault(f"{speaker}: {statement}")
     return list(found)
 
 
-def _withdrawn(sentence: str, language: Language) -> str:
+def _withdrawn(sentence: str, titles: list[str], language: Language) -> str:
     """What the first cue that names something takes back; empty if none does."""
     words = language.withdrawals
     if words.unless.search(sentence):
         return ""
     for cue in words.cues:
         match = cue.pattern.search(sentence)
-        positive = _positive(match["withdrawn"], language) if match else ""
+        positive = _positive(shown(match["withdrawn"], titles), language) if match else ""
         if match and positive:
-            filled = cue.statement.format(**{**match.groupdict(default=""), "withdrawn": positive})
-            statement = " ".join(filled.split())
+            groups = {name: shown(words, titles) for name, words in match.groupdict(default="").items()}
+            statement = " ".join(cue.statement.format(**{**groups, "withdrawn": positive}).split())
             if len(statement.split()) >= _SHORTEST or statement[:1].isupper():
                 return statement
     return ""

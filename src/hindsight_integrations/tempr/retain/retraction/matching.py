@@ -23,11 +23,14 @@ from hindsight_integrations.tempr.retain.retraction.scoring import Scored, score
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
 from hindsight_integrations.model.identifiers import in_one_spelling
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word, read
+from hindsight_integrations.text.withdrawal_cues import withdrawals
 
 SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to-do list" names the list, "buy milk" not
 
 MEANING_LEAD = 0.2  # of similarity that a unit in quite other words must have over the next
+TAKEN_BACK = 0.75  # share of the statement's content that a message takes back itself, to be on its side
 DECIDED = 1.0  # score of what a decision model said is meant
 DOUBTFUL = 0.3  # similarity on the reference scale from which a unit may be meant: of other languages it is low
 MOST_DOUBTFUL = 5  # units that a decision model is asked about for one statement
@@ -90,6 +93,7 @@ def match(statement: Statement, candidates: Sequence[Candidate], thresholds: Thr
         scored = scored_candidates(statement, reading, candidates, thresholds, bar, slots=True)
     rest = [item for item in scored if not item.candidate.closed]
     rest = [item for item in rest if not _withdrew(item, scored) or _says_it_anew(statement, reading, item)]
+    rest = [item for item in rest if not _takes_it_back(item, reading, statement.language)]
     fitting = _named_best([item for item in rest if _fits(item, bar)], bar) or _by_meaning(scored, bar)
     if not fitting:
         return Match(Outcome.NOTHING, doubtful=_near(candidates, thresholds))
@@ -176,6 +180,16 @@ def _withdrew(item: Scored, scored: Sequence[Scored]) -> bool:
         for other in scored
         if other.candidate.closed
     )
+
+
+def _takes_it_back(item: Scored, reading: Reading, language: Language) -> bool:
+    """Whether a message itself says that this is over ("I finished X"): it is on the statement's side."""
+    unit = item.unit
+    if not unit.speaker or language.withdrawals.updated.search(unit.text):
+        return False
+    stated = withdrawals(unit.text.removeprefix(f"{unit.speaker}: "), unit.speaker, (language,))
+    own = [read(each, language).content for each in stated]
+    return any(len(each & reading.content) >= TAKEN_BACK * len(reading.content) for each in own)
 
 
 def _says_it_anew(statement: Statement, reading: Reading, item: Scored) -> bool:

@@ -98,7 +98,11 @@ def has_more(
         items: words of the records that fall with the unit; clauses of them are no more.
     """
     said = unit.text.removeprefix(f"{unit.speaker}: ")
-    told = [clause for clause in clauses(said, language) if not language.frames.dependent.match(clause)]
+    told = [
+        clause
+        for clause in clauses(said, language)
+        if not language.frames.dependent.match(clause) and not language.frames.history.search(clause)
+    ]
     own = [clause for clause in _clauses(told, items, language) if len(clause) >= CLAUSE_WORDS]
     several = len(own) > 1 or bool(items)
     return several and any(2 * len(clause & stated) < len(clause) for clause in own)

@@ -22,10 +22,12 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
 from hindsight_integrations.text.designations import designations
 from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.part_whole import part_of
 from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word
-from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.titles import untitled
+from hindsight_integrations.text.stems import content_stems, numbers
+from hindsight_integrations.text.titles import titles, untitled
 
+TELLING_NUMBER = 4  # digits: a budget of 3250000 is no other's
 FRAMED = 0.5  # share of the content of a framed statement that a unit must have, whatever it says of it
 
 
@@ -77,7 +79,7 @@ def scored_candidates(
     language = statement.language
     agreeing = [(c, found) for c in candidates if (found := agreement(statement, reading, c)) is not None]
     content = _content(statement, reading)
-    words = content | reading.frames
+    words = _part(statement, content) | reading.frames
     named = _named(statement.text, language)
     texts = [content_stems(unit_words(c.unit, language), language) | found.frames for c, found in agreeing]
     weights = word_weights(words, texts, named, 1.0 if reading.frames else bar.unseen)
@@ -99,9 +101,17 @@ def scored_candidates(
 
 
 def _named(text: str, language: Language) -> frozenset[str]:
-    """Stems of the names in a text."""
+    """Stems of the names in a text, and of numbers that tell as much."""
     names = (" ".join(name) for name in designations(untitled(text), language))
-    return frozenset(stem for name in names for stem in content_stems(name, language))
+    large = {number for number in numbers(text, language) if len(number) >= TELLING_NUMBER}
+    return frozenset(stem for name in (*names, *large) for stem in content_stems(name, language))
+
+
+def _part(statement: Statement, content: frozenset[str]) -> frozenset[str]:
+    """Of "'Travel costs' is part of the agenda" the title alone: a text lists it without calling it an item of anything."""
+    relation = part_of(statement.text, statement.language)
+    quoted = frozenset(w for title in titles(statement.text) for w in content_stems(title, statement.language))
+    return relation.part & content if relation and quoted and relation.part <= quoted else content
 
 
 def _content(statement: Statement, reading: Reading) -> frozenset[str]:

@@ -52,6 +52,7 @@ _LIKED = (
         r"\b(?: (?:for|of|in|as)\b)?"
     ),
     r"\blove (?:for|of)\b",
+    r"\b(?:dream(?:s|ed|t|ing)? of|drawn to|gravitat(?:es?|ed|ing) (?:to|towards?))\b",
     r"\b(?:as (?:an? )?(?:\w+ )?|the )(?:artist|author|band|musician|writer|director|genre|topic|theme|sport|hobby|activity|food|drink)s?\b",
     rf"\b(?:{_BE} )?(?:fond|(?:(?:a |an |big |huge|great|longtime) ?)*(?:fan|lover|admirer)s?) of\b",
     rf"\b{_BE} {_VERY}(?:into|keen on|interested in|drawn (?:more )?to)\b",
@@ -84,7 +85,7 @@ FRAMES = FrameWords(
     frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
     fillers=re.compile(
         r"\b(?:the )?users?(?:'s?)?(?![\w:])|\b(?:by|of) (?:the )?user\b|\b(?:still|as|being|part of|currently|previous(?:ly)?|earlier|former(?:ly)?"
-        r"|prior|original(?:ly)?|that held before|the fact|something|someone|(?:the )?role)\b",
+        r"|prior|original(?:ly)?|that held before|the fact|(?:the )?idea of|visiting|travell?ing to|going to see|something|someone|(?:the )?role)\b",
         re.IGNORECASE,
     ),
     negation=re.compile(
@@ -102,6 +103,7 @@ FRAMES = FrameWords(
         re.IGNORECASE,
     ),
     kin_words={word: re.compile(rf"\b(?:{others})\b", re.IGNORECASE) for word, others in _KIN_WORDS.items()},
+    history=re.compile(r"\bused to\b", re.IGNORECASE),
     dependent=re.compile(
         r"^\W*(?:which|who|whose|whom|where|because|since|as|so|so that|although|though|(?:speaking|talking) of|by the way|on that note"
         r"|anyway|oh|well|yes|yeah|yep|sure|thanks|thank you|hi|hey|hello|that's)\b",
