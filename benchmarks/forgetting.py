@@ -21,8 +21,9 @@ from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.evals.episode import Episode, Item
 from hindsight_integrations.evals.forgetting.cases import (
-    Form,
     ForgettingCase,
+    Form,
+    blind_cases,
     episode_of,
     forgetting_cases,
     read_cases,
@@ -54,12 +55,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cases", type=Path, help="folder of *.toml; the packaged cases by default")
+    parser.add_argument("--cases", type=Path, help="folder of *.toml; all packaged cases by default")
     parser.add_argument("--forms", default="extracted,plain")
     parser.add_argument("--half", choices=HALVES, default="worked-on")
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
-    cases = forgetting_cases()
+    cases = (*forgetting_cases(), *blind_cases())
     if options.cases:
         cases = tuple(case for path in sorted(options.cases.glob("*.toml")) for case in read_cases(path))
     half = HALVES[options.half]
@@ -117,7 +118,9 @@ def ended_by(case: ForgettingCase, by: int, statement: str) -> set[int]:
     if len(stated) == len(gone) and all(item.session < n for (n, _), item in zip(stated, gone, strict=True)):
         return {item.session for own, item in zip(stated, gone, strict=True) if own == (by, statement)}
     before = [item for item in gone if item.session < by]
-    shared = [len(_words(statement) & _words(f"{item.text} {case.told[item.session].fact}")) for item in before]
+    shared = [
+        len(_words(statement) & _words(f"{item.text} {case.told[item.session].fact}")) for item in before
+    ]
     most = max(shared, default=0)
     return {item.session for item, count in zip(before, shared, strict=True) if count == most}
 
@@ -127,7 +130,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(text.split(" | ")[0].casefold().split())
+    return " ".join(text.split(" | ", maxsplit=1)[0].casefold().split())
 
 
 def outcome_of(engine: Hindsight, episode: Episode) -> Outcome:

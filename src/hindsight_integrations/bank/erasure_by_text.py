@@ -53,21 +53,25 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
             (vector,) = embedded([text], tools.embedder)
             ids, _ = hybrid_search(view, Selection(mask, int(mask.sum())), text, vector, limit=LOOKED_AT)
             return [
-                unit for unit in view.ledger.units(view.bank, np.sort(ids)).values() if unit.kind is not UnitKind.ITEM
+                unit
+                for unit in view.ledger.units(view.bank, np.sort(ids)).values()
+                if unit.kind is not UnitKind.ITEM
             ]
 
         found = [unit for unit in await tools.workers.read(look) if tells_of(text, unit.text, language)]
     if not found:
         raise InvalidRequest(
-            "text", f"no memory tells of {shown(text)}", "Use the memories' own words, or pass unit= or entity=."
+            "text",
+            f"no memory tells of {shown(text)}",
+            "Use the memories' own words, or pass unit= or entity=.",
         )
     if len(found) > MOST:
         raise InvalidRequest(
-            "text", f"{len(found)} memories tell of {shown(text)}", "Say it more exactly, or pass entity= or window=."
+            "text",
+            f"{len(found)} memories tell of {shown(text)}",
+            "Say it more exactly, or pass entity= or window=.",
         )
-    return Erasure(
-        units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language)
-    )
+    return Erasure(units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language))
 
 
 def _is_name(text: str) -> bool:
@@ -90,7 +94,9 @@ def tells_of(description: str, text: str, language: Language) -> bool:
     for identifier in identifiers_in(text):
         told |= content_stems(" ".join(kind_words(identifier)), language)
     names = frozenset(
-        stem for name in designations(description, language) for stem in content_stems(" ".join(name), language)
+        stem
+        for name in designations(description, language)
+        for stem in content_stems(" ".join(name), language)
     )
     if not names <= told:
         return False

@@ -81,7 +81,13 @@ class AsyncHindsight(Engine):
         accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
-        decision_model: DecisionModel | LangChainDecisionModel | LLM | BaseChatModel | LanguageModel | str | None = None,
+        decision_model: DecisionModel
+        | LangChainDecisionModel
+        | LLM
+        | BaseChatModel
+        | LanguageModel
+        | str
+        | None = None,
     ) -> Self:
         """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
 

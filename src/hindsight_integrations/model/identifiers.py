@@ -18,8 +18,12 @@ _DOTS = re.compile(_DOT, re.IGNORECASE)
 # Groups of digits, or of letters and digits, set apart by a blank, dash, dot, slash or brackets. Letters alone belong to it in
 # front of digits: capitals ("B-KL 4410", "DE02"), or any joined by a dash ("tulip-4471").
 _GROUP = r"(?:[A-Z]{1,4}(?=[ -]?\d)|[A-Z]{1,3}-[A-Z]{1,3}(?=[ -]?\d)|[^\W\d_]+-(?=\d)|\w*\d\w*)"
-_NUMBER = re.compile(rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])")
-_DATE_OR_AMOUNT = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?")
+_NUMBER = re.compile(
+    rf"(?<![\w.,:€$£])\+?\(?{_GROUP}(?:[ ./()-]{{0,3}}{_GROUP})*(?![\w:])(?!,\d)(?!\s?[%€$£])"
+)
+_DATE_OR_AMOUNT = re.compile(
+    r"\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}[-/]\d{2,4}|\d+(?:[.,]\d+)?"
+)
 _SHORTEST = 4  # letters and digits; fewer are amounts, times and ages
 _CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
 _TELEPHONE = (9, 15)  # digits of a number that may have its country's in front (ITU-T E.164 allows 15)
@@ -34,7 +38,9 @@ def identifiers_in(text: str) -> frozenset[str]:
     """The identifiers a text has, each in its one spelling."""
     emails = {_email(match) for match in _EMAIL.finditer(text)}
     rest = _EMAIL.sub(" ", text)
-    numbers = {_number(match) for match in _NUMBER.finditer(rest) if _number(match) != match[0] or _is_one(match[0])}
+    numbers = {
+        _number(match) for match in _NUMBER.finditer(rest) if _number(match) != match[0] or _is_one(match[0])
+    }
     return frozenset(emails | numbers)
 
 

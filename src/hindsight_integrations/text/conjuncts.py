@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from hindsight_integrations.text.stems import content_stems, numbers
 
 UNEXPLAINED = 0.5  # share of a conjunct's words that the statement may lack: it "works for" whom it calls its "employer"
 NAMED = 0.75  # share of the statement's words that the sentence it means must have, and no other sentence
-LONGEST_SUBJECT = 4  # words in front of the verb of a conjunct that has a subject of its own ("the receipts are in a box")
+LONGEST_SUBJECT = (
+    4  # words in front of the verb of a conjunct that has a subject of its own ("the receipts are in a box")
+)
 
 _WORD = re.compile(r"[\w'\u2019-]+")
 _BARE_NAME = re.compile(r"[A-Z\u00c0-\u00de][\w'\u2019-]*(?:\s+[A-Z\u00c0-\u00de][\w'\u2019-]*)*$")
@@ -86,7 +89,11 @@ def without_sentence(text: str, statement: str, language: Language) -> str | Non
     if len(told[place].shared - others) < NAMED * len(content):
         return None
     if place + 1 < len(told):
-        return None if _leans(told[place + 1], language) else text[: told[place].span[0]] + text[told[place + 1].span[0] :]
+        return (
+            None
+            if _leans(told[place + 1], language)
+            else text[: told[place].span[0]] + text[told[place + 1].span[0] :]
+        )
     return text[: told[place - 1].span[1]] + text[told[place].span[1] :]
 
 
@@ -123,7 +130,9 @@ def _is_open(conjuncts: Sequence[_Conjunct], language: Language) -> bool:
     first = [word.casefold() for word in _WORD.findall(conjuncts[0].text)]
     words, count = language.parts.words, len(conjuncts)
     counted = words.numerals[count : count + 1]
-    return not (words.pairing | {str(count), *counted}) & set(first) and any(w in words.verbs for w in first[1:])
+    return not (words.pairing | {str(count), *counted}) & set(first) and any(
+        w in words.verbs for w in first[1:]
+    )
 
 
 def _conjunct(text: str, span: Span, content: frozenset[str], language: Language) -> _Conjunct:
@@ -185,13 +194,11 @@ def _leans(conjunct: _Conjunct, language: Language) -> bool:
     return word is not None and word[0].casefold() in language.parts.words.leaning
 
 
-def _cut(
-    text: str, conjuncts: Sequence[_Conjunct], meant: Sequence[int], language: Language
-) -> str | None:
+def _cut(text: str, conjuncts: Sequence[_Conjunct], meant: Sequence[int], language: Language) -> str | None:
     """The text without these conjuncts and one separator."""
     first, last = meant[0], meant[-1]
     begin, end = conjuncts[0].span[0], conjuncts[-1].span[1]
-    gaps = [text[one.span[1] : other.span[0]] for one, other in zip(conjuncts, conjuncts[1:], strict=False)]
+    gaps = [text[one.span[1] : other.span[0]] for one, other in itertools.pairwise(conjuncts)]
     if first:
         head = text[: conjuncts[first - 1].span[1]]
         if last + 1 == len(conjuncts):

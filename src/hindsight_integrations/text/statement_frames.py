@@ -52,7 +52,9 @@ def read(text: str, language: Language) -> Reading:
         return Reading(content_stems(text, language), frozenset(), False, nobody, nobody, False, nobody)
     words = language.frames
     rest, titles = hidden(kin_in_one_word(text, language))
-    found = [(match["kin"] or "", _CALLED.match(rest, match.end("kin"))) for match in words.kin.finditer(rest)]
+    found = [
+        (match["kin"] or "", _CALLED.match(rest, match.end("kin"))) for match in words.kin.finditer(rest)
+    ]
     kin = frozenset(stem for each, _ in found for stem in content_stems(each, language))
     called = frozenset(stem for _, name in found if name for stem in content_stems(name[1], language))
     owner = words.owner.search(rest)
@@ -63,9 +65,7 @@ def read(text: str, language: Language) -> Reading:
         if count:
             frames.add(frame)
     negated = bool(words.negation.search(rest))
-    content = content_stems(
-        shown(words.fillers.sub(" ", words.negation.sub(" ", rest)), titles), language
-    )
+    content = content_stems(shown(words.fillers.sub(" ", words.negation.sub(" ", rest)), titles), language)
     return Reading(
         content=content or content_stems(text, language),
         frames=frozenset(frames),

@@ -6,7 +6,6 @@ verbatim mode, where no model says what a message makes obsolete; what is replac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -46,7 +45,11 @@ def updates(text: str, language: Language) -> list[str]:
 def replaced_sentences(text: str, update: str, language: Language) -> Iterator[str]:
     """The sentences of a memory whose value the update replaces."""
     for sentence in spoken_sentences(text):
-        if len(sentence) <= LONGEST and not sentence.rstrip().endswith("?") and replaces(update, sentence, language):
+        if (
+            len(sentence) <= LONGEST
+            and not sentence.rstrip().endswith("?")
+            and replaces(update, sentence, language)
+        ):
             yield sentence
 
 
@@ -93,7 +96,9 @@ def values(sentence: str, sort: ValueSort, language: Language) -> frozenset[str]
             return _stems(language.withdrawals.day.findall(sentence), language)
         case ValueSort.NAME:
             days = values(sentence, ValueSort.DAY, language)
-            first = sentence.split()[0].strip(",.!?").casefold()  # may have its capital from the sentence
+            first = (
+                sentence.split(maxsplit=1)[0].strip(",.!?").casefold()
+            )  # may have its capital from the sentence
             names = [" ".join(name) for name in designations(sentence, language) if name != (first,)]
             return _stems(names, language) - days
 

@@ -69,8 +69,9 @@ class LangChainDecisions:
         }
         with converting(self.name):
             response = await self._model.ainvoke(request)
-        answers = [getattr(response.answers.get(f"q{n}"), probability, None) for n in range(len(questions))]
-        if any(each is None for each in answers):
+        given = (getattr(response.answers.get(f"q{n}"), probability, None) for n in range(len(questions)))
+        answers = [float(each) for each in given if each is not None]
+        if len(answers) < len(questions):
             raise MalformedOutput(self.name, str(response)[:500], "a question has no answer")
         usage = getattr(response, "usage", None)
         return Decisions(

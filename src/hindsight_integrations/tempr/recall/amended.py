@@ -202,7 +202,9 @@ def _standing(
     """
     valid = valid_at(view.columns, as_of)
     allowed = view.columns.allowed(np.array([item.by for item in log], np.int64), valid).tolist()
-    ended = {item.by for item, is_valid in zip(log, allowed, strict=True) if item.record is None and not is_valid}
+    ended = {
+        item.by for item, is_valid in zip(log, allowed, strict=True) if item.record is None and not is_valid
+    }
     replaced = _replaced(sorted(ended), view, as_of)
     stands = [is_valid or item.by in replaced for item, is_valid in zip(log, allowed, strict=True)]
     return [
@@ -220,7 +222,8 @@ def _replaced(rows: Sequence[int], view: BankView, as_of: datetime | None) -> se
         log = [
             event
             for event in view.ledger.validity(view.bank, unit_id)
-            if event.kind is not ValidityKind.AMENDED and (as_of is None or no_later(event.effective_at, as_of))
+            if event.kind is not ValidityKind.AMENDED
+            and (as_of is None or no_later(event.effective_at, as_of))
         ]
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].by_unit:
             found.add(row)

@@ -99,7 +99,7 @@ def decide(
         speakers=proposal.speakers,
     )
     units = [draft.unit for draft in drafts]
-    retraction = retract(drafts, vectors, proposal.speakers, view, languages, verdicts)
+    retraction = retract(drafts, vectors, proposal.speakers, view, languages, verdicts=verdicts)
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

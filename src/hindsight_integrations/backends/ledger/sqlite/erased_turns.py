@@ -84,7 +84,9 @@ def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Pl
         (bank, to_micros(erasure.before)) if erasure.before else (),
     )
     wanted = set(erasure.tags)
-    return [(thread, message) for thread, message, tags in rows if not wanted or wanted & set(json.loads(tags))]
+    return [
+        (thread, message) for thread, message, tags in rows if not wanted or wanted & set(json.loads(tags))
+    ]
 
 
 def _naming(

@@ -103,8 +103,8 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
-    chosen = sorted({*_chosen(connection, found.id, erasure), *_telling(connection, found.id, erasure)})
-    chosen = _with_derived(connection, chosen, erasure)
+    named = {rows for choose in (_chosen, _older, _telling) for rows in choose(connection, found.id, erasure)}
+    chosen = _with_derived(connection, sorted(named), erasure)
     places = reached_turns(connection, found.id, chosen, erasure, names)
     touched = entities_to_sum_up(connection, chosen)
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
@@ -168,13 +168,6 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
             "OR (mentioned_at >= :start AND mentioned_at < :end))"
         )
         values |= {"start": to_micros(erasure.window.start), "end": to_micros(erasure.window.end)}
-    elif erasure.before is not None:
-        tagged = " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(:tags)))"
-        query = (
-            f"bank = :bank AND kind <> '{UnitKind.ITEM.value}' AND mentioned_at < :before"
-            f"{tagged if erasure.tags else ''}"
-        )
-        values |= {"before": to_micros(erasure.before), "tags": json.dumps(erasure.tags)}
     elif erasure.thread is not None:
         return _made_from(connection, bank, erasure.thread, erasure.message)
     else:
@@ -194,6 +187,18 @@ def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> 
         rows, whole = derived, False
 
 
+def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+    """Row ids of the units that were mentioned before a moment, all or those with one of the tags."""
+    if erasure.before is None:
+        return []
+    rows = connection.execute(
+        "SELECT id, tags FROM units WHERE bank = ? AND kind <> ? AND mentioned_at < ?",
+        (bank, UnitKind.ITEM, to_micros(erasure.before)),
+    )
+    wanted = set(erasure.tags)
+    return [row for row, tags in rows if not wanted or wanted & set(json.loads(tags))]
+
+
 def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
     given = json.dumps(erasure.units)
@@ -203,7 +208,8 @@ def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     ).fetchall()
     if erasure.identifiers or erasure.told:
         texts = connection.execute(
-            "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?", (bank, UnitKind.ITEM)
+            "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?",
+            (bank, UnitKind.ITEM),
         )
         chosen += [(row,) for row, text in texts if _tells_of(text, erasure)]
     return sorted({row for (row,) in chosen})

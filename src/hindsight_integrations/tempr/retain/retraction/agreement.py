@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.tempr.retain.retraction.similarity import Candidate, Statement, unit_words
 from hindsight_integrations.text.designations import Naming, designations, naming
-from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Frame, Language
 from hindsight_integrations.text.part_whole import account
 from hindsight_integrations.text.statement_frames import Reading, clauses, read, sentences
@@ -117,7 +117,9 @@ def _negates(reading: Reading, said: frozenset[Frame], unit: MemoryUnit, languag
 def _of_somebody_else(reading: Reading, candidate: Candidate, language: Language) -> bool:
     """Whether one of the two is about a person around the user whom the other does not name."""
     unit = candidate.unit
-    words = content_stems(" ".join((unit_words(unit, language), *candidate.names, *candidate.people)), language)
+    words = content_stems(
+        " ".join((unit_words(unit, language), *candidate.names, *candidate.people)), language
+    )
     if reading.kin - words or reading.owner - words:
         return True
     told = [] if reading.owner else _nearest(sentences(unit.text, language), reading)

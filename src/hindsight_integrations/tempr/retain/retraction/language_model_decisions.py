@@ -44,7 +44,8 @@ class LanguageModelDecisions:
 
         asked = await complete_with_repair(self._model, decide_prompt(questions), check=unanswered)
         if asked.output is None:
-            spent = {"tokens_in": asked.tokens_in, "tokens_out": asked.tokens_out}
-            raise MalformedOutput(self.name, "", asked.problem, **spent)
+            raise MalformedOutput(
+                self.name, "", asked.problem, tokens_in=asked.tokens_in, tokens_out=asked.tokens_out
+            )
         answers = {each.number: each.yes for each in asked.output.answers}
         return Decisions(tuple(answers[number] for number in numbers), asked.tokens_in, asked.tokens_out)

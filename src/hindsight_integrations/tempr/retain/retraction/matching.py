@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.part_taken_back import names_a_part, same_record
@@ -22,7 +23,6 @@ from hindsight_integrations.tempr.retain.retraction.same_item import (
 from hindsight_integrations.tempr.retain.retraction.scoring import Scored, scored_candidates
 from hindsight_integrations.tempr.retain.retraction.similarity import Bar, Candidate, Statement
 from hindsight_integrations.text.designations import Naming
-from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word, read
 from hindsight_integrations.text.withdrawal_cues import withdrawals
@@ -32,7 +32,9 @@ SIDE_SLACK = 0.2  # words of coverage a withdrawn unit may lack: "... off the to
 MEANING_LEAD = 0.2  # of similarity that a unit in quite other words must have over the next
 TAKEN_BACK = 0.75  # share of the statement's content that a message takes back itself, to be on its side
 DECIDED = 1.0  # score of what a decision model said is meant
-DOUBTFUL = 0.3  # similarity on the reference scale from which a unit may be meant: of other languages it is low
+DOUBTFUL = (
+    0.3  # similarity on the reference scale from which a unit may be meant: of other languages it is low
+)
 MOST_DOUBTFUL = 5  # units that a decision model is asked about for one statement
 UNRELATED = 0.4  # similarity on the reference scale that unrelated texts stay below
 
@@ -195,7 +197,8 @@ def _takes_it_back(item: Scored, reading: Reading, language: Language) -> bool:
 def _says_it_anew(statement: Statement, reading: Reading, item: Scored) -> bool:
     """Whether a unit that withdrew another holds what is now taken back: another time for the same visit, or that very taste."""
     return bool(
-        (reading.frames & item.agreement.frames) or statement.language.withdrawals.updated.search(item.unit.text)
+        (reading.frames & item.agreement.frames)
+        or statement.language.withdrawals.updated.search(item.unit.text)
     )
 
 

@@ -54,7 +54,10 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
         if record and len(record & relation.part) >= COVERED * len(record):
             return False
         named = relation.part | (relation.whole - _titles_untold(statement, unit))
-        return any(2 * len(clause & named) < len(clause) for clause in _clauses(clauses(unit.text, language), items, language))
+        return any(
+            2 * len(clause & named) < len(clause)
+            for clause in _clauses(clauses(unit.text, language), items, language)
+        )
     stated = content_stems(statement.text, language)
     if record and len(record & stated) >= COVERED * len(record):
         return False
@@ -62,9 +65,10 @@ def names_a_part(statement: Statement, reading: Reading, unit: MemoryUnit) -> bo
         reading.content, unit.text, language
     ):
         return True
-    if item is None and without_conjunct(unit.text, statement.text, language) is not None:
-        return True
-    return item is None and has_more(stated | people, unit, language, items)
+    return item is None and (
+        without_conjunct(unit.text, statement.text, language) is not None
+        or has_more(stated | people, unit, language, items)
+    )
 
 
 def relation_of(statement: Statement, reading: Reading) -> PartOf | None:

@@ -93,7 +93,6 @@ class Retraction:
         done = self.closed if kind is ValidityKind.CLOSED else self.amended
         done.append(Withdrawal(unit.id, by.id, text, score, ordinals))
 
-
     def _with_earlier_parts(self, unit: MemoryUnit, text: str) -> ValidityKind:
         """Whether taking back a part more leaves anything of a unit that keeps no records."""
         language = language_of(unit.text, self.languages)
@@ -110,6 +109,7 @@ def retract(
     speakers: frozenset[str],
     view: BankView,
     languages: Sequence[Language],
+    *,
     verdicts: Verdicts = UNASKED,
 ) -> Retraction:
     """What each draft names, then what its statements fit, in order; what one closes, the next finds closed.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hindsight_integrations.model.embedder import Thresholds
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.agreement import Agreement, agreement
@@ -20,7 +21,6 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     word_weights,
 )
 from hindsight_integrations.text.designations import designations
-from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import part_of
 from hindsight_integrations.text.statement_frames import Reading, kin_in_one_word
@@ -110,7 +110,9 @@ def _named(text: str, language: Language) -> frozenset[str]:
 def _part(statement: Statement, content: frozenset[str]) -> frozenset[str]:
     """Of "'Travel costs' is part of the agenda" the title alone: a text lists it without calling it an item of anything."""
     relation = part_of(statement.text, statement.language)
-    quoted = frozenset(w for title in titles(statement.text) for w in content_stems(title, statement.language))
+    quoted = frozenset(
+        w for title in titles(statement.text) for w in content_stems(title, statement.language)
+    )
     return relation.part & content if relation and quoted and relation.part <= quoted else content
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.model.identifiers import in_one_spelling
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.statement_frames import kin_in_one_word

@@ -28,7 +28,9 @@ _CUES = (
         rf"(?P<withdrawn>(?:the|my|our|his|her|their)\s+[^,;.!?]+?|[A-Z][\w'-]*(?:\s[A-Z\d][\w'-]*)*)\s*(?:is|are|'s|has been|have been|was|were)\s+(?:now |all )?{_OVER}{_CLAUSE_END}"
     ),
     cue(rf"\bno more\s+(?P<withdrawn>[^,;.!?]+?)(?:\s+for (?:me|us)\b|{_CLAUSE_END})"),
-    cue(rf"\b(?:i'm|i am|we're|we are)\s+(?:over|(?:done|through|finished) with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
+    cue(
+        rf"\b(?:i'm|i am|we're|we are)\s+(?:over|(?:done|through|finished) with)\s+(?P<withdrawn>.+?){_CLAUSE_END}"
+    ),
     cue(
         rf"\bused to (?P<withdrawn>(?:really |actually |absolutely )?(?:like|love|enjoy|dislike|hate|prefer|dream of|think|be all about|be|want|need|have|use|work|live|play|drink|eat)\b.+?){_CLAUSE_END}"
     ),
@@ -58,12 +60,14 @@ _CUES = (
         rf"\bno longer\s+(?:(?:need|want|have) to (?:track|do)\s+)?(?P<withdrawn>.+?)(?:\s+(?:from|on) (?:my|the|our)\b|{_CLAUSE_END})"
     ),
     cue(
-        rf"\b(?:updat|chang|rais|cut|increas|decreas|reduc|revert|lower|adjust)\w*\s+(?P<withdrawn>(?!(?:it|that|this)\b)(?:[\w'-]+ ){{0,3}}[\w'-]+)\s+from\s+(?P<whole>[$\u20ac\u00a3]?\d[\d.,]*\w*)\s+(?:back )?to\b",
+        r"\b(?:updat|chang|rais|cut|increas|decreas|reduc|revert|lower|adjust)\w*\s+(?P<withdrawn>(?!(?:it|that|this)\b)(?:[\w'-]+ ){0,3}[\w'-]+)\s+from\s+(?P<whole>[$\u20ac\u00a3]?\d[\d.,]*\w*)\s+(?:back )?to\b",
         "{withdrawn} is {whole}",
     ),
-    cue(rf"\b(?:more|rather) (?:\w+ )?than\s+(?P<withdrawn>(?!(?:ever|before|usual|expected|i|we|you|he|she|they|that|this|just|a few|one|two|\d)\b)[^,;.!?]+?)(?:\s+(?:lately|now|these days)\b|{_CLAUSE_END})"),
-    cue(rf"\b(?:i|we)(?: just)? updated\s+(?P<withdrawn>(?!my calendar\b|the calendar\b)[^,;.!?]+?)\s+to\b"),
-    cue(rf"\bupdated (?:my|the|our) calendar\b.*?\bthat\s+(?P<withdrawn>[^,;.!?]+?)\s+(?:is|are|has been)\b"),
+    cue(
+        rf"\b(?:more|rather) (?:\w+ )?than\s+(?P<withdrawn>(?!(?:ever|before|usual|expected|i|we|you|he|she|they|that|this|just|a few|one|two|\d)\b)[^,;.!?]+?)(?:\s+(?:lately|now|these days)\b|{_CLAUSE_END})"
+    ),
+    cue(r"\b(?:i|we)(?: just)? updated\s+(?P<withdrawn>(?!my calendar\b|the calendar\b)[^,;.!?]+?)\s+to\b"),
+    cue(r"\bupdated (?:my|the|our) calendar\b.*?\bthat\s+(?P<withdrawn>[^,;.!?]+?)\s+(?:is|are|has been)\b"),
     cue(rf"\binstead of\s+(?P<withdrawn>.+?){_CLAUSE_END}"),
     cue(
         r"\b(?<!the )(?<!a )(?:moved?|changed?|rescheduled?|switch(?:ed)?|push(?:ed)?|postponed?)\s+(?P<withdrawn>(?!(?:it|that|this|i|up)\b).+?)\s+(?:from|to|until)\b"
@@ -100,7 +104,8 @@ WITHDRAWALS = WithdrawalWords(
         re.IGNORECASE,
     ),
     numeral=re.compile(
-        r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|half)\b", re.IGNORECASE
+        r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|half)\b",
+        re.IGNORECASE,
     ),
     pointer=re.compile(
         r"^(?:it|that|this|them|those|these|something|anything|one)\b(?:\W+(?:is|for|to|me|us))*\W*$",
