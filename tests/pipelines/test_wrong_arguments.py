@@ -97,7 +97,7 @@ def options(verb: str, names: str, /, **fixed: Any) -> Calls:
 
 FILTERS = "entity types window as_of tags tags_match tag_groups metadata include_invalidated"
 RECORDS = "kind category unit window as_of tags tags_match tag_groups"
-SELECTORS = "unit document entity names window everything thread message"
+SELECTORS = "unit document entity names window everything thread message text before"
 
 VERBS: Calls = {
     **options("retain", "context timestamp thread document_id entities tags metadata facts append about_agent "
@@ -145,6 +145,7 @@ VERBS: Calls = {
     **options("edit", "text occurred tags metadata", unit_id=UNIT),
     **options("forget", SELECTORS, dry_run=True),
     **options("forget", "dry_run", window=("1800", "1801")),
+    **options("forget", "tags", before="1800-01-01", dry_run=True),
     **options("units", f"{FILTERS} limit cursor"),
     **options("iterate_units", FILTERS),
     **options("records.list", f"{RECORDS} include_invalidated"),
