@@ -66,7 +66,9 @@ def test_what_rules_leave_open_is_decided(opener: Callable[..., Hindsight]) -> N
     """In one call for all that is open; what it cost is told."""
     model = Says("double espresso")
     with opener(":memory:", embeddings=None, config=LIGHT, decision_model=model) as engine:
-        bank, result = after(engine, "User has strong coffee every morning.", "User begins the day with coffee.")
+        bank, result = after(
+            engine, "User has strong coffee every morning.", "User begins the day with coffee."
+        )
         assert TOLD not in valid(bank)
         assert OTHER in valid(bank)
         assert len(model.calls) == 1
@@ -93,7 +95,7 @@ def test_without_a_yes_nothing_is_withdrawn(opener: Callable[..., Hindsight], mo
 
 def test_a_chat_model_will_do(opener: Callable[..., Hindsight]) -> None:
     """Its prompt has the texts between markers; a question left out is asked again."""
-    answers = [
+    answers: list[dict[str, Any]] = [
         {"answers": []},
         {"answers": [{"number": 1, "yes": True}, {"number": 2, "yes": False}]},
     ]
@@ -139,9 +141,15 @@ def test_the_async_face_decides_the_same() -> None:
 
     async def run() -> bool:
         model = Says("double espresso")
-        async with AsyncHindsight.open(":memory:", reranker=None, config=LIGHT, decision_model=model) as engine:
+        async with AsyncHindsight.open(
+            ":memory:", reranker=None, config=LIGHT, decision_model=model
+        ) as engine:
             bank = await engine.bank("alice")
-            for number, text, ends in ((1, TOLD, []), (2, OTHER, []), (3, "User drinks tea.", ["User has coffee."])):
+            for number, text, ends in (
+                (1, TOLD, []),
+                (2, OTHER, []),
+                (3, "User drinks tea.", ["User has coffee."]),
+            ):
                 fact = {"what": text, "fact_type": "world", "sources": [f"m{number}"], "invalidates": ends}
                 message = {"role": "user", "content": text, "id": f"m{number}"}
                 await bank.retain([message], timestamp=f"2025-03-{number:02}", thread="t", facts=[fact])

@@ -55,7 +55,9 @@ def left(bank: MemoryBank) -> list[str]:
         ("May", {SAID[7]}),
     ],
 )
-def test_what_is_said_goes_and_the_rest_stays(opener: Callable[..., Hindsight], text: str, gone: set[str]) -> None:
+def test_what_is_said_goes_and_the_rest_stays(
+    opener: Callable[..., Hindsight], text: str, gone: set[str]
+) -> None:
     """Numbers in any spelling, never the longer for the shorter; a name that is a word as well only with its capital."""
     with opener(":memory:", embeddings=None, config=HindsightConfig(storage=LIGHT)) as engine:
         bank = filled(engine)
@@ -77,7 +79,9 @@ def test_a_dry_run_names_the_identifiers_and_the_receipt_does_not(opener: Callab
 @pytest.mark.parametrize(
     "text", ["Forget all you know", "Bertha's phone number", "0170 7654321", "Quentin", "everything about it"]
 )
-def test_what_nothing_tells_of_is_an_error_and_erases_nothing(opener: Callable[..., Hindsight], text: str) -> None:
+def test_what_nothing_tells_of_is_an_error_and_erases_nothing(
+    opener: Callable[..., Hindsight], text: str
+) -> None:
     """An erasure that means nothing is heard of, with what to do."""
     with opener(":memory:", embeddings=None, config=HindsightConfig(storage=LIGHT)) as engine:
         bank = filled(engine)
@@ -111,7 +115,11 @@ def test_nothing_of_it_is_left_in_any_file(
 
 @pytest.mark.parametrize(
     "erasure",
-    [Erasure(identifiers=("701234567",)), Erasure(before=datetime(2025, 2, 15, tzinfo=UTC)), Erasure(told=("frank",))],
+    [
+        Erasure(identifiers=("701234567",)),
+        Erasure(before=datetime(2025, 2, 15, tzinfo=UTC)),
+        Erasure(told=("frank",)),
+    ],
     ids=["identifier", "age", "name"],
 )
 def test_a_kill_between_ledger_and_files_is_finished_on_open(
@@ -136,7 +144,9 @@ def test_what_is_older_goes_and_what_is_younger_stays(opener: Callable[..., Hind
         bank = engine.bank("alice")
         bank.retain("An old note.", timestamp="2024-01-01", document_id="d1", tags=["support"])
         bank.retain("Another old note.", timestamp="2024-01-02", document_id="d2")
-        bank.retain("A new note of what happened in 2019.", timestamp="2025-01-01", document_id="d3", tags=["support"])
+        bank.retain(
+            "A new note of what happened in 2019.", timestamp="2025-01-01", document_id="d3", tags=["support"]
+        )
         bank.forget(before="2024-06-01", tags=["support"])
         assert sorted(left(bank)) == ["A new note of what happened in 2019.", "Another old note."]
         bank.forget(before="2024-06-01")
@@ -169,7 +179,9 @@ def test_settle_forgets_what_is_older_than_it_may_get(
             bank = engine.bank(name)
             for age, tags in ((200, []), (50, []), (50, ["support"]), (5, ["support"])):
                 said = now - timedelta(days=age)
-                bank.retain(f"Note of {age} days {tags}.", timestamp=said, document_id=f"d{age}{tags}", tags=tags)
+                bank.retain(
+                    f"Note of {age} days {tags}.", timestamp=said, document_id=f"d{age}{tags}", tags=tags
+                )
         engine.settle()
         assert set(left(engine.bank("alice"))) == {"Note of 50 days [].", "Note of 5 days ['support']."}
         assert set(left(engine.bank("kept"))) == {
@@ -192,5 +204,7 @@ def test_no_text_of_a_document_or_a_tool_erases(opener: Callable[..., Hindsight]
     with opener(":memory:", config=HindsightConfig(storage=LIGHT)) as engine:
         bank = filled(engine)
         bank.retain(text, document_id="d1")
-        bank.retain([{"role": "tool", "content": text, "id": "x1"}, {"role": "user", "content": text, "id": "x2"}])
+        bank.retain(
+            [{"role": "tool", "content": text, "id": "x1"}, {"role": "user", "content": text, "id": "x2"}]
+        )
         assert set(SAID) <= set(left(bank))

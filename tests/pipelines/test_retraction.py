@@ -274,3 +274,55 @@ def test_the_validity_mark_agrees_with_the_filter(light: Hindsight) -> None:
     }
     served = {item.unit.text for item in bank.recall("Alice", as_of=moment).units}
     assert {text for text, valid in marked.items() if valid} == served == {"Alice moved to Porto."}
+
+
+def test_what_an_amending_memory_took_back_stays_taken_back(light: Hindsight) -> None:
+    """From Vienna to Toronto, and on to Rome: who left Toronto does not live in Vienna again."""
+    bank = light.bank("alice")
+    say(bank, 1, "User lives in Vienna, works from a small studio by the river and keeps two cats there.")
+    moved = say(
+        bank, 2, "User moved to Toronto for a job at the library.", invalidates=("User lives in Vienna.",)
+    )
+    assert len(moved.amended) == 1
+    left = say(
+        bank, 3, "User moved on to Rome.", invalidates=("User moved to Toronto for a job at the library.",)
+    )
+    assert [done.unit_id for done in left.closed] == list(moved.unit_ids)
+    served = [item.text for item in bank.recall("Where does User live?").units]
+    assert not [text for text in served if "Vienna" in text and "withdrawn" not in text]
+    assert [text for text in served if "two cats" in text]
+
+
+def test_an_amendment_ends_with_the_message_that_was_edited(light: Hindsight) -> None:
+    """What nobody says any more takes nothing back."""
+    bank = light.bank("alice")
+    home = "User lives in Vienna, works from a small studio by the river and keeps two cats there."
+    say(bank, 1, home, thread="t")
+    moved = say(bank, 2, "User moved to Toronto.", invalidates=("User lives in Vienna.",), thread="t")
+    assert len(moved.amended) == 1
+    message = {"role": "user", "content": "User bought a lamp.", "id": "d2"}
+    bank.retain(
+        [message],
+        timestamp="2024-05-04T10:00",
+        thread="t",
+        facts=[{"what": "User bought a lamp.", "sources": ["d2"]}],
+    )
+    assert home in [item.text for item in bank.recall("Where does User live?").units]
+
+
+def test_a_thousand_amendments_of_one_memory(light: Hindsight) -> None:
+    """However often a part is taken back, it is served once without it, in a moment."""
+    bank = light.bank("alice")
+    say(bank, 1, "User plays the violin on Sundays and collects stamps of Norway.")
+    facts = [
+        {
+            "what": f"User sold box {n} of stamps.",
+            "sources": ["d2"],
+            "invalidates": [f"User collects stamps of Norway {n}."],
+        }
+        for n in range(1000)
+    ]
+    message = {"role": "user", "content": "All boxes are sold.", "id": "d2"}
+    bank.retain([message], timestamp="2024-05-02T10:00", facts=facts)
+    served = [item.text for item in bank.recall("Who plays the violin on Sundays?", max_tokens=8000).units]
+    assert any("violin" in text for text in served)

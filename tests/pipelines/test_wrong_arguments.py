@@ -331,6 +331,7 @@ OPENING = [
     "accept_loss",
     "clock",
     "time_parser",
+    "decision_model",
 ]
 
 

@@ -64,5 +64,7 @@ def test_a_sentence_goes_as_a_whole() -> None:
     """Unless the next one leans on it."""
     told = "Yeah, that helps. I need to book a flight soon. The weather is fine."
     assert without_sentence(told, "booked my flight", ENGLISH) == "Yeah, that helps. The weather is fine."
-    assert without_sentence("Thanks! I need to book a flight. It is cheap.", "booked my flight", ENGLISH) is None
+    assert (
+        without_sentence("Thanks! I need to book a flight. It is cheap.", "booked my flight", ENGLISH) is None
+    )
     assert without_sentence("I need to book a flight.", "booked my flight", ENGLISH) is None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
     from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 
+    Decider: TypeAlias = DecisionModel | LangChainDecisionModel | LLM | BaseChatModel | LanguageModel | str
+
 MEMORY: Literal[":memory:"] = ":memory:"
 DEFAULT: Literal["default"] = "default"
 
@@ -81,13 +83,7 @@ class AsyncHindsight(Engine):
         accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
-        decision_model: DecisionModel
-        | LangChainDecisionModel
-        | LLM
-        | BaseChatModel
-        | LanguageModel
-        | str
-        | None = None,
+        decision_model: Decider | None = None,
     ) -> Self:
         """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
 
@@ -290,10 +286,7 @@ def _language_model(
     return language_model(model, in_words=with_schema_in_words, timeout_s=config.model_timeout_s)
 
 
-def _decision_model(
-    model: DecisionModel | LangChainDecisionModel | LLM | BaseChatModel | LanguageModel | str | None,
-    config: HindsightConfig,
-) -> DecisionModel | None:
+def _decision_model(model: Decider | None, config: HindsightConfig) -> DecisionModel | None:
     if model is None:
         return None
     from hindsight_integrations.backends.clients import is_decision_model

@@ -19,6 +19,7 @@ from hindsight_integrations.text.stems import content_stems, numbers
 
 UNEXPLAINED = 0.5  # share of a conjunct's words that the statement may lack: it "works for" whom it calls its "employer"
 NAMED = 0.75  # share of the statement's words that the sentence it means must have, and no other sentence
+LONGEST_LEAN = 3  # words at the beginning of a conjunct among which one that leans stands ("how it swings")
 LONGEST_SUBJECT = (
     4  # words in front of the verb of a conjunct that has a subject of its own ("the receipts are in a box")
 )
@@ -86,7 +87,8 @@ def without_sentence(text: str, statement: str, language: Language) -> str | Non
     if len(told) < 2 or shares[place] < NAMED * len(content):
         return None
     others = _others(told, [place])
-    if len(told[place].shared - others) < NAMED * len(content):
+    words = told[place].words
+    if len(told[place].shared - others) < NAMED * len(content) or 2 * len(words & content) < len(words):
         return None
     if place + 1 < len(told):
         return (
@@ -190,8 +192,8 @@ def _is_name(conjunct: _Conjunct, before: _Conjunct) -> bool:
 
 def _leans(conjunct: _Conjunct, language: Language) -> bool:
     """Whether what follows says something of what would be cut out."""
-    word = _WORD.match(conjunct.text)
-    return word is not None and word[0].casefold() in language.parts.words.leaning
+    words = [word.casefold() for word in _WORD.findall(conjunct.text)]
+    return bool(language.parts.words.leaning & set(words[:LONGEST_LEAN]))
 
 
 def _cut(text: str, conjuncts: Sequence[_Conjunct], meant: Sequence[int], language: Language) -> str | None:

@@ -24,6 +24,8 @@ from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
 from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, named_items
+from hindsight_integrations.text.statement_frames import read
+from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
 
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -155,7 +157,16 @@ def _cut(
         shorter = None if is_gone or item.records else _without(text, item.statement, language)
         text = shorter or text
         cut.append(replace(item, left_out=is_gone or shorter is not None))
-    return text, cut
+    if text == unit.text:
+        return text, cut
+    # What was cut for one statement a thousand others may have meant as well: no note for what the text no longer says.
+    return text, [replace(item, left_out=item.left_out or _is_untold(item, text, language)) for item in cut]
+
+
+def _is_untold(item: _Taken, text: str, language: Language) -> bool:
+    """Whether a text has less than half of what a statement takes back."""
+    content = read(item.statement, language).content
+    return not item.records and 2 * len(content & content_stems(text, language)) < len(content)
 
 
 def _without(text: str, statement: str, language: Language) -> str | None:
