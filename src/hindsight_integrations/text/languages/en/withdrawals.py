@@ -96,7 +96,9 @@ WITHDRAWALS = WithdrawalWords(
         re.IGNORECASE,
     ),
     past=re.compile(
-        r"\b(?:was|were|had|used to|ago|once|last (?:week|month|year|night|spring|summer|autumn|fall|winter)|yesterday|back then|in (?:19|20)\d\d)\b",
+        r"\b(?:was|were|had|used to|ago|once|last (?:week|month|year|night|spring|summer|autumn|fall|winter)|yesterday|back then|in (?:19|20)\d\d"
+        r"|spent|bought|paid|got|went|ate|took|made|met|saw|came|gave|found|told|said|read|ran|won|lost)\b"
+        r"|(?<!is )(?<!are )(?<!am )(?<!be )(?<!'s )(?<!'re )\b\w{2,}ed\b",
         re.IGNORECASE,
     ),
     day=re.compile(
