@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from openai_server import Hang, OpenAIServer, ServerReply, Status
 
 from hindsight_integrations import Hindsight, HindsightConfig, Message, ModelUnavailable
 from hindsight_integrations.config import ObservationConfig, RetainConfig
 from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 SCRIPT = "from hindsight_integrations.cli import main; main()"

@@ -19,12 +19,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from openai_server import OpenAIServer, Said
 from pydantic import SecretStr
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightMiddleware
 from hindsight_integrations.prompts.recalled import HEADING
-from hindsight_integrations.testing.openai_server import OpenAIServer, Said
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 PROMPT = "You are the club's assistant."

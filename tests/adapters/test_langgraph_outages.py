@@ -21,6 +21,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from openai_server import Hang, OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
 
 from hindsight_integrations import (
@@ -42,7 +43,6 @@ from hindsight_integrations.langgraph import (
 )
 from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
-from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
 
 LIGHT = HindsightConfig(
     storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),

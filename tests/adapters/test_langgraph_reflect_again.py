@@ -317,9 +317,9 @@ def test_a_process_killed_after_the_answer_goes_on_without_asking_the_model_agai
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, killed_in: str, when: str
 ) -> None:
     """Resumed from SQLite: the answer is the one that was written, the opinion is formed once, however far the commit came."""
-    oracles = str(Path(__file__).resolve().parents[1] / "oracles")
+    support = str(Path(__file__).resolve().parents[1] / "support")
     done = subprocess.run(
-        [sys.executable, "-c", CRASHING, str(tmp_path), oracles, killed_in, when], check=False, timeout=120
+        [sys.executable, "-c", CRASHING, str(tmp_path), support, killed_in, when], check=False, timeout=120
     )
     assert done.returncode == 9
     model = ScriptedModel([])

@@ -18,19 +18,19 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.embeddings.openai import OpenAIEmbedding
 from llama_index.llms.openai import OpenAI
-from pydantic import PrivateAttr
-
-from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank
-from hindsight_integrations.model.reflections import ReflectEventKind
-from hindsight_integrations.ports.language_model import Completion, Prompt
-from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.openai_server import (
+from openai_server import (
     TOKENS_IN,
     TOKENS_OUT,
     OpenAIServer,
     RecordedRequest,
     ServerReply,
 )
+from pydantic import PrivateAttr
+
+from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.model.reflections import ReflectEventKind
+from hindsight_integrations.ports.language_model import Completion, Prompt
+from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 FACT = "Ann Lee opened a bakery in Brenna."

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
+from openai_server import OpenAIServer
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.language_model_contract import verdict_prompt
-from hindsight_integrations.testing.openai_server import OpenAIServer
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
-from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordStores
-from hindsight_integrations.testing.keyword_index_contract import (
+from keyword_index_contract import (
     KeywordIndexContract,
     MakeIndex,
     PersistentKeywordIndexContract,
 )
+
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.keyword.store_pool import MEMORY, KeywordStores
 
 
 class Engines:

@@ -18,6 +18,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from openai import BadRequestError
+from openai_server import (
+    TOKENS_IN,
+    TOKENS_OUT,
+    Finish,
+    Hang,
+    OpenAIServer,
+    Raw,
+    ServerReply,
+    Status,
+)
 from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
@@ -32,16 +42,6 @@ from hindsight_integrations.testing.language_model_contract import (
     ModelFor,
     Verdict,
     verdict_prompt,
-)
-from hindsight_integrations.testing.openai_server import (
-    TOKENS_IN,
-    TOKENS_OUT,
-    Finish,
-    Hang,
-    OpenAIServer,
-    Raw,
-    ServerReply,
-    Status,
 )
 from hindsight_integrations.testing.scripted_model import ScriptedModel, ScriptExhausted
 

@@ -7,8 +7,18 @@ from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from builders import (
+    BANK,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_support import changes, commit
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import HindsightError
@@ -19,16 +29,6 @@ from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import (
-    BANK,
-    at,
-    make_entity,
-    make_event,
-    make_unit,
-    make_write_set,
-    with_vector,
-)
-from hindsight_integrations.testing.ledger_support import changes, commit
 
 UNITS = ["u1", "u2", "u3", "u4"]
 ENTITIES = ["e1", "e2", "e3"]

@@ -10,19 +10,19 @@ import pytest
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.embeddings.openai import OpenAIEmbedding
-
-from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
-from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
-from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.embedder_contract import EmbedderContract
-from hindsight_integrations.testing.openai_server import (
+from openai_server import (
     OpenAIServer,
     Raw,
     RecordedRequest,
     ServerReply,
     Status,
 )
+
+from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
+from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.embedder_contract import EmbedderContract
 
 
 class WordEmbedding(BaseEmbedding):  # type: ignore[misc] # LlamaIndex's types are not read

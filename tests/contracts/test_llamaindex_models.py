@@ -22,6 +22,18 @@ from llama_index.core.llms import (
 )
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.llms.openai import OpenAI
+from openai_server import (
+    TOKENS_IN,
+    TOKENS_OUT,
+    Feature,
+    Finish,
+    Hang,
+    OpenAIServer,
+    Raw,
+    Said,
+    ServerReply,
+    Status,
+)
 from pydantic import BaseModel, Field
 
 from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
@@ -42,18 +54,6 @@ from hindsight_integrations.testing.language_model_contract import (
     LanguageModelContract,
     ModelFor,
     verdict_prompt,
-)
-from hindsight_integrations.testing.openai_server import (
-    TOKENS_IN,
-    TOKENS_OUT,
-    Feature,
-    Finish,
-    Hang,
-    OpenAIServer,
-    Raw,
-    Said,
-    ServerReply,
-    Status,
 )
 
 Serving: TypeAlias = Callable[..., OpenAIServer]

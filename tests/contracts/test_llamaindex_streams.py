@@ -13,6 +13,15 @@ import pytest
 from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata, MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.llms.openai import OpenAI
+from openai_server import (
+    Drip,
+    Dropped,
+    Feature,
+    Finish,
+    OpenAIServer,
+    ServerReply,
+    Status,
+)
 
 from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
@@ -25,15 +34,6 @@ from hindsight_integrations.ports.language_model import (
     TextPrompt,
 )
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
-from hindsight_integrations.testing.openai_server import (
-    Drip,
-    Dropped,
-    Feature,
-    Finish,
-    OpenAIServer,
-    ServerReply,
-    Status,
-)
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."
 PROMPT = TextPrompt("told", (PromptMessage(Role.SYSTEM, "Tell."), PromptMessage(Role.USER, "When?")))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dict_memory_graph import DictMemoryGraph
+from graph_rows import edges, fill, int_array, link_triples, mentions, pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_graph_contract import MemoryGraphContract
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
-from hindsight_integrations.testing.graph_rows import edges, fill, int_array, link_triples, mentions, pairs
-from hindsight_integrations.testing.memory_graph_contract import MemoryGraphContract
 
 
 class TestRustworkxMemoryGraph(MemoryGraphContract):

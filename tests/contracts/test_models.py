@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_openai import OpenAIEmbeddings
+from openai_server import OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
+from strategies import aware_datetimes, intervals, memory_units
 
 from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
 from hindsight_integrations.backends.local_models.onnx import (
@@ -32,9 +34,7 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.testing.doubles import FixedReranker, FrozenClock, HashEmbedder
 from hindsight_integrations.testing.embedder_contract import EmbedderContract
-from hindsight_integrations.testing.openai_server import OpenAIServer, ServerReply, Status
 from hindsight_integrations.testing.reranker_contract import RerankerContract
-from hindsight_integrations.testing.strategies import aware_datetimes, intervals, memory_units
 
 
 @pytest.fixture(scope="session")

@@ -6,16 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.model.writes import ObservedWrite
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
     at,
     make_entity,
@@ -24,7 +15,16 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import AMENDED, CLOSED, RESTORED, commit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ledger_support import AMENDED, CLOSED, RESTORED, commit
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
 
 FACTS, PEOPLE = [f"f{number}" for number in range(6)], ["ann", "ben", "cyd"]
 CHANGES = ["tell", "tell", "tell", "close", "restore", "amend", "edit", "observe", "observe"]

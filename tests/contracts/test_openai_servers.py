@@ -16,6 +16,21 @@ from operator import add
 import pytest
 from langchain_core.messages import AIMessageChunk
 from langchain_openai import ChatOpenAI
+from openai_server import (
+    TOKENS_IN,
+    TOKENS_OUT,
+    Drip,
+    Dropped,
+    Feature,
+    Finish,
+    Hang,
+    OpenAIServer,
+    Raw,
+    Said,
+    Script,
+    ServerReply,
+    Status,
+)
 from pydantic import SecretStr
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
@@ -38,21 +53,6 @@ from hindsight_integrations.testing.language_model_contract import (
     ModelFor,
     Verdict,
     verdict_prompt,
-)
-from hindsight_integrations.testing.openai_server import (
-    TOKENS_IN,
-    TOKENS_OUT,
-    Drip,
-    Dropped,
-    Feature,
-    Finish,
-    Hang,
-    OpenAIServer,
-    Raw,
-    Said,
-    Script,
-    ServerReply,
-    Status,
 )
 
 Serving = Callable[..., OpenAIServer]

@@ -15,6 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from openai_server import (
+    Drip,
+    Dropped,
+    Feature,
+    Finish,
+    OpenAIServer,
+    Script,
+    ServerReply,
+    Status,
+)
 from pydantic import SecretStr
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
@@ -28,16 +38,6 @@ from hindsight_integrations.ports.language_model import (
     TextPrompt,
 )
 from hindsight_integrations.ports.spoken_text import SpokenText
-from hindsight_integrations.testing.openai_server import (
-    Drip,
-    Dropped,
-    Feature,
-    Finish,
-    OpenAIServer,
-    Script,
-    ServerReply,
-    Status,
-)
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TEXT = "The ferry to Brenna leaves at seven, and the last one back at nine in the evening."

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from vector_index_contract import (
+    DurableVectorIndexContract,
+    VectorIndexContract,
+)
+from vector_scorer_contract import VectorScorerContract
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.backends.vector.mapped import MappedVectorIndex, MappedVectors
-from hindsight_integrations.testing.vector_index_contract import (
-    DurableVectorIndexContract,
-    VectorIndexContract,
-)
-from hindsight_integrations.testing.vector_scorer_contract import VectorScorerContract
 
 
 class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):

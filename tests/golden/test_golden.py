@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import make_unit
 from pydantic import BaseModel
 
 from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
@@ -66,7 +67,6 @@ from hindsight_integrations.prompts.relate_opinions import (
 )
 from hindsight_integrations.prompts.repair import repair_prompt
 from hindsight_integrations.prompts.typed_answer import typed_answer_prompt
-from hindsight_integrations.testing.builders import make_unit
 
 HERE = Path(__file__).parent
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

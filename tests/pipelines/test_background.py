@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
+from ledger_support import commit
+from openai_server import Hang, OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
 
 from hindsight_integrations import (
@@ -42,8 +44,6 @@ from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import commit
-from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, ServerReply, Status
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 STORAGE = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)

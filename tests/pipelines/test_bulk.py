@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archived import archived_rows
 
 from hindsight_integrations import AsyncHindsight, Document, Hindsight, InvalidRequest, RetainItem
 from hindsight_integrations.concurrency.in_flight import InFlight
-from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 KILLED = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from builders import at
 
 from hindsight_integrations import Directive, Hindsight, InvalidRequest
 from hindsight_integrations.model.directives import in_force
-from hindsight_integrations.testing.builders import at
 
 
 def test_rules_are_given_listed_and_removed(light: Hindsight) -> None:

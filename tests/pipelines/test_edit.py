@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from archived import archived_rows
 
 from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank, Message
 from hindsight_integrations.ports.arrays import Matrix
-from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 TALK = [

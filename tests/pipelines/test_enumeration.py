@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from archived import archived_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, MemoryUnit, UnitPage
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 LIGHT = HindsightConfig(storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5))

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai_server import Hang, OpenAIServer, RecordedRequest, ServerReply
 
 from hindsight_integrations.evals.results import ResultFiles
-from hindsight_integrations.testing.openai_server import Hang, OpenAIServer, RecordedRequest, ServerReply
 
 TOLD = {
     "session_1_date_time": "1:56 pm on 8 May, 2023",

@@ -10,17 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-
-from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, Message, ModelUnavailable
-from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
-from hindsight_integrations.model.tasks import TaskState
-from hindsight_integrations.testing.openai_server import (
+from openai_server import (
     Finish,
     Hang,
     OpenAIServer,
     RecordedRequest,
     ServerReply,
 )
+
+from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, Message, ModelUnavailable
+from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
+from hindsight_integrations.model.tasks import TaskState
 
 LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 TALK = [

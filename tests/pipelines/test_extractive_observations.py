@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import make_entity, make_unit, make_write_set
+from ledger_support import commit
 from observed_banks import (
     ALICE,
     REAL,
@@ -28,9 +30,7 @@ from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.testing.builders import make_entity, make_unit, make_write_set
 from hindsight_integrations.testing.doubles import HashEmbedder
-from hindsight_integrations.testing.ledger_support import commit
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archived import archived_rows
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, Message
-from hindsight_integrations.testing.archived import archived_rows
 
 
 def tell(bank: MemoryBank, *facts: tuple[str, str]) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from builders import make_write_set
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -21,7 +22,6 @@ from hindsight_integrations.model.opinions import (
     UpdateRule,
 )
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.testing.builders import make_write_set
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 
 BANK = "ann"

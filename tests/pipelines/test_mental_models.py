@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import make_unit
 from standing_questions import REAL, Answering, config, told
 
 from hindsight_integrations import (
@@ -29,7 +30,6 @@ from hindsight_integrations.cara.mental_models import staleness
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 from hindsight_integrations.ports.clock import SystemClock
-from hindsight_integrations.testing.builders import make_unit
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -439,8 +439,8 @@ def test_a_kill_while_it_is_answered_leaves_what_was(
     bank.tasks.settle()
     told(bank, FIGS)
     engine.close()
-    oracles = str(Path(__file__).resolve().parents[1] / "oracles")
-    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, oracles], check=False, timeout=60)
+    support = str(Path(__file__).resolve().parents[1] / "support")
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, support], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     engine = engine_of(opener, Answering(), tmp_path, clock=SystemClock())
     bank = engine.bank("b")

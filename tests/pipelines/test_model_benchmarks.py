@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai_server import OpenAIServer
 
 from hindsight_integrations.testing import unanswered, write_answer
-from hindsight_integrations.testing.openai_server import OpenAIServer
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

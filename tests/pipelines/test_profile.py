@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import profiles
 
 from hindsight_integrations import (
     BankProfile,
@@ -32,7 +33,6 @@ from hindsight_integrations.prompts.character import verbalize
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
-from hindsight_integrations.testing.strategies import profiles
 from hindsight_integrations.validation.limits import MAX_BACKGROUND, MAX_NAME
 
 ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)

@@ -15,6 +15,19 @@ from functools import partial
 from typing import Any
 
 import pytest
+from openai_server import (
+    Drip,
+    Dropped,
+    Feature,
+    Finish,
+    Hang,
+    OpenAIServer,
+    Raw,
+    RecordedRequest,
+    Said,
+    ServerReply,
+    Status,
+)
 
 from hindsight_integrations import (
     BankProfile,
@@ -34,19 +47,6 @@ from hindsight_integrations.config import (
 from hindsight_integrations.errors import ModelRefused
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.openai_server import (
-    Drip,
-    Dropped,
-    Feature,
-    Finish,
-    Hang,
-    OpenAIServer,
-    Raw,
-    RecordedRequest,
-    Said,
-    ServerReply,
-    Status,
-)
 
 LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 TALK = [

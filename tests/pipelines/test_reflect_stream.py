@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 from langchain_openai import ChatOpenAI
+from openai_server import Drip, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations import Hindsight, MalformedOutput, MemoryBank
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind, Reflection
-from hindsight_integrations.testing.openai_server import Drip, OpenAIServer
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
 FACT = "Ann Lee opened a bakery in Brenna."

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger_support import commit
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -17,7 +18,6 @@ from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.sync import MemoryBank
-from hindsight_integrations.testing.ledger_support import commit
 
 EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel; hiring."
 

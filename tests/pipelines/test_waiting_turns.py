@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archived import archived_rows
 
 from hindsight_integrations import (
     Hindsight,
@@ -34,7 +35,6 @@ from hindsight_integrations.config import (
     VectorBackend,
 )
 from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.testing.archived import archived_rows
 from hindsight_integrations.testing.doubles import FixedReranker, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 

@@ -8,8 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph_rows import LinkRow, Pair, fill, int_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_graph_contract import (
+    CAUSED_BY,
+    CAUSES,
+    ENABLES,
+    PREVENTS,
+    SEMANTIC,
+    TEMPORAL,
+)
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
@@ -21,15 +30,6 @@ from hindsight_integrations.search.graph.activation import (
 )
 from hindsight_integrations.search.graph.gains import entity_gain, gain
 from hindsight_integrations.search.graph.link_expansion import entity_signal, link_expansion
-from hindsight_integrations.testing.graph_rows import LinkRow, Pair, fill, int_array
-from hindsight_integrations.testing.memory_graph_contract import (
-    CAUSED_BY,
-    CAUSES,
-    ENABLES,
-    PREVENTS,
-    SEMANTIC,
-    TEMPORAL,
-)
 
 NOBODY = int_array()
 

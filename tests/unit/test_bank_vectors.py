@@ -7,8 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import (
+    BANK,
+    at,
+    make_event,
+    make_unit,
+    make_vector,
+    make_write_set,
+    with_vector,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_support import commit
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
@@ -22,16 +32,6 @@ from hindsight_integrations.ports.arrays import Hits, Matrix
 from hindsight_integrations.ports.ledger import UnitEdit
 from hindsight_integrations.search.bank_vectors import BankVectors, Standing
 from hindsight_integrations.search.projection import BankProjection, Indexes, vectors
-from hindsight_integrations.testing.builders import (
-    BANK,
-    at,
-    make_event,
-    make_unit,
-    make_vector,
-    make_write_set,
-    with_vector,
-)
-from hindsight_integrations.testing.ledger_support import commit
 
 LIMIT = 4  # of the tail, in these tests
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 import pytest
+from keyword_index_contract import fill, int_ids
 
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
 from hindsight_integrations.ports.keyword_index import KeywordIndex
-from hindsight_integrations.testing.keyword_index_contract import fill, int_ids
 
 K1, B = 1.2, 0.75
 TEXTS = {

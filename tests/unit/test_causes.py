@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from graph_rows import fill
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.model.links import CausalRelation, LinkType
@@ -10,7 +11,6 @@ from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.graph.activation import spread
 from hindsight_integrations.search.graph.causal_links import Causes
-from hindsight_integrations.testing.graph_rows import fill
 
 TEMPORAL, CAUSES = LINK_CODES[LinkType.TEMPORAL, None], LINK_CODES[LinkType.CAUSAL, CausalRelation.CAUSES]
 

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import make_mark
 from chromadb.api.client import Client
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
+from vectors import unit_vectors
 
 from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors, _Bound
 from hindsight_integrations.backends.vector.chroma_files import WatermarkFile
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.vectors import unit_vectors
 
 OpenStore = Callable[..., ChromaVectors]
 """Opens a store in the test's folder, or in memory for None."""
@@ -431,8 +431,8 @@ import sys
 from pathlib import Path
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectors
-from hindsight_integrations.testing.vector_index_contract import row_ids
-from hindsight_integrations.testing.vectors import unit_vectors
+from vector_index_contract import row_ids
+from vectors import unit_vectors
 
 data, vectors = Path(sys.argv[1]), unit_vectors(3, 8)
 calls = {

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import make_mark
+from vector_index_contract import alike
 
 from hindsight_integrations.backends.vector.chroma import ChromaVectorIndex, ChromaVectors
 from hindsight_integrations.backends.vector.chroma_reach import LOOK_SHARE, Reach
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.vector_index_contract import alike
 
 HELD = 8 * LOOK_SHARE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from builders import make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from hindsight_integrations.tempr.recall.answer_signals import (
     word_position,
 )
 from hindsight_integrations.tempr.recall.confidence import confidence
-from hindsight_integrations.testing.builders import make_unit
 from hindsight_integrations.text.languages.en import ENGLISH
 
 OWN = Thresholds(semantic_link=0.8, channel_floor=0.5, duplicate=0.96)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from builders import at
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed_confidence import counting, replayed
@@ -23,7 +24,6 @@ from hindsight_integrations.model.opinions import (
     ValidityChange,
 )
 from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.testing.builders import at
 
 FACTS = [f"fact{number}" for number in range(7)]
 

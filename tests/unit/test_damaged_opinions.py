@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from builders import BANK, make_units, make_write_set
+from ledger_opinions import add, evidence, form, log_of, reword
+from ledger_support import commit
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
-from hindsight_integrations.testing.ledger_opinions_contract import add, evidence, form, log_of, reword
-from hindsight_integrations.testing.ledger_support import commit
 
 FIRST = "(SELECT id FROM units WHERE unit_id = 'o')"
 

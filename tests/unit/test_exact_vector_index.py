@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from vectors import nearest, unit_vectors
 
 from hindsight_integrations.backends.vector import exact, rows
 from hindsight_integrations.backends.vector.exact import ExactVectorIndex
 from hindsight_integrations.errors import IndexOutOfStep
-from hindsight_integrations.testing.vectors import nearest, unit_vectors
 
 
 def test_growth_keeps_every_vector() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import BANK
 
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.testing.builders import BANK
 
 WHOLE_BANK = {"count", "vector_count"}
 """Asked when a bank is opened, or an index failed."""

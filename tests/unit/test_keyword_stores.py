@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from builders import make_mark
+from keyword_index_contract import CORPUS, fill, found, int_ids
 
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_words
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, KeywordStores
 from hindsight_integrations.errors import EngineClosed, IndexOutOfStep
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
 BACKENDS: list[Callable[..., KeywordStores]] = [LuceneKeywords, Fts5Keywords]
 

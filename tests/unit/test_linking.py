@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from archived import archived_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ from hindsight_integrations.tempr.retain.linking import (
     temporal_weight,
     within_degree,
 )
-from hindsight_integrations.testing.archived import archived_rows
 
 
 def hours(*values: float) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

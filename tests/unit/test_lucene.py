@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from builders import make_mark
+from keyword_index_contract import CORPUS, fill, found, int_ids
 
 from hindsight_integrations.backends.keyword import java
 from hindsight_integrations.backends.keyword.java import (
@@ -26,8 +28,6 @@ from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.lucene_store import _distinct_words, _within_clause_limit
 from hindsight_integrations.backends.keyword.store_pool import MAX_QUERY_TERMS, MEMORY
 from hindsight_integrations.errors import EngineClosed, LedgerBusy, MissingDependency
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.keyword_index_contract import CORPUS, fill, found, int_ids
 
 PRELUDE = """
 import os, signal, sys
@@ -35,7 +35,7 @@ import numpy as np
 from hindsight_integrations.backends.keyword.java import java_available
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.errors import EngineClosed, MissingDependency
-from hindsight_integrations.testing.builders import make_mark
+from builders import make_mark
 """
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vectors import nearest, unit_vectors
 
 from hindsight_integrations.backends.vector import vector_file
 from hindsight_integrations.backends.vector.mapped import FOLDER, MappedVectorIndex, MappedVectors
 from hindsight_integrations.errors import IndexOutOfStep
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.watermark import Watermark
-from hindsight_integrations.testing.vectors import nearest, unit_vectors
 
 DIMENSION = 16
 VECTORS = unit_vectors(60, DIMENSION)

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from builders import BANK, make_entity, make_event, make_units, make_write_set
+from ledger_support import commit
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -14,8 +16,6 @@ from hindsight_integrations.backends.ledger.sqlite.observation_reader import _FA
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import _CHANGED
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.testing.builders import BANK, make_entity, make_event, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import commit
 
 
 def told(ledger: SqliteLedger, *facts: str) -> None:

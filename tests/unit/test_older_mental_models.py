@@ -6,14 +6,14 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from builders import BANK, at, make_units, make_write_set
+from ledger_support import commit
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, RefreshTrigger, RefreshWrite
 from hindsight_integrations.model.writes import WriteSet
-from hindsight_integrations.testing.builders import BANK, at, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import commit
 
 
 @pytest.mark.parametrize("version", [1, 5, 8])

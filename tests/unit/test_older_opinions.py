@@ -9,13 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from older_ledgers import bring_back
-
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.model.confidence import confidence_of
-from hindsight_integrations.model.opinions import OpinionOrigin, OpinionsWrite
-from hindsight_integrations.model.units import UnitKind
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
     at,
     make_event,
@@ -23,14 +17,20 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_opinions_contract import (
+from ledger_opinions import (
     add,
     evidence,
     log_of,
     opinion_unit,
     writing,
 )
-from hindsight_integrations.testing.ledger_support import CLOSED, commit
+from ledger_support import CLOSED, commit
+from older_ledgers import bring_back
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.opinions import OpinionOrigin, OpinionsWrite
+from hindsight_integrations.model.units import UnitKind
 
 HELD = {"sure": 0.9, "unsure": None, "closed": 0.2}
 """Unit ids and confidences."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from builders import at
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -16,7 +17,6 @@ from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.time import FIRST_INSTANT
 from hindsight_integrations.model.writes import ProfileWrite, WriteSet
 from hindsight_integrations.ports.ledger import ArchiveRow
-from hindsight_integrations.testing.builders import at
 from hindsight_integrations.validation.archive_check import ArchiveCheck
 
 LONG = "I was a mayor of a harbour town. " * 500

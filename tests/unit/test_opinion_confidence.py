@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from builders import at
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +23,6 @@ from hindsight_integrations.model.opinions import (
     ValidityChange,
 )
 from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.testing.builders import at
 
 SHARE = st.floats(0.0, 1.0)
 STEP = st.floats(0.01, 0.99)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,7 +36,6 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.testing.builders import at, make_unit
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.specifics import specifics
 

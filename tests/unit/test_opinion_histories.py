@@ -7,19 +7,11 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import numpy as np
+from builders import BANK, at, make_units, make_write_set
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.confidence import confidence_of, opinion_of
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.opinions import Assessment, OpinionLog, OpinionsWrite
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, at, make_units, make_write_set
-from hindsight_integrations.testing.ledger_forgotten_opinions_contract import edited
-from hindsight_integrations.testing.ledger_opinions_contract import (
+from ledger_forgotten_opinions import edited
+from ledger_opinions import (
     add,
     close,
     evidence,
@@ -29,7 +21,15 @@ from hindsight_integrations.testing.ledger_opinions_contract import (
     reword,
     writing,
 )
-from hindsight_integrations.testing.ledger_support import changes, commit
+from ledger_support import changes, commit
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.confidence import confidence_of, opinion_of
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.opinions import Assessment, OpinionLog, OpinionsWrite
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.ledger import Ledger
 
 FACTS = [f"f{number}" for number in range(3)]
 OPINIONS = [f"o{number}" for number in range(2)]

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from builders import (
+    BANK,
+    make_entity,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from ledger_support import commit
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
@@ -15,15 +24,6 @@ from hindsight_integrations.errors import LedgerLost
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.search.projection import BankProjection, Indexes
-from hindsight_integrations.testing.builders import (
-    BANK,
-    make_entity,
-    make_unit,
-    make_units,
-    make_write_set,
-    with_vector,
-)
-from hindsight_integrations.testing.ledger_support import commit
 
 
 @pytest.fixture

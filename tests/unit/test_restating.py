@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builders import make_unit
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import texts
 
 from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.restating import restates
 from hindsight_integrations.model.embedder import Thresholds
-from hindsight_integrations.testing.builders import make_unit
-from hindsight_integrations.testing.strategies import texts
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
 from hindsight_integrations.text.languages.en import ENGLISH

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import make_unit
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.records import Record, RecordKind
@@ -22,7 +23,6 @@ from hindsight_integrations.tempr.retain.retraction.similarity import (
     Candidate,
     Statement,
 )
-from hindsight_integrations.testing.builders import make_unit
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.part_whole import names_one_of_a_list, part_of
 from hindsight_integrations.text.stems import numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builders import at, make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +10,6 @@ from hindsight_integrations.cara.reflection.agentic.numbering import Numbering
 from hindsight_integrations.cara.reflection.citations import Shown, references
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.turns import Role, SourceTurn
-from hindsight_integrations.testing.builders import at, make_unit
 
 
 def item(name: str) -> RecalledUnit:

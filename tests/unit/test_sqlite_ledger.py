@@ -11,6 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import (
+    BANK,
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from ledger_history import mark_of
+from ledger_support import changes, commit, everything_of, rich_write_set
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.checksums import seal_units
@@ -31,18 +43,6 @@ from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import CategoryWrite
 from hindsight_integrations.ports.ledger import Scrub, UnitEdit
-from hindsight_integrations.testing.builders import (
-    BANK,
-    at,
-    make_entity,
-    make_event,
-    make_unit,
-    make_units,
-    make_write_set,
-    with_vector,
-)
-from hindsight_integrations.testing.ledger_history_contract import mark_of
-from hindsight_integrations.testing.ledger_support import changes, commit, everything_of, rich_write_set
 
 
 def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from builders import BANK, make_entity, make_units, make_write_set
+from ledger_support import changes, commit
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import BankNotFound, EngineClosed, LedgerBusy, LedgerReadOnly
-from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import changes, commit
 
 
 def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
@@ -215,8 +215,8 @@ COMMITTER = """
 import sys
 from pathlib import Path
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import commit
+from builders import BANK, make_units, make_write_set
+from ledger_support import commit
 ledger = SqliteLedger.open(Path(sys.argv[1]))
 revision = ledger.create_bank(BANK).revision
 while True:

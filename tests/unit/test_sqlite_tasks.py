@@ -8,14 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from builders import BANK, at, make_write_set
+from ledger_support import commit
 from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.testing.builders import BANK, at, make_write_set
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import commit
 
 KINDS = tuple(TaskKind)
 HOUR = timedelta(hours=1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from builders import at
+
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.testing.builders import at
 
 
 def payload(**changes: Any) -> str:

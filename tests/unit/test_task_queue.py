@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from builders import make_write_set
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_support import commit
 from task_queue import LASTING, TaskQueue
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.errors import TaskClosed
 from hindsight_integrations.model.tasks import TaskClaim, TaskKind, TaskWrite
-from hindsight_integrations.testing.builders import make_write_set
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import commit
 
 KINDS = (TaskKind.OBSERVE,)
 BANKS = ("one", "two")

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import ParamSpec
 
 import pytest
+from builders import BANK, make_units, make_write_set
+from ledger_support import commit
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.bank.task_runner import (
@@ -38,9 +40,7 @@ from hindsight_integrations.errors import (
 from hindsight_integrations.model.results import Settled
 from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, make_units, make_write_set
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import commit
 
 P = ParamSpec("P")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from token_counter_contract import TokenCounterContract
 
 from hindsight_integrations.backends.tokens import tiktoken as tiktoken_counter
 from hindsight_integrations.backends.tokens.tiktoken import (
@@ -24,7 +25,6 @@ from hindsight_integrations.backends.tokens.tiktoken import (
 from hindsight_integrations.errors import MissingDependency
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.testing.doubles import WordCounter
-from hindsight_integrations.testing.token_counter_contract import TokenCounterContract
 
 
 class TestTiktokenCounter(TokenCounterContract):

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from unittest.mock import patch
 
 import numpy as np
+from graph_rows import LinkRow, Pair, fill, int_array
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from memory_graph_contract import CAUSED_BY, CAUSES, ENABLES, PREVENTS
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
 from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges, Mentions
 from hindsight_integrations.search.graph import neighbourhood
 from hindsight_integrations.search.graph.activation import entity_seeds, spread
-from hindsight_integrations.testing.graph_rows import LinkRow, Pair, fill, int_array
-from hindsight_integrations.testing.memory_graph_contract import CAUSED_BY, CAUSES, ENABLES, PREVENTS
 
 NOBODY = int_array()
 FEW = 3  # units an entity may activate here, so that a few units crowd it

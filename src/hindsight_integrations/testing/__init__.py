@@ -1,4 +1,4 @@
-"""Shipped for users and backends: contract suites, doubles, strategies, and record and replay of a language model."""
+"""For tests of programs that use this package: stand-in models, record and replay, a clock, and contracts of models."""
 
 from __future__ import annotations
 

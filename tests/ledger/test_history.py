@@ -5,52 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
-
-from hindsight_integrations.errors import LedgerLost
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
-from hindsight_integrations.ports.watermark import Watermark
-from hindsight_integrations.testing.builders import (
-    DIMENSION,
-    at,
-    make_embedder,
-    make_unit,
+from builders import (
     make_units,
     make_write_set,
 )
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, changes, commit, rich_write_set
+from ledger_history import EVERY_CHANGE, mark_of
+from ledger_support import commit, rich_write_set
+
+from hindsight_integrations.errors import LedgerLost
+from hindsight_integrations.ports.ledger import Ledger
 
 
-def mark_of(ledger: Ledger, bank: str) -> Watermark:
-    """Where the bank stands."""
-    with ledger.feed(bank) as feed:
-        return feed.mark
-
-
-def _embed_anew(ledger: Ledger, bank: str) -> None:
-    ids = changes(ledger, bank).columns.ids
-    ledger.set_embedder(bank, make_embedder("other"), ids, np.eye(2, DIMENSION, dtype=np.float32))
-
-
-EVERY_CHANGE: dict[str, Callable[[Ledger, str], object]] = {
-    "commit": lambda ledger, bank: commit(ledger, make_write_set(1, bank=bank, units=make_units("u3"))),
-    "erase": lambda ledger, bank: ledger.erase(bank, Erasure(unit="u1")),
-    "erase everything": lambda ledger, bank: ledger.erase(bank, Erasure(everything=True)),
-    "edit": lambda ledger, bank: ledger.edit_unit(
-        bank, UnitEdit(make_unit("u1", "corrected"), None, None, ("text",)), at(9)
-    ),
-    "merge": lambda ledger, bank: ledger.merge_entities(bank, "e1", "e2", at(7)),
-    "split": lambda ledger, bank: ledger.split_entity(
-        bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7)
-    ),
-    "alias": lambda ledger, bank: ledger.alias_entity(bank, "e1", ["boss"], at(7)),
-    "embed anew": _embed_anew,
-}
-
-
-class LedgerHistoryContract(LedgerFixtures):
+class TestHistory:
     """An index can tell the history it followed from every other, whatever the numbers say."""
 
     def test_a_feed_knows_its_own_marks_and_no_others(self, ledger: Ledger, bank: str) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from hindsight_integrations.model.tasks import TaskState, TaskWrite
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes
-from hindsight_integrations.testing.ledger_tasks_contract import (
+from ledger_support import Passes
+from ledger_tasks import (
     MINUTE,
     NOW,
     OBSERVE,
@@ -19,8 +16,11 @@ from hindsight_integrations.testing.ledger_tasks_contract import (
     work,
 )
 
+from hindsight_integrations.model.tasks import TaskState, TaskWrite
+from hindsight_integrations.ports.ledger import Ledger
 
-class LedgerKeyedTasksContract(LedgerFixtures):
+
+class TestKeyedTasks:
     """Of a kind and a key a bank has one task, whatever is enqueued of it and when."""
 
     @pytest.mark.usefixtures("bank")

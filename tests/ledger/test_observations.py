@@ -3,106 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.writes import ObservedWrite, UnitWrite
-from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Observed, UnitEdit
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
     at,
-    make_entity,
     make_event,
     make_unit,
     make_units,
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import (
-    AMENDED,
+from ledger_observations import ALICE, BOB, WITHDRAWALS, observation, observe, rows, seen, tell
+from ledger_support import (
     CLOSED,
     RESTORED,
-    LedgerFixtures,
     changes,
     commit,
 )
 
-ALICE, BOB = "alice", "bob"
+from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Observed
 
 
-def observation(unit_id: str) -> UnitWrite:
-    """The unit of an observation."""
-    return with_vector(make_unit(unit_id, fact_type=FactType.OBSERVATION, hours=9))
-
-
-def tell(ledger: Ledger, *facts: UnitWrite, of: str = ALICE) -> None:
-    """Retain facts that mention an entity."""
-    mentions = [(write.unit.id, of) for write in facts]
-    commit(
-        ledger,
-        make_write_set(ledger.revision(BANK), units=facts, entities=[make_entity(of)], mentions=mentions),
-    )
-
-
-def observe(
-    ledger: Ledger,
-    facts: Mapping[str, tuple[str, ...]],
-    left_out: tuple[str, ...] = (),
-    *,
-    entity: str = ALICE,
-    at_revision: int | None = None,
-) -> None:
-    """Put these observations, standing on these facts, in place of what was made of an entity."""
-    revision = ledger.revision(BANK)
-    made = ObservedWrite(entity, facts, left_out, revision if at_revision is None else at_revision)
-    units = [observation(unit) for unit in facts if unit not in ledger.row_ids(BANK, [unit])]
-    writes = make_write_set(revision, units=units, mentions=[(unit, entity) for unit in facts])
-    commit(ledger, replace(writes, observed=made))
-
-
-def seen(ledger: Ledger, entity: str = ALICE) -> tuple[bool, tuple[str, ...]]:
-    """Whether an entity waits for observations, and those it has."""
-    found = ledger.observed(BANK, [entity])[entity]
-    assert (entity in ledger.facts_changed(BANK, [entity])) is found.stale
-    assert all(ledger.row_ids(BANK, [unit]) for unit in found.units)
-    return found.stale, found.units
-
-
-def rows(ledger: Ledger, *unit_ids: str) -> list[int]:
-    """Row ids, ascending."""
-    return sorted(ledger.row_ids(BANK, unit_ids).values())
-
-
-def edited(unit: MemoryUnit) -> UnitEdit:
-    """A correction of a unit's words."""
-    return UnitEdit(replace(unit, text="other words"), None, None, ("text",))
-
-
-WITHDRAWALS: dict[str, Callable[[Ledger], object]] = {
-    "closed": lambda ledger: commit(
-        ledger, make_write_set(ledger.revision(BANK), events=[make_event("f1", CLOSED, 5)])
-    ),
-    "amended": lambda ledger: commit(
-        ledger,
-        make_write_set(
-            ledger.revision(BANK), events=[make_event("f1", AMENDED, 5, by_unit="f3", reason="no")]
-        ),
-    ),
-    "edited": lambda ledger: ledger.edit_unit(
-        BANK, edited(ledger.units(BANK, np.array(rows(ledger, "f1")))[rows(ledger, "f1")[0]]), at(5)
-    ),
-    "erased": lambda ledger: ledger.erase(BANK, Erasure(unit="f1")),
-}
-"""What can become of the fact f1."""
-
-
-class LedgerObservationsContract(LedgerFixtures):
+class TestObservations:
     """Observations are made of facts, are known to be out of date, and end with what they stand on."""
 
     @pytest.fixture

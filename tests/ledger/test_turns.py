@@ -6,65 +6,26 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
+from builders import (
+    at,
+    make_entity,
+    make_event,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
+from ledger_support import CLOSED, changes, commit
+from ledger_turns import THREAD, conversation, make_fact, make_key, make_turn, make_waiting
 
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.turns import Role, SourceTurn
 from hindsight_integrations.model.units import FactType, UnitKind
-from hindsight_integrations.model.writes import MessageKey, TurnWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import WAITING
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import (
-    at,
-    make_entity,
-    make_event,
-    make_unit,
-    make_vector,
-    make_write_set,
-    with_vector,
-)
-from hindsight_integrations.testing.ledger_support import CLOSED, LedgerFixtures, changes, commit
-
-THREAD = "t"
 
 
-def make_key(message: str, wording: str = "h") -> MessageKey:
-    """The key of a message of THREAD."""
-    return MessageKey(THREAD, message, wording)
-
-
-def make_turn(message: str, text: str, *, hours: float = 0, unit_id: str | None = None) -> TurnWrite:
-    """A turn of Alice's in THREAD."""
-    return TurnWrite(make_key(message), text, "Alice", Role.USER, at(hours), ("tag",), unit_id)
-
-
-def make_waiting(unit_id: str, message: str, text: str = "", *, vector: bool = True) -> UnitWrite:
-    """A message of THREAD that waits for extraction."""
-    unit = replace(
-        make_unit(unit_id, f"Alice: {text or unit_id}", fact_type=FactType.EXPERIENCE),
-        thread=THREAD,
-        sources=(message,),
-        speaker="Alice",
-        kind=UnitKind.TURN,
-    )
-    return UnitWrite(unit, make_vector(unit_id).tobytes() if vector else b"")
-
-
-def make_fact(unit_id: str, *messages: str) -> UnitWrite:
-    """A memory made from messages of THREAD."""
-    return with_vector(replace(make_unit(unit_id), thread=THREAD, sources=messages))
-
-
-def conversation(revision: int = 0) -> WriteSet:
-    """Two messages kept as text, with a memory of the first and one of both."""
-    return replace(
-        make_write_set(revision, units=[make_fact("f1", "m1"), make_fact("f2", "m1", "m2")]),
-        messages=(make_key("m1"), make_key("m2")),
-        turns=(make_turn("m2", "And a boat.", hours=1), make_turn("m1", "I bought a kayak.")),
-    )
-
-
-class LedgerTurnReadsContract(LedgerFixtures):
+class TestTurnReads:
     """The text of messages is read by message, by memory and by conversation, in its latest wording."""
 
     def test_turns_come_back_as_they_were_said(self, ledger: Ledger, bank: str) -> None:
@@ -159,7 +120,7 @@ class LedgerTurnReadsContract(LedgerFixtures):
         assert [turn.history for turn in ledger.thread_turns(bank, THREAD)] == [True, True, False]
 
 
-class LedgerWaitingContract(LedgerFixtures):
+class TestWaiting:
     """A turn that waits is a unit of another kind: in columns, vectors and texts, in nothing else."""
 
     def test_a_waiting_turn_is_no_memory(self, ledger: Ledger, bank: str) -> None:
@@ -213,7 +174,7 @@ class LedgerWaitingContract(LedgerFixtures):
         assert commit(ledger, replace(again, expected_revision=2)).revision == 2
 
 
-class LedgerTurnErasureContract(LedgerFixtures):
+class TestTurnErasure:
     """A turn goes with any memory made from it, and is reached by what it is itself."""
 
     def test_a_turn_goes_with_any_of_its_memories(self, ledger: Ledger, bank: str) -> None:
@@ -272,7 +233,7 @@ class LedgerTurnErasureContract(LedgerFixtures):
         assert changes(ledger, bank).count == 0
 
 
-class LedgerTurnsContract(LedgerTurnReadsContract, LedgerWaitingContract, LedgerTurnErasureContract):
+class TestTurns:
     """Source turns, turns that wait, and their erasure."""
 
     def test_turns_travel_in_archives(self, ledger: Ledger, bank: str) -> None:

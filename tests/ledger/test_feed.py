@@ -7,15 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.time import Interval, to_micros
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.testing.builders import (
+from builders import (
     DIMENSION,
     at,
     make_entity,
@@ -26,19 +18,37 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import (
+from ledger_support import (
     AMENDED,
     CLOSED,
     RESTORED,
-    LedgerFixtures,
     changes,
     commit,
     everything_of,
     rich_write_set,
 )
 
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.time import Interval, to_micros
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.arrays import NEVER, UNDATED
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.ports.memory_graph import LINK_CODES
 
-class LedgerFeedContract(LedgerFixtures):
+
+def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, float]]:
+    """The gaps of what changed after a revision: unit id, and hours after the builders' START."""
+    gaps = changes(ledger, bank, since).columns.gaps
+    assert gaps.dtype == np.int64
+    names = ledger.unit_ids(bank, gaps[:, 0])
+    begin, hour = to_micros(at(0)), to_micros(at(1)) - to_micros(at(0))
+    return [
+        (names[row], (closed - begin) / hour, (back - begin) / hour) for row, closed, back in gaps.tolist()
+    ]
+
+
+class TestFeed:
     """A feed says exactly what was committed after a revision, and all its parts are of one state."""
 
     def test_vectors_in_blocks_are_those_asked_for_by_id(self, ledger: Ledger, bank: str) -> None:
@@ -190,14 +200,3 @@ class LedgerFeedContract(LedgerFixtures):
         with ledger.feed(bank) as feed:
             assert (len(feed.texts(0)[1]), len(feed.embedded(1)), len(feed.columns(2).ids)) == (3, 2, 1)
             assert (feed.revision, feed.graph_epoch, feed.count()) == (3, 0, 3)
-
-
-def gaps_of(ledger: Ledger, bank: str, *, since: int) -> list[tuple[str, float, float]]:
-    """The gaps of what changed after a revision: unit id, and hours after the builders' START."""
-    gaps = changes(ledger, bank, since).columns.gaps
-    assert gaps.dtype == np.int64
-    names = ledger.unit_ids(bank, gaps[:, 0])
-    begin, hour = to_micros(at(0)), to_micros(at(1)) - to_micros(at(0))
-    return [
-        (names[row], (closed - begin) / hour, (back - begin) / hour) for row, closed, back in gaps.tolist()
-    ]

@@ -7,6 +7,15 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from builders import (
+    BANK,
+    at,
+    make_unit,
+    make_units,
+    make_vector,
+    make_write_set,
+)
+from ledger_support import changes, commit
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
@@ -16,16 +25,7 @@ from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import STORED
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import (
-    BANK,
-    at,
-    make_unit,
-    make_units,
-    make_vector,
-    make_write_set,
-)
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, changes, commit
 
 A, AB, A_DEEP, DOTTED = ("a",), ("ab",), ("a", "b"), ("a.b",)
 HOUR = timedelta(hours=1)
@@ -52,7 +52,7 @@ def listed(
     return [item.key for _, item in found]
 
 
-class LedgerItemReadsContract(LedgerFixtures):
+class TestItemReads:
     """Items are there as they were put, by key, by row and by prefix."""
 
     def test_an_item_comes_back(self, ledger: Ledger, bank: str) -> None:
@@ -111,7 +111,7 @@ class LedgerItemReadsContract(LedgerFixtures):
         assert len(changes(ledger).texts[0]) == 0
 
 
-class LedgerItemUnitsContract(LedgerFixtures):
+class TestItemUnits:
     """Texts of items are units which indexes follow, and no memories."""
 
     def test_indexes_get_the_texts(self, ledger: Ledger, bank: str) -> None:
@@ -180,7 +180,7 @@ class LedgerItemUnitsContract(LedgerFixtures):
         )
 
 
-class LedgerItemEndsContract(LedgerFixtures):
+class TestItemEnds:
     """Items expire, and are forgotten."""
 
     def test_an_expired_item_is_not_there(self, ledger: Ledger, bank: str) -> None:
@@ -253,7 +253,3 @@ class LedgerItemEndsContract(LedgerFixtures):
         assert sorted(listed(ledger)) == ["k", "l"]
         assert ledger.item_unit_ids(bank, [(DOTTED, "k")]) == {"t1"}
         assert (sorted(listed(ledger, hours=1)), changes(ledger).count) == (["l"], 2)
-
-
-class LedgerItemsContract(LedgerItemReadsContract, LedgerItemUnitsContract, LedgerItemEndsContract):
-    """All promises about items."""

@@ -6,13 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-
-from hindsight_integrations.model.opinions import OpinionsWrite
-from hindsight_integrations.model.tasks import REINFORCED, Task, TaskKind, TaskState
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, make_unit, make_units, make_write_set, with_vector
-from hindsight_integrations.testing.ledger_opinions_contract import (
+from builders import BANK, make_unit, make_units, make_write_set, with_vector
+from ledger_opinions import (
     add,
     close,
     evidence,
@@ -20,7 +15,12 @@ from hindsight_integrations.testing.ledger_opinions_contract import (
     log_of,
     restore,
 )
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, commit
+from ledger_support import commit
+
+from hindsight_integrations.model.opinions import OpinionsWrite
+from hindsight_integrations.model.tasks import REINFORCED, Task, TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.ledger import Ledger
 
 
 def waiting(ledger: Ledger) -> list[Task]:
@@ -45,7 +45,7 @@ def assessed(ledger: Ledger, opinion: str = "o") -> None:
     commit(ledger, writes)
 
 
-class LedgerReinforcingContract(LedgerFixtures):
+class TestReinforcing:
     """Facts that a held opinion was not looked at with are assessed, by one task a bank."""
 
     @pytest.fixture

@@ -8,6 +8,14 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from builders import at, make_event, make_unit, make_write_set, with_vector
+from ledger_support import (
+    AMENDED,
+    CLOSED,
+    RESTORED,
+    changes,
+    commit,
+)
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.erasure import Erasure
@@ -15,15 +23,6 @@ from hindsight_integrations.model.records import Record, RecordCategory, RecordK
 from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.model.writes import CategoryWrite, UnitWrite
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import at, make_event, make_unit, make_write_set, with_vector
-from hindsight_integrations.testing.ledger_support import (
-    AMENDED,
-    CLOSED,
-    RESTORED,
-    LedgerFixtures,
-    changes,
-    commit,
-)
 
 EXPENSE, TASK = RecordKind.EXPENSE, RecordKind.TASK
 
@@ -58,7 +57,7 @@ def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ..
     return [(category.name, category.spellings, category.records) for category in categories]
 
 
-class LedgerRecordValidityContract(LedgerFixtures):
+class TestRecordValidity:
     """A record can be closed alone, and made valid again."""
 
     def test_a_record_closes_alone_and_its_unit_stays(self, ledger: Ledger, bank: str) -> None:
@@ -132,7 +131,7 @@ class LedgerRecordValidityContract(LedgerFixtures):
         assert ledger.count(bank) == 0
 
 
-class LedgerCategoryContract(LedgerFixtures):
+class TestCategory:
     """Spellings of one category are one, for good or until somebody says otherwise."""
 
     def test_records_are_found_by_every_spelling_of_their_category(self, ledger: Ledger, bank: str) -> None:
@@ -210,7 +209,7 @@ class LedgerCategoryContract(LedgerFixtures):
         assert ledger.revision(bank) == 1
 
 
-class LedgerRecordErasureContract(LedgerFixtures):
+class TestRecordErasure:
     """Erasure takes records, and what only they said."""
 
     def test_categories_nobody_uses_go_with_the_unit(self, ledger: Ledger, bank: str) -> None:
@@ -277,9 +276,3 @@ class LedgerRecordErasureContract(LedgerFixtures):
         )
         assert found(ledger, "copy", RecordKind.QUANTITY, "steps") == ["u2"]
         assert ledger.damaged("copy") == ()
-
-
-class LedgerRecordsContract(
-    LedgerRecordValidityContract, LedgerCategoryContract, LedgerRecordErasureContract
-):
-    """All of the records."""

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 import pytest
+from vector_index_contract import DIMENSION, filled, row_ids
+from vectors import nearest, unit_vectors
 
 from hindsight_integrations.ports.vector_index import VectorIndex, VectorScorer
-from hindsight_integrations.testing.vector_index_contract import DIMENSION, filled, row_ids
-from hindsight_integrations.testing.vectors import nearest, unit_vectors
 
 
 class ScoringIndex(VectorIndex, VectorScorer, Protocol):

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, TypeAlias
 
-from hindsight_integrations.testing.openai_replies import (
+from openai_replies import (
     TOKENS_IN,
     TOKENS_OUT,
     Answer,

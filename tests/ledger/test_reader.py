@@ -7,16 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-
-from hindsight_integrations.errors import BankNotFound
-from hindsight_integrations.model.entities import EntityRole
-from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.model.writes import MessageKey, UnitWrite
-from hindsight_integrations.ports.ledger import Amendment, Ledger
-from hindsight_integrations.ports.memory_graph import LINK_CODES
-from hindsight_integrations.testing.builders import (
+from builders import (
     at,
     make_entity,
     make_event,
@@ -26,15 +17,23 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import (
+from ledger_support import (
     AMENDED,
     CLOSED,
     NO_IDS,
-    LedgerFixtures,
     changes,
     commit,
     rich_write_set,
 )
+
+from hindsight_integrations.errors import BankNotFound
+from hindsight_integrations.model.entities import EntityRole
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.writes import MessageKey, UnitWrite
+from hindsight_integrations.ports.ledger import Amendment, Ledger
+from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 
 def made_of(key: str, **fields: object) -> UnitWrite:
@@ -43,7 +42,7 @@ def made_of(key: str, **fields: object) -> UnitWrite:
     return replace(write, unit=replace(write.unit, **fields))  # type: ignore[arg-type] # any field of a unit
 
 
-class LedgerReaderContract(LedgerFixtures):
+class TestReader:
     """Units are found by id, message, chunk and record; entities by name and by blocks; amendments by what they amend."""
 
     def test_links_are_counted_from_both_ends(self, ledger: Ledger, bank: str) -> None:

@@ -8,16 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-
-from hindsight_integrations.errors import InvalidRequest, RevisionConflict
-from hindsight_integrations.model.links import CausalRelation, Link, LinkType
-from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.units import FactType, ValidityKind
-from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import NEVER
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import (
+from builders import (
     DIMENSION,
     at,
     make_entity,
@@ -27,22 +18,30 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import (
+from ledger_support import (
     AMENDED,
     CLOSED,
     RESTORED,
-    LedgerFixtures,
     changes,
     commit,
     everything_of,
     rich_write_set,
 )
 
+from hindsight_integrations.errors import InvalidRequest, RevisionConflict
+from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import FactType, ValidityKind
+from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, DocumentWrite, MessageKey, WriteSet
+from hindsight_integrations.ports.arrays import NEVER
+from hindsight_integrations.ports.ledger import Ledger
+
 ONE, TWO = ChunkWrite("d", 0, "one ", "h0", position=0), ChunkWrite("d", 1, "two", "h1", position=1)
 DOCUMENT = DocumentWrite("d", "h", "", at(0))
 
 
-class LedgerCommitContract(LedgerFixtures):
+class TestCommit:
     """Commits are whole, idempotent and refused when decided on an old revision; validity is a log."""
 
     def test_a_commit_is_read_back_whole(self, ledger: Ledger, bank: str) -> None:
@@ -176,7 +175,7 @@ class LedgerCommitContract(LedgerFixtures):
         assert changes(ledger, bank).columns.closed.tolist() == [NEVER]
 
 
-class LedgerDocumentContract(LedgerFixtures):
+class TestDocument:
     """Documents, and which wording of a message counts."""
 
     def test_a_document_is_its_chunks(self, ledger: Ledger, bank: str) -> None:
@@ -214,7 +213,7 @@ class LedgerDocumentContract(LedgerFixtures):
         assert commit(ledger, replace(make_write_set(3), messages=(old, other))).revision == 3
 
 
-class LedgerTransactionContract(LedgerFixtures):
+class TestTransaction:
     """What is decided is committed on the state that was read."""
 
     def test_a_transaction_reads_what_it_commits_on(self, ledger: Ledger, bank: str) -> None:
@@ -276,7 +275,3 @@ class LedgerTransactionContract(LedgerFixtures):
             assert counts == [1]
             transaction.commit(make_write_set(1, units=make_units("u2")))
         assert ledger.count(bank) == 2
-
-
-class LedgerWriterContract(LedgerCommitContract, LedgerDocumentContract, LedgerTransactionContract):
-    """All of a transaction."""

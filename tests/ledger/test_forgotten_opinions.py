@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
-import numpy as np
 import pytest
-
-from hindsight_integrations.model.confidence import confidence_of
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.opinions import OpinionsWrite
-from hindsight_integrations.model.tasks import REINFORCED, TaskKind
-from hindsight_integrations.model.time import Interval
-from hindsight_integrations.ports.ledger import ArchiveRow, Ledger, UnitEdit
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
-    at,
-    make_entity,
-    make_unit,
-    make_write_set,
-    with_vector,
 )
-from hindsight_integrations.testing.ledger_opinions_contract import (
+from ledger_forgotten_opinions import ERASURES, edited, enqueued, facts
+from ledger_opinions import (
     CONTRADICT,
     add,
     close,
@@ -35,44 +20,15 @@ from hindsight_integrations.testing.ledger_opinions_contract import (
     valid,
     writing,
 )
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, changes, commit
+from ledger_support import changes, commit
 
-ERASURES: dict[str, Callable[[], Erasure]] = {
-    "unit": lambda: Erasure(unit="f3"),
-    "thread": lambda: Erasure(thread="t"),
-    "message": lambda: Erasure(thread="t", message="m"),
-    "entity": lambda: Erasure(entity="carol"),
-    "window": lambda: Erasure(window=Interval(at(2.5), at(3.5))),
-}
-"""Ways to erase f3, and f3 alone."""
+from hindsight_integrations.model.confidence import confidence_of
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.opinions import OpinionsWrite
+from hindsight_integrations.ports.ledger import ArchiveRow, Ledger
 
 
-def facts(ledger: Ledger) -> None:
-    """f1 to f4, an hour apart; f3 is of a conversation and an entity of its own."""
-    units = [make_unit(f"f{number}", hours=number) for number in range(1, 5)]
-    units[2] = replace(units[2], thread="t", sources=("m",))
-    writes = make_write_set(
-        0,
-        units=[with_vector(unit) for unit in units],
-        entities=[make_entity("carol")],
-        mentions=[("f3", "carol")],
-    )
-    commit(ledger, writes)
-
-
-def edited(ledger: Ledger, unit_id: str, **changed: object) -> None:
-    """Correct a unit."""
-    (row,) = ledger.row_ids(BANK, [unit_id]).values()
-    unit = replace(ledger.units(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
-    ledger.edit_unit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
-
-
-def enqueued(ledger: Ledger) -> bool:
-    """Whether the facts of the bank are to be assessed."""
-    return any((task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks(BANK))
-
-
-class LedgerForgottenOpinionsContract(LedgerFixtures):
+class TestForgottenOpinions:
     """No opinion tells of what was erased, and no confidence counts it; archives carry all of it."""
 
     @pytest.fixture

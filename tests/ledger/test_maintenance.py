@@ -6,15 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from hindsight_integrations.errors import BankNotFound, InvalidRequest
-from hindsight_integrations.model.entities import EntityChangeKind
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.writes import MentionWrite, MessageKey
-from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Scrub, UnitEdit
-from hindsight_integrations.testing.builders import (
+from builders import (
     DIMENSION,
     at,
     make_embedder,
@@ -26,20 +18,27 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_support import (
+from ledger_support import (
     AMENDED,
     CLOSED,
     NO_IDS,
     NO_VECTORS,
-    LedgerFixtures,
     changes,
     commit,
     everything_of,
     rich_write_set,
 )
 
+from hindsight_integrations.errors import BankNotFound, InvalidRequest
+from hindsight_integrations.model.entities import EntityChangeKind
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.writes import MentionWrite, MessageKey
+from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Scrub, UnitEdit
 
-class LedgerErasureContract(LedgerFixtures):
+
+class TestErasure:
     """Erasure takes a unit with all it left elsewhere, and nothing of others."""
 
     def test_an_erased_unit_leaves_no_trace(self, ledger: Ledger, bank: str) -> None:
@@ -147,7 +146,7 @@ class LedgerErasureContract(LedgerFixtures):
         assert min(ledger.row_ids(bank, ["u1", "u2"]).values()) > highest
 
 
-class LedgerNameErasureContract(LedgerFixtures):
+class TestNameErasure:
     """Some names of an entity erased, and an erasure tried."""
 
     def test_some_names_of_an_entity_go_alone(self, ledger: Ledger, bank: str) -> None:
@@ -190,7 +189,7 @@ class LedgerNameErasureContract(LedgerFixtures):
         assert ledger.exact_names(bank, "e2") == {"acme", "alice", "boss"}
 
 
-class LedgerEditContract(LedgerFixtures):
+class TestEdit:
     """Edits and entity changes are audited, undoable where promised, and reported by the feed."""
 
     def test_an_edit_is_reported_again(self, ledger: Ledger, bank: str) -> None:
@@ -250,7 +249,7 @@ class LedgerEditContract(LedgerFixtures):
         assert ledger.entities_named(bank, ["boss"]) == {}
 
 
-class LedgerEmbedderContract(LedgerFixtures):
+class TestEmbedder:
     """A bank knows who made its vectors, and never mixes two."""
 
     def test_the_embedder_is_recorded(self, ledger: Ledger, bank: str) -> None:
@@ -285,7 +284,7 @@ class LedgerEmbedderContract(LedgerFixtures):
         assert ledger.bank(bank).embedder is None
 
 
-class LedgerArchiveContract(LedgerFixtures):
+class TestArchive:
     """A bank handed out row by row and taken in again is the same bank."""
 
     def test_a_bank_round_trips(self, ledger: Ledger, bank: str) -> None:
@@ -315,13 +314,3 @@ class LedgerArchiveContract(LedgerFixtures):
             assert (ledger.count("copy"), ledger.list_entities("copy", "", 9)) == (0, [])
         with pytest.raises(InvalidRequest, match="empty"):
             ledger.restore_rows(bank, iter(rows))
-
-
-class LedgerMaintenanceContract(
-    LedgerErasureContract,
-    LedgerNameErasureContract,
-    LedgerEditContract,
-    LedgerEmbedderContract,
-    LedgerArchiveContract,
-):
-    """All of the maintenance."""

@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from builders import BANK, at, make_event, make_units, make_write_set
+from ledger_support import CLOSED, commit
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition, ProfileChange
 from hindsight_integrations.model.writes import ProfileWrite
 from hindsight_integrations.ports.ledger import Ledger, Scrub
-from hindsight_integrations.testing.builders import BANK, at, make_event, make_units, make_write_set
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import CLOSED, LedgerFixtures, commit
 
 ADA = BankProfile("Ada", "I like proofs.", Disposition(5, 1, 2), 0.25)
 IRIS = BankProfile("Iris", "I paint.", BigFive(0.9, 0.2, 0.7, 0.3, 0.5), 0.8)
@@ -37,7 +37,7 @@ def give(
     commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), profile=write))
 
 
-class LedgerProfilesContract(LedgerFixtures):
+class TestProfiles:
     """Promises of the profile a bank has, and of those it had."""
 
     @pytest.fixture

@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from builders import make_mark
+from graph_rows import fill, int_array, link_triples, pairs
 
 from hindsight_integrations.model.links import CausalRelation, LinkType
 from hindsight_integrations.ports.memory_graph import LINK_CODES, MemoryGraph
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.graph_rows import fill, int_array, link_triples, pairs
 
 TEMPORAL = LINK_CODES[LinkType.TEMPORAL, None]
 SEMANTIC = LINK_CODES[LinkType.SEMANTIC, None]

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
 import numpy as np
-import pytest
-
-from hindsight_integrations.model.links import CausalRelation, Link, LinkType
-from hindsight_integrations.model.units import ValidityKind
-from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
-from hindsight_integrations.ports.arrays import IntArray, Matrix
-from hindsight_integrations.ports.ledger import Ledger, Receipt, UnitColumns
-from hindsight_integrations.ports.memory_graph import Edges, Mentions
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
     DIMENSION,
     at,
@@ -25,7 +17,13 @@ from hindsight_integrations.testing.builders import (
     make_units,
     make_write_set,
 )
-from hindsight_integrations.testing.doubles import FrozenClock
+
+from hindsight_integrations.model.links import CausalRelation, Link, LinkType
+from hindsight_integrations.model.units import ValidityKind
+from hindsight_integrations.model.writes import ChunkWrite, DocumentWrite, MessageKey, WriteSet
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.ledger import Ledger, Receipt, UnitColumns
+from hindsight_integrations.ports.memory_graph import Edges, Mentions
 
 NO_IDS: IntArray = np.empty(0, np.int64)
 NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)
@@ -101,27 +99,3 @@ def rich_write_set(revision: int = 0, bank: str = BANK) -> WriteSet:
         messages=(MessageKey("thread", "m1", "h1"),),
         links=(Link("u1", "u2", LinkType.CAUSAL, 0.5, CausalRelation.ENABLES),),
     )
-
-
-class LedgerFixtures:
-    """The fixtures of the ledger contract. `ledger` yields an empty, writable ledger and closes it."""
-
-    @pytest.fixture
-    def clock(self) -> FrozenClock:
-        """The ledger's clock, for ledgers that take one."""
-        return FrozenClock(at(10))
-
-    @pytest.fixture
-    def passes(self, clock: FrozenClock) -> Passes:
-        """Lets time pass for the ledger; one that has a clock of its own overrides this."""
-        return clock.advance
-
-    @pytest.fixture
-    def ledger(self) -> Iterator[Ledger]:
-        """An empty ledger; subclasses must supply it."""
-        raise NotImplementedError
-
-    @pytest.fixture
-    def bank(self, ledger: Ledger) -> str:
-        """The name of an empty bank in the ledger."""
-        return ledger.create_bank(BANK).name

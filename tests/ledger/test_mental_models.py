@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from builders import (
+    BANK,
+    at,
+    make_event,
+    make_unit,
+    make_units,
+    make_write_set,
+    with_vector,
+)
+from ledger_support import AMENDED, CLOSED, RESTORED, commit
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
 from hindsight_integrations.model.directives import Directive
@@ -19,17 +29,7 @@ from hindsight_integrations.model.mental_models import (
 from hindsight_integrations.model.tasks import TaskKind, TaskState
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.ledger import Ledger, UnitEdit
-from hindsight_integrations.testing.builders import (
-    BANK,
-    at,
-    make_event,
-    make_unit,
-    make_units,
-    make_write_set,
-    with_vector,
-)
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.ledger_support import AMENDED, CLOSED, RESTORED, LedgerFixtures, commit
 
 MOST = 5
 
@@ -57,7 +57,7 @@ def waiting(ledger: Ledger) -> list[str]:
     return [task.key for task in kinds if task.state is not TaskState.DONE]
 
 
-class LedgerMentalModelsContract(LedgerFixtures):
+class TestMentalModels:
     """Promises of mental models: their questions stay, their texts end with what they stand on."""
 
     @pytest.fixture

@@ -3,61 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
+from builders import make_entity, make_units, make_write_set
+from ledger_support import Passes, commit
+from ledger_tasks import (
+    KINDS,
+    MINUTE,
+    NOW,
+    OBSERVE,
+    QUEUED,
+    _all,
+    completed,
+    enqueued,
+    idle,
+    leased,
+    state,
+    work,
+)
 
 from hindsight_integrations.errors import BankNotFound, RevisionConflict, TaskClosed
 from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.tasks import Task, TaskClaim, TaskKind, TaskState, TaskWrite
+from hindsight_integrations.model.tasks import TaskClaim, TaskState
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK, make_entity, make_units, make_write_set
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes, commit
-
-PARKED, QUEUED, OBSERVE = TaskKind.EXTRACT_PARKED, TaskKind.EXTRACT_QUEUED, TaskKind.OBSERVE
-KINDS = tuple(TaskKind)
-NOW = timedelta(0)
-MINUTE = timedelta(minutes=1)
 
 
-def enqueued(ledger: Ledger, *writes: TaskWrite, bank: str = BANK) -> tuple[Task, ...]:
-    """Commit some tasks at the bank's present revision."""
-    return commit(ledger, replace(make_write_set(ledger.revision(bank), bank=bank), tasks=writes)).tasks
-
-
-def completed(ledger: Ledger, *claims: TaskClaim, unit: str = "") -> None:
-    """Commit the end of some tasks, with a unit that is their effect."""
-    units = make_units(unit) if unit else ()
-    writes = make_write_set(ledger.revision(BANK), units=units)
-    commit(ledger, replace(writes, completed_tasks=claims))
-
-
-def work(payload: str, delay: timedelta = NOW, kind: TaskKind = PARKED, key: str = "") -> TaskWrite:
-    """A task."""
-    return TaskWrite(kind, payload, delay, f"because of {payload}", key)
-
-
-def leased(ledger: Ledger, *, bank: str | None = None, early: bool = False) -> Task:
-    """The task leased for a minute; there must be one."""
-    task = ledger.lease_due(KINDS, lasting=MINUTE, bank=bank, early=early)
-    assert task is not None
-    return task
-
-
-def idle(ledger: Ledger, *, early: bool = False) -> bool:
-    """Whether no task at all is due."""
-    return ledger.lease_due(KINDS, lasting=MINUTE, early=early) is None
-
-
-def state(ledger: Ledger, task: int) -> TaskState:
-    """Where a task stands."""
-    return next(each.state for each in ledger.tasks(BANK) if each.id == task)
-
-
-class LeasesContract(LedgerFixtures):
+class TestLeases:
     """A task is leased in turn, comes back when its holder is killed, and is completed once."""
 
     def test_a_task_comes_back_as_it_was_written(self, ledger: Ledger, bank: str) -> None:
@@ -302,7 +275,7 @@ class LeasesContract(LedgerFixtures):
         assert [task.key for task in ledger.tasks(bank)] == ["e2"]
 
 
-class SharedQueueContract(LedgerFixtures):
+class TestSharedQueue:
     """Many may take from the queue at once."""
 
     def test_three_holders_do_each_task_once(self, ledger: Ledger, bank: str) -> None:
@@ -347,11 +320,3 @@ class SharedQueueContract(LedgerFixtures):
         with ThreadPoolExecutor(3) as holders:
             ended = list(holders.map(end, ["u1", "u2", "u3"]))
         assert (sum(ended), ledger.count(bank)) == (1, 1)
-
-
-class LedgerTasksContract(LeasesContract, SharedQueueContract):
-    """All that is promised of tasks, whether they have a key or not."""
-
-
-def _all(lists: Iterable[list[str]]) -> list[str]:
-    return [each for one in lists for each in one]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from builders import at as hours_on
+from builders import make_unit
+
 from hindsight_integrations import MemoryBank
 from hindsight_integrations.model.opinions import (
     Assessment,
@@ -16,8 +19,6 @@ from hindsight_integrations.model.opinions import (
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import UnitWrite, WriteSet
 from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.testing.builders import at as hours_on
-from hindsight_integrations.testing.builders import make_unit
 
 
 def commit(

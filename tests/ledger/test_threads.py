@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from builders import BANK
+from ledger_support import commit
+from ledger_turns import THREAD, conversation, make_fact
+
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.threads import Thread, ThreadEntry, ThreadMark, ThreadWrite
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import BANK
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, commit
-from hindsight_integrations.testing.ledger_turns_contract import THREAD, conversation, make_fact
 
 FIRST = ThreadMark(2, "digest", "m2")
 
@@ -20,7 +21,7 @@ def followed(revision: int, *entries: ThreadEntry, mark: ThreadMark = FIRST, nam
     return WriteSet(BANK, revision, thread=ThreadWrite(THREAD, namespace, mark, entries))
 
 
-class LedgerThreadsContract(LedgerFixtures):
+class TestThreads:
     """Promises of the log of a thread: what was seen, in which order, and what a fork dropped."""
 
     def test_a_thread_never_followed_is_empty(self, ledger: Ledger, bank: str) -> None:

@@ -7,13 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-
-from hindsight_integrations.errors import BankNotFound, EngineClosed
-from hindsight_integrations.model.links import Link, LinkType
-from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.writes import MessageKey
-from hindsight_integrations.ports.ledger import Ledger
-from hindsight_integrations.testing.builders import (
+from builders import (
     DIMENSION,
     make_unit,
     make_units,
@@ -21,47 +15,16 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_feed_contract import LedgerFeedContract
-from hindsight_integrations.testing.ledger_forgotten_opinions_contract import (
-    LedgerForgottenOpinionsContract,
-)
-from hindsight_integrations.testing.ledger_history_contract import LedgerHistoryContract
-from hindsight_integrations.testing.ledger_items_contract import LedgerItemsContract
-from hindsight_integrations.testing.ledger_keyed_tasks_contract import LedgerKeyedTasksContract
-from hindsight_integrations.testing.ledger_maintenance_contract import LedgerMaintenanceContract
-from hindsight_integrations.testing.ledger_mental_models_contract import LedgerMentalModelsContract
-from hindsight_integrations.testing.ledger_observations_contract import LedgerObservationsContract
-from hindsight_integrations.testing.ledger_opinions_contract import LedgerOpinionsContract
-from hindsight_integrations.testing.ledger_profiles_contract import LedgerProfilesContract
-from hindsight_integrations.testing.ledger_reader_contract import LedgerReaderContract
-from hindsight_integrations.testing.ledger_records_contract import LedgerRecordsContract
-from hindsight_integrations.testing.ledger_reinforcing_contract import LedgerReinforcingContract
-from hindsight_integrations.testing.ledger_support import NO_IDS, changes, commit, rich_write_set
-from hindsight_integrations.testing.ledger_tasks_contract import LedgerTasksContract
-from hindsight_integrations.testing.ledger_threads_contract import LedgerThreadsContract
-from hindsight_integrations.testing.ledger_turns_contract import LedgerTurnsContract
-from hindsight_integrations.testing.ledger_writer_contract import LedgerWriterContract
+from ledger_support import NO_IDS, changes, commit, rich_write_set
+
+from hindsight_integrations.errors import BankNotFound, EngineClosed
+from hindsight_integrations.model.links import Link, LinkType
+from hindsight_integrations.model.profile import BankProfile
+from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.ports.ledger import Ledger
 
 
-class LedgerContract(
-    LedgerReaderContract,
-    LedgerFeedContract,
-    LedgerHistoryContract,
-    LedgerWriterContract,
-    LedgerMaintenanceContract,
-    LedgerRecordsContract,
-    LedgerObservationsContract,
-    LedgerOpinionsContract,
-    LedgerForgottenOpinionsContract,
-    LedgerReinforcingContract,
-    LedgerProfilesContract,
-    LedgerMentalModelsContract,
-    LedgerTasksContract,
-    LedgerKeyedTasksContract,
-    LedgerTurnsContract,
-    LedgerItemsContract,
-    LedgerThreadsContract,
-):
+class TestBanks:
     """Promises of ports/ledger, one parent a role. The fixture `ledger` yields an empty, writable ledger and closes it."""
 
     def test_a_new_bank_is_empty(self, ledger: Ledger) -> None:

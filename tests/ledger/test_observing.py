@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
-
-from hindsight_integrations.model.erasure import Erasure
-from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.model.units import FactType
-from hindsight_integrations.model.writes import ObservedWrite
-from hindsight_integrations.ports.ledger import EntitySplit, Ledger
-from hindsight_integrations.testing.builders import (
+from builders import (
     BANK,
     at,
     make_unit,
@@ -21,7 +16,7 @@ from hindsight_integrations.testing.builders import (
     make_write_set,
     with_vector,
 )
-from hindsight_integrations.testing.ledger_observations_contract import (
+from ledger_observations import (
     ALICE,
     BOB,
     WITHDRAWALS,
@@ -30,14 +25,47 @@ from hindsight_integrations.testing.ledger_observations_contract import (
     seen,
     tell,
 )
-from hindsight_integrations.testing.ledger_support import LedgerFixtures, Passes, commit
+from ledger_support import Passes, commit
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.model.writes import ObservedWrite
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger
+from hindsight_integrations.testing.doubles import FrozenClock
 
 OBSERVING = timedelta(minutes=1)
-"""For how long the ledgers of `LedgerObservingContract` collect changes."""
+"""For how long the ledger collects changes before it asks for observations."""
 
 
-class LedgerObservingContract(LedgerFixtures):
-    """Whoever waits for observations has one task. The fixture `ledger` yields a ledger that collects changes for OBSERVING."""
+def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
+    """Keys of the tasks that are still to be done, sorted."""
+    return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
+
+
+def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
+    """Do the task due longest: make these observations of its entity."""
+    task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
+    assert task
+    passes(OBSERVING / 10)
+    revision = ledger.revision(BANK)
+    made = ObservedWrite(task.key, facts, (), revision)
+    writes = make_write_set(
+        revision, units=[observation(unit) for unit in facts], mentions=[(unit, task.key) for unit in facts]
+    )
+    commit(ledger, replace(writes, observed=made, completed_tasks=(task.claim,)))
+
+
+class TestObserving:
+    """Whoever waits for observations has one task."""
+
+    @pytest.fixture
+    def ledger(self, tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
+        """A ledger that collects changes for OBSERVING."""
+        opened = SqliteLedger.open(tmp_path / "data", clock=clock, observing=OBSERVING)
+        yield opened
+        opened.close()
 
     @pytest.fixture
     def told(self, ledger: Ledger, bank: str) -> Ledger:
@@ -114,21 +142,3 @@ class LedgerObservingContract(LedgerFixtures):
         told.create_bank("copy")
         told.restore_rows("copy", iter(kept))
         assert waiting(told, "copy") == [ALICE, BOB]
-
-
-def waiting(ledger: Ledger, bank: str = BANK) -> list[str]:
-    """Keys of the tasks that are still to be done, sorted."""
-    return sorted(task.key for task in ledger.tasks(bank) if task.state is TaskState.PENDING)
-
-
-def done(ledger: Ledger, facts: Mapping[str, tuple[str, ...]], passes: Passes) -> None:
-    """Do the task due longest: make these observations of its entity."""
-    task = ledger.lease_due([TaskKind.OBSERVE], lasting=OBSERVING)
-    assert task
-    passes(OBSERVING / 10)
-    revision = ledger.revision(BANK)
-    made = ObservedWrite(task.key, facts, (), revision)
-    writes = make_write_set(
-        revision, units=[observation(unit) for unit in facts], mentions=[(unit, task.key) for unit in facts]
-    )
-    commit(ledger, replace(writes, observed=made, completed_tasks=(task.claim,)))

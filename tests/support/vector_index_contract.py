@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from builders import make_mark
+from vectors import nearest, unit_vectors
 
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.vector_index import VectorIndex
-from hindsight_integrations.testing.builders import make_mark
-from hindsight_integrations.testing.vectors import nearest, unit_vectors
 
 DIMENSION = 32
 READERS = 8

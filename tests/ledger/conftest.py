@@ -1,0 +1,40 @@
+"""The ledger under test: empty, writable, on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import BANK, at
+from ledger_support import Passes
+
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.ports.ledger import Ledger
+from hindsight_integrations.testing.doubles import FrozenClock
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    """The ledger's clock."""
+    return FrozenClock(at(10))
+
+
+@pytest.fixture
+def passes(clock: FrozenClock) -> Passes:
+    """Lets time pass for the ledger."""
+    return clock.advance
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: FrozenClock) -> Iterator[Ledger]:
+    """An empty ledger."""
+    opened = SqliteLedger.open(tmp_path / "data", clock=clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def bank(ledger: Ledger) -> str:
+    """The name of an empty bank in the ledger."""
+    return ledger.create_bank(BANK).name

@@ -1,0 +1,56 @@
+"""What every ledger promises of opinions when what they stand on is erased or corrected, and when they are archived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from builders import (
+    BANK,
+    at,
+    make_entity,
+    make_unit,
+    make_write_set,
+    with_vector,
+)
+from ledger_support import commit
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.model.tasks import REINFORCED, TaskKind
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.ports.ledger import Ledger, UnitEdit
+
+ERASURES: dict[str, Callable[[], Erasure]] = {
+    "unit": lambda: Erasure(unit="f3"),
+    "thread": lambda: Erasure(thread="t"),
+    "message": lambda: Erasure(thread="t", message="m"),
+    "entity": lambda: Erasure(entity="carol"),
+    "window": lambda: Erasure(window=Interval(at(2.5), at(3.5))),
+}
+"""Ways to erase f3, and f3 alone."""
+
+
+def facts(ledger: Ledger) -> None:
+    """f1 to f4, an hour apart; f3 is of a conversation and an entity of its own."""
+    units = [make_unit(f"f{number}", hours=number) for number in range(1, 5)]
+    units[2] = replace(units[2], thread="t", sources=("m",))
+    writes = make_write_set(
+        0,
+        units=[with_vector(unit) for unit in units],
+        entities=[make_entity("carol")],
+        mentions=[("f3", "carol")],
+    )
+    commit(ledger, writes)
+
+
+def edited(ledger: Ledger, unit_id: str, **changed: object) -> None:
+    """Correct a unit."""
+    (row,) = ledger.row_ids(BANK, [unit_id]).values()
+    unit = replace(ledger.units(BANK, np.array([row]))[row], **changed)  # type: ignore[arg-type] # as given
+    ledger.edit_unit(BANK, UnitEdit(unit, None, None, tuple(changed)), at(20))
+
+
+def enqueued(ledger: Ledger) -> bool:
+    """Whether the facts of the bank are to be assessed."""
+    return any((task.kind, task.key) == (TaskKind.REINFORCE, REINFORCED) for task in ledger.tasks(BANK))

@@ -1,0 +1,47 @@
+"""What every ledger promises of its history: marks that tell one commit, one bank, one ledger from any other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from builders import (
+    DIMENSION,
+    at,
+    make_embedder,
+    make_unit,
+    make_units,
+    make_write_set,
+)
+from ledger_support import changes, commit
+
+from hindsight_integrations.model.erasure import Erasure
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
+from hindsight_integrations.ports.watermark import Watermark
+
+
+def mark_of(ledger: Ledger, bank: str) -> Watermark:
+    """Where the bank stands."""
+    with ledger.feed(bank) as feed:
+        return feed.mark
+
+
+def _embed_anew(ledger: Ledger, bank: str) -> None:
+    ids = changes(ledger, bank).columns.ids
+    ledger.set_embedder(bank, make_embedder("other"), ids, np.eye(2, DIMENSION, dtype=np.float32))
+
+
+EVERY_CHANGE: dict[str, Callable[[Ledger, str], object]] = {
+    "commit": lambda ledger, bank: commit(ledger, make_write_set(1, bank=bank, units=make_units("u3"))),
+    "erase": lambda ledger, bank: ledger.erase(bank, Erasure(unit="u1")),
+    "erase everything": lambda ledger, bank: ledger.erase(bank, Erasure(everything=True)),
+    "edit": lambda ledger, bank: ledger.edit_unit(
+        bank, UnitEdit(make_unit("u1", "corrected"), None, None, ("text",)), at(9)
+    ),
+    "merge": lambda ledger, bank: ledger.merge_entities(bank, "e1", "e2", at(7)),
+    "split": lambda ledger, bank: ledger.split_entity(
+        bank, EntitySplit("e1", "e9", "Chen", ("alice chen",), ("u2",)), at(7)
+    ),
+    "alias": lambda ledger, bank: ledger.alias_entity(bank, "e1", ["boss"], at(7)),
+    "embed anew": _embed_anew,
+}
