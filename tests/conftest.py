@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -20,6 +21,11 @@ NOW = datetime(2024, 6, 12, 9, 0, tzinfo=UTC)  # a Wednesday
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
 
 Opener = Callable[..., Hindsight]
+
+# Programs that tests start import the helpers of tests/support as the tests do.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, (str(Path(__file__).parent / "support"), os.environ.get("PYTHONPATH")))
+)
 
 settings.register_profile(
     "busy", deadline=None

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.model.profile import BankProfile, BigFive, Character, Disposition
 from hindsight_integrations.prompts.character import character_in_words, verbalize
@@ -101,7 +102,7 @@ def test_every_profile_in_words_is_what_is_recorded_of_its_parts(band: str) -> N
             assert said == "\n\n".join(expected)
 
 
-@pytest.mark.parametrize("trait", [each.name for each in fields(BigFive)])
+@every_row("trait", [each.name for each in fields(BigFive)])
 def test_a_trait_is_worded_by_its_band(trait: str) -> None:
     """All shares of a band have one wording, at 0.4 and 0.7 exactly the one above."""
     for shares in BANDS.values():

@@ -14,9 +14,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
 from builders import make_unit
 from pydantic import BaseModel
+from table import every_row
 
 from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
 from hindsight_integrations.config import ExtractionMode
@@ -301,7 +301,7 @@ CASES: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@every_row("name", CASES)
 def test_what_a_model_sees_is_as_recorded(name: str) -> None:
     """The prompt or schema is exactly the recorded one."""
     path = HERE / name
@@ -311,7 +311,7 @@ def test_what_a_model_sees_is_as_recorded(name: str) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name",
     [
         "concise_facts",

@@ -22,6 +22,7 @@ from ledger_support import (
     changes,
     commit,
 )
+from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
@@ -172,7 +173,7 @@ class TestObservations:
                 observe(told, {"o2": ("f1",)}, at_revision=revision)
         assert seen(told) == (True, ())
 
-    @pytest.mark.parametrize(
+    @every_row(
         ("facts", "entity"),
         [
             ({"o1": ()}, ALICE),

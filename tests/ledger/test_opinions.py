@@ -31,6 +31,7 @@ from ledger_opinions import (
     writing,
 )
 from ledger_support import CLOSED, RESTORED, commit
+from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.confidence import confidence_of, opinion_of
@@ -182,7 +183,7 @@ class TestOpinions:
         ]
         assert confidence_of(log_of(held)) == 0.85
 
-    @pytest.mark.parametrize(
+    @every_row(
         "write",
         [
             OpinionsWrite((formation("f1"),)),

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from builders import BANK, at, make_event, make_units, make_write_set
 from ledger_support import CLOSED, commit
+from table import every_row
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
@@ -191,7 +192,7 @@ class TestProfiles:
         assert (change.number, change.profile) == (1, given[-1])
         assert ledger.profile_at("copy", at(-100_000)) == given[-1]
 
-    @pytest.mark.parametrize(
+    @every_row(
         "call",
         [
             lambda ledger: ledger.profile_changes("nobody"),

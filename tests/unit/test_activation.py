@@ -19,6 +19,7 @@ from memory_graph_contract import (
     SEMANTIC,
     TEMPORAL,
 )
+from table import every_row
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import FloatArray, Hits, IntArray
@@ -75,7 +76,7 @@ def test_what_falls_below_a_tenth_is_dropped() -> None:
     assert walked(spread, chain, {0: 0.5}) == pytest.approx({0: 0.5, 1: 0.16}, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "weight", "expected"),
     [
         (SEMANTIC, 0.8, 0.64), (TEMPORAL, 0.6, 0.48), (CAUSES, 0.4, 0.64), (CAUSED_BY, 0.4, 0.64),

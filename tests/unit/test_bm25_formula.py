@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from keyword_index_contract import fill, int_ids
+from table import every_row
 
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
 from hindsight_integrations.backends.keyword.store_pool import MEMORY
@@ -45,9 +46,7 @@ def textbook_bm25(query: str, text: str) -> float:
     return total
 
 
-@pytest.mark.parametrize(
-    "query", ["quartz", "copper", "quartz lantern", "violin silver harbour", "kettle market kettle"]
-)
+@every_row("query", ["quartz", "copper", "quartz lantern", "violin silver harbour", "kettle market kettle"])
 def test_scores_equal_the_textbook_without_its_constant(index: KeywordIndex, query: str) -> None:
     """Every score is textbook BM25 over (k1 + 1), the constant Lucene leaves out since version 8; same order."""
     hits = index.search(query, 10)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.ports.arrays import UNDATED, Float64Array, IntArray
@@ -47,9 +48,7 @@ def around(*days: float) -> tuple[IntArray, IntArray]:
     return centres - DAY // 24, centres + DAY // 24
 
 
-@pytest.mark.parametrize(
-    ("count", "norm", "percent"), [(1, 0.5, 0.0), (3, 0.61, 1.1), (10, 0.73, 2.3), (150, 1.0, 5.0)]
-)
+@every_row(("count", "norm", "percent"), [(1, 0.5, 0.0), (3, 0.61, 1.1), (10, 0.73, 2.3), (150, 1.0, 5.0)])
 def test_docs_proof_table(count: int, norm: float, percent: float) -> None:
     """Recall docs, "Proof count signal": 1, 3, 10 and 150 sources."""
     assert float(proof(count)) == pytest.approx(norm, abs=0.005)
@@ -61,9 +60,7 @@ def test_proof_is_neutral_for_what_is_no_observation_and_saturates() -> None:
     assert proof(np.array([0, 1, 1000])).tolist() == [0.5, 0.5, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("days", "signal"), [(0, 1.0), (182.5, 0.5), (365, 0.1), (4000, 0.1), (-30, 1.0), (math.nan, 0.5)]
-)
+@every_row(("days", "signal"), [(0, 1.0), (182.5, 0.5), (365, 0.1), (4000, 0.1), (-30, 1.0), (math.nan, 0.5)])
 def test_docs_recency(days: float, signal: float) -> None:
     """Recall docs, "Recency signal": today, half a year, a year and more ago; the future counts as today."""
     assert float(recency(days)) == pytest.approx(signal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations.backends.graph.rustworkx import RustworkxMemoryGraph
 from hindsight_integrations.ports.arrays import Hits, IntArray
@@ -15,7 +16,7 @@ from hindsight_integrations.text.question_kinds import chain_steps
 NONE = np.empty(0, np.int64)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "steps"),
     [
         ("What did Alice's manager's team ship?", 2),

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.cara.observations.choosing import chosen_within
 from hindsight_integrations.cara.observations.representing import CANDIDATES, candidates, represented
@@ -117,7 +117,7 @@ def test_what_is_in_the_third_person_is_told_as_it_is() -> None:
     assert told(unit("Ana sold her boat. | When: 2023"), ["Ana"], ALL) == "Ana sold her boat. | When: 2023"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("fact", "expected"),
     [
         (unit("Ana: Yesterday I sold my boat.", "Ana"), 'Ana (mentioned on Friday, May 3, 2024): "Yesterday I sold my boat."'),

@@ -22,6 +22,7 @@ from builders import make_mark
 from chromadb.api.client import Client
 from chromadb.api.models.Collection import Collection
 from chromadb.config import Settings
+from table import every_row
 from vectors import unit_vectors
 
 from hindsight_integrations.backends.gate import Gate
@@ -142,7 +143,7 @@ def test_large_batches_are_split(open_store: OpenStore, monkeypatch: pytest.Monk
     assert (index.count(), sizes) == (1, [64, 64, 22, 64, 64, 21])
 
 
-@pytest.mark.parametrize("harm", [truncate_pickle, delete_pickle, truncate_data, truncate_header])
+@every_row("harm", [truncate_pickle, delete_pickle, truncate_data, truncate_header])
 def test_damaged_collection_says_so_and_heals(
     open_store: OpenStore, tmp_path: Path, harm: Callable[[Path], None]
 ) -> None:
@@ -289,7 +290,7 @@ def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> 
     assert index.count() == 5
 
 
-@pytest.mark.parametrize(
+@every_row(
     "content",
     [
         "",

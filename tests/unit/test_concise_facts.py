@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import ExtractionMode, GeneralKnowledge, RetainConfig
@@ -107,7 +108,7 @@ def test_a_fact_becomes_one_of_the_long_prompt() -> None:
     assert [(record.kind, record.value) for record in fact.records] == [("income", Decimal(90))]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("date", "when", "start", "end"),
     [
         ("2024-05", "May 2024", "2024-05", None),

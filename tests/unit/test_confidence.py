@@ -8,6 +8,7 @@ import pytest
 from builders import make_unit
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.recalled import RecalledUnit
@@ -102,7 +103,7 @@ def test_names_nobody_mentioned_count_against_an_answer() -> None:
     assert confidence(known) > confidence(half) > confidence(unknown)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "entities", "own"),
     [
         ("maria: hey john, i ran a race.", ("Maria", "John"), True),

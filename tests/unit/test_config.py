@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import HindsightConfig, InvalidRequest
 from hindsight_integrations.config import (
@@ -62,7 +63,7 @@ def test_an_unknown_choice_in_the_environment_is_named() -> None:
         HindsightConfig.from_env({"HINDSIGHT_VECTORS": "faiss"})
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "field", "good"),
     [
         (StorageConfig, "vectors", "exact"),
@@ -80,7 +81,7 @@ def test_plain_strings_are_choices(kind: Any, field: str, good: str) -> None:
         kind(**{field: "exakt"})
 
 
-@pytest.mark.parametrize(
+@every_row(
     "numbers",
     [
         {"delay_s": -1.0},

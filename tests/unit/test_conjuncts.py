@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.conjuncts import without_conjunct, without_sentence
 from hindsight_integrations.text.languages.en import ENGLISH
@@ -48,13 +48,13 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "statement", "left"), CUT)
+@every_row(("text", "statement", "left"), CUT)
 def test_the_conjunct_that_is_meant_is_cut_out(text: str, statement: str, left: str) -> None:
     """What is left says all the rest and nothing new."""
     assert without_conjunct(text, statement, ENGLISH) == left
 
 
-@pytest.mark.parametrize(("text", "statement"), KEPT)
+@every_row(("text", "statement"), KEPT)
 def test_what_cannot_be_cut_cleanly_is_left_alone(text: str, statement: str) -> None:
     """Appositions, clauses that lean, pairs, counts, doubtful and whole statements: there a note says what was taken back."""
     assert without_conjunct(text, statement, ENGLISH) is None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("forgotten", "remaining", "name", "names"),
     [
         (["Alice Chen"], ["Alice"], "Alice", ("alice",)),

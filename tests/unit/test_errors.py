@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_type_hints
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.errors import HindsightError
 
@@ -45,7 +45,7 @@ def example(kind: type[HindsightError]) -> HindsightError:
     return kind(**given)
 
 
-@pytest.mark.parametrize("kind", list(error_classes()), ids=lambda kind: kind.__name__)
+@every_row("kind", list(error_classes()), ids=lambda kind: kind.__name__)
 def test_an_error_comes_back_whole_from_another_process(kind: type[HindsightError]) -> None:
     """Process pools and task queues pickle what is raised: type, message and fields are the same afterwards."""
     error = example(kind)

@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.evals.episode import Item
 from hindsight_integrations.evals.memory_system import Context, ServedText
@@ -24,7 +25,7 @@ def criteria(draw: st.DrawFn) -> Fama:
     return Fama(draw(st.integers(0, presence)), presence, draw(st.integers(0, absence)), absence)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("counts", "expected"),
     [
         ((4, 4, 2, 2), 1.0),
@@ -112,7 +113,7 @@ def test_ndcg_by_hand() -> None:
     assert ndcg(Context((text("x", "9"),)), frozenset({"1"})) == 0.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("met", "expected"),
     [
         # D.1: one task is left, two were taken off the list. The answer of the appendix; one that also names a task done;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.evals.episode import Episode
 from hindsight_integrations.evals.forgetting.cases import (
@@ -37,9 +38,7 @@ def test_there_are_six_cases_of_each_of_ten_families() -> None:
     assert len(list(forgetting_episodes(Form.PLAIN))) == 60
 
 
-@pytest.mark.parametrize(
-    "episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name
-)
+@every_row("episode", tuple(forgetting_episodes(Form.EXTRACTED)), ids=lambda episode: episode.name)
 def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
     """Each item is said by the text of its session; serving everything leaks; leaving out what is gone passes."""
     [question] = episode.questions

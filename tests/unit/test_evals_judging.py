@@ -9,6 +9,7 @@ import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.evals.episode import Criterion, CriterionKind, Question
@@ -38,7 +39,7 @@ def judgments(*answers: bool | None) -> tuple[Judgment, ...]:
     return tuple(Judgment(f"judge {place}", answer) for place, answer in enumerate(answers))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answers", "met"),
     [
         ((True, True, False), True),
@@ -119,7 +120,7 @@ def test_kappa_of_judges_is_over_what_both_judged() -> None:
     assert pairwise_kappa(answers) == {("a", "b"): 1.0, ("a", "c"): 0.0, ("b", "c"): 0.0}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "expected", "exact"),
     [
         ("Coffee: 1,234.50 USD in total.", "1234.50", True),
@@ -146,7 +147,7 @@ def test_a_paired_difference_is_of_the_same_questions() -> None:
     assert not even.sure
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("dataset", "kind", "answerable", "rule"),
     [
         ("longmemeval", "multi-session", True, JudgeRule.CONTAINS),

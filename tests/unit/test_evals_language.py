@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.evals.simulator.memories import ALLOWED, MemoryKind, Operation
 from hindsight_integrations.evals.simulator.seeds import Family, load_seeds
@@ -40,7 +41,7 @@ def names(wording: str) -> set[str]:
     return set(PLACEHOLDER.findall(wording))
 
 
-@pytest.mark.parametrize("family", SEEDS.families, ids=lambda family: family.id)
+@every_row("family", SEEDS.families, ids=lambda family: family.id)
 def test_every_wording_can_be_filled_in(family: Family) -> None:
     """With what its change says, and the turn that tells an addition or an update says what is new."""
     known = set(SAID_OF[family.memory])
@@ -78,7 +79,7 @@ def test_nothing_is_worded_twice() -> None:
     }
 
 
-@pytest.mark.parametrize("part", ["lead_in", "user", "reply", "fact", "invalidates"])
+@every_row("part", ["lead_in", "user", "reply", "fact", "invalidates"])
 def test_held_out_manners_share_no_wording_with_the_others(part: str) -> None:
     """What is worked on says nothing that a report is measured by, neither in turns nor in gold sentences."""
     said: dict[bool, set[str]] = {True: set(), False: set()}
@@ -96,8 +97,8 @@ def test_every_family_has_wordings_to_choose_from() -> None:
         assert not family.invalidates or len(family.invalidates) >= 3, family.id
 
 
-@pytest.mark.parametrize("held_out", [True, False])
-@pytest.mark.parametrize("persona", [persona.id for persona in SEEDS.personas])
+@every_row("held_out", [True, False])
+@every_row("persona", [persona.id for persona in SEEDS.personas])
 def test_every_persona_can_live_a_week(persona: str, held_out: bool) -> None:
     """No change without a manner of telling it, no question without its values."""
     life = simulate(persona, held_out=held_out)

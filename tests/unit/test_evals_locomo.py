@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import ExtractedFact
 from hindsight_integrations.evals.datasets.locomo import evidence_ids, load_locomo
@@ -93,7 +94,7 @@ def test_facts_take_the_place_of_turns(path: Path) -> None:
     assert other.sessions[0].facts is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("written", "expected"),
     [
         (["D30:05"], {"D30:5"}),

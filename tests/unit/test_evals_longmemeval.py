@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.evals.datasets import longmemeval
 from hindsight_integrations.evals.datasets.longmemeval import load_longmemeval
@@ -111,7 +112,7 @@ def test_sampled_chats_are_read_too(write: Callable[[object], Path]) -> None:
     assert question.moment > episode.sessions[-1].moment
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("broken", "named"),
     [
         ({"haystack_dates": []}, r"\[1\].haystack_dates: there are not as many as sessions"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulator_seeds import SEEDS
+from table import every_row
 
 from hindsight_integrations.evals.metrics.stating import says
 from hindsight_integrations.evals.simulator.memories import ALLOWED, Change, Entry, MemoryKind, Operation
@@ -127,7 +128,7 @@ def test_withdrawals_name_the_turns_that_had_said_it(month: Simulation) -> None:
     assert withdrawn > 50
 
 
-@pytest.mark.parametrize("name", PERIODS)
+@every_row("name", PERIODS)
 def test_rates_are_those_of_memora(name: str) -> None:
     """Sessions, operations and their shares, within 3 % of Table 2 and two points of the shares."""
     period = PERIODS[name]

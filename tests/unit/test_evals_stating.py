@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.evals.episode import Item
 from hindsight_integrations.evals.memory_system import Context, ServedText
@@ -16,7 +16,7 @@ def served(text: str, *sources: str, tokens: int = 10, withdrawn: tuple[str, ...
     return ServedText(text, frozenset(sources), tokens, withdrawn)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "wanted", "expected"),
     [
         ("I paid $4,000.50 for rent.", "4000.5 rent", True),

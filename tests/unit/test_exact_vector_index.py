@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from table import every_row
 from vectors import nearest, unit_vectors
 
 from hindsight_integrations.backends.vector import exact, rows
@@ -45,7 +46,7 @@ def test_many_queries_are_scored_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
         assert hits.ids.tolist() == nearest(np.arange(50), vectors, query, 5).ids.tolist()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@every_row("seed", range(4))
 def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
     """Copies of one vector tie exactly and the lowest ids are kept, though BLAS scores them apart by the last bit."""
     vectors = unit_vectors(20_003, 384, seed=seed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
-import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, Message
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -226,7 +226,7 @@ def remembered(engine: Hindsight) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.KEPT])
+@every_row("name", [name for name, case in CASES.items() if case.end is End.KEPT])
 def test_what_can_be_kept_is_kept(name: str) -> None:
     """One call suffices; good facts are kept, bad ones and bad parts are named with their reasons, nothing waits."""
     case = CASES[name]
@@ -251,7 +251,7 @@ def test_a_record_without_value_costs_its_fact_nothing_else() -> None:
         assert engine.bank("alice").records.aggregate("sum", kind="expense").value == 7
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
+@every_row("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
 def test_what_cannot_be_used_is_requested_again(name: str) -> None:
     """The model is told what is wrong with its own answer, does better, and all is remembered; tokens add up."""
     engine, model, _ = opened([CASES[name].answer, CASES[name].answer, GOOD])
@@ -266,7 +266,7 @@ def test_what_cannot_be_used_is_requested_again(name: str) -> None:
         assert result.tokens_in == sent
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
+@every_row("name", [name for name, case in CASES.items() if case.end is End.REPAIRED])
 def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
     """After two repairs the passage waits, visibly and with its reason; once the model answers, it is remembered."""
     engine, model, _ = opened([CASES[name].answer] * 3 + [GOOD])
@@ -284,7 +284,7 @@ def test_what_stays_unusable_is_parked_and_not_lost(name: str) -> None:
         assert bank.retain(TALK).skipped_messages == 2
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.text import folded_text, normalised_text
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "folded"),
     [
         ("  A Café\n in  BRÜNN ", "a cafe in brunn"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.foreign_dates import find_written_date
@@ -49,7 +49,7 @@ DATELESS = [
 ]
 
 
-@pytest.mark.parametrize(("code", "text", "first", "after"), DATED)
+@every_row(("code", "text", "first", "after"), DATED)
 def test_a_date_in_full_is_read(code: str, text: str, first: str, after: str) -> None:
     """A day or month named with its year narrows the search to it, in a language nobody wrote rules for."""
     window = find_written_date(text, codes=(code,))
@@ -59,7 +59,7 @@ def test_a_date_in_full_is_read(code: str, text: str, first: str, after: str) ->
     assert window.phrase in text
 
 
-@pytest.mark.parametrize(("code", "text"), DATELESS)
+@every_row(("code", "text"), DATELESS)
 def test_nothing_is_guessed(code: str, text: str) -> None:
     """Numbers, relative times, bare years, dates that cannot be and ambiguous figures narrow nothing."""
     assert find_written_date(text, codes=(code,)) is None
@@ -73,7 +73,7 @@ def test_days_are_those_of_the_zone() -> None:
     assert window.granule is Granule.DAY
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "known"),
     [("en", True), ("de", True), ("fr", True), ("zh", True), ("xx", False), ("klingon", False), ("", False)],
 )

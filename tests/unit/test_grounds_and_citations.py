@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.reflection.citations import Shown, reference_faults, references
@@ -28,7 +28,7 @@ LONELY = Ground("Many feel isolated in remote work.", ("lonely-1", "lonely-2"))
 SHOWN = (COMMUTE, SURVEY, QUILLON, LONELY)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         ("I think remote work is good because it removes the commute.", {"commute"}),
@@ -81,7 +81,7 @@ TIERS = MemoryTiers(
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "units", "beliefs", "unknown"),
     [
         (["1", "3"], ["seen", "second"], [], []),
@@ -120,7 +120,7 @@ class Words:
         return [len(text.split()) for text in texts]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("most", "kept"),
     [
         (9, "One two three. Four five! Six seven eight nine."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.grounding import grounded_share, unknown_names, unknown_numbers
 from hindsight_integrations.text.judgements import judgement
@@ -12,7 +12,7 @@ from hindsight_integrations.text.which_language import in_another_language, writ
 ALL = tuple(LANGUAGES.values())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "text"),
     [
         ("en", "Nora is an excellent pilot."),
@@ -46,7 +46,7 @@ def test_judgements_and_guesses_are_seen(code: str, text: str) -> None:
     assert judgement(text, ["Nora works as a pilot and keeps two cats."], LANGUAGES[code])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "text"),
     [
         ("en", "Nora moved to Bergen on May 8, 2023."),
@@ -88,7 +88,7 @@ def test_names_must_be_in_the_grounds() -> None:
     assert unknown_names("Together they studied. Both did. Since then Nora works.", grounds, english) == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "text", "unknown"),
     [
         ("en", "Nora has 2 cats and 3 dogs.", []),
@@ -120,7 +120,7 @@ def test_the_share_of_grounded_words() -> None:
     assert grounded_share("Nora", ["Nora steers big ships"], ["Nora"], english) == 1.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "sample", "another"),
     [
         ("Nora works in the harbour.", "Nora has been a pilot since the spring.", False),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from builders import make_mark
 from keyword_index_contract import CORPUS, fill, found, int_ids
+from table import every_row
 
 from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords, query_words
 from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
@@ -162,7 +163,7 @@ def test_both_backends_agree_on_the_best_match(tmp_path: Path) -> None:
     assert answers[0] == answers[1] == [[1], [2], [3], [5], [6], [7], [8]]
 
 
-@pytest.mark.parametrize("question", ["Alice's teapot", "teapots", "Alice\u2019s", "the teapot of Alice"])
+@every_row("question", ["Alice's teapot", "teapots", "Alice\u2019s", "the teapot of Alice"])
 def test_word_forms_are_matched(stores: KeywordStores, question: str) -> None:
     """Plurals and possessives find the plain word."""
     fill(stores.open("bank"), {**CORPUS, 9: "Alice bought one teapot for Bob"})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.name_spotting import NameSpotter
@@ -29,8 +30,8 @@ def found_names(text: str, *codes: str, others: tuple[str, ...] = ()) -> list[st
     return [name.text for name in spotter.names_in(text)]
 
 
-@pytest.mark.parametrize(("code", "recall"), [("de", 0.85), ("es", 0.92)])
-@pytest.mark.parametrize("alone", [True, False])
+@every_row(("code", "recall"), [("de", 0.85), ("es", 0.92)])
+@every_row("alone", [True, False])
 def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: bool) -> None:
     """Hardly anything is taken for a name that is none, also where all three languages are configured."""
     right = found = wanted = 0
@@ -62,7 +63,7 @@ def test_questions_for_a_cause_are_distinguished_from_others(code: str) -> None:
     assert len(right) >= 0.94 * len(table)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "message", "statement"),
     [
         ("de", "Ich arbeite nicht mehr bei Siemens.", "u: Ich arbeite bei Siemens"),
@@ -80,7 +81,7 @@ def test_what_is_taken_back_is_put_as_it_was_stated(code: str, message: str, sta
     assert withdrawals(message, "u", [LANGUAGES[code]]) == [statement]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "question", "steps"),
     [
         ("de", "Wer ist der Chef von Annas Schwester?", 2),
@@ -102,7 +103,7 @@ def test_a_name_in_one_message_is_one_in_the_next() -> None:
     assert found_names("Tamsins Garten ist groß.", "de", others=("Ich war mit Tamsin dort.",)) == ["Tamsin"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "code"),
     [
         ("I have no longer a car.", "en"),

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.text.item_places import Likeness, Wanted, item_places, likeness
 from hindsight_integrations.text.languages import LANGUAGES
@@ -219,15 +220,13 @@ KEPT: list[tuple[str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("code", "text", "item", "left"), CUTS, ids=[f"{c}-{t[:40]}-{i}" for c, t, i, _ in CUTS]
-)
+@every_row(("code", "text", "item", "left"), CUTS, ids=[f"{c}-{t[:40]}-{i}" for c, t, i, _ in CUTS])
 def test_an_item_is_cut_with_its_separators(code: str, text: str, item: str, left: str) -> None:
     """What is left reads as if the item had never been listed."""
     assert left_out(text, Wanted(item, LANGUAGES[code])) == left
 
 
-@pytest.mark.parametrize(("code", "text", "item"), KEPT, ids=[f"{c}-{t[:40]}-{i}" for c, t, i in KEPT])
+@every_row(("code", "text", "item"), KEPT, ids=[f"{c}-{t[:40]}-{i}" for c, t, i in KEPT])
 def test_what_cannot_be_cut_cleanly_is_not_cut(code: str, text: str, item: str) -> None:
     """Where it is not certain which words are meant, or the rest would read wrongly, nothing is cut."""
     assert left_out(text, Wanted(item, LANGUAGES[code])) is None

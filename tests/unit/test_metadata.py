@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import InvalidRequest, MetadataFilter, MetadataGroup
 from hindsight_integrations.model.metadata import MetadataCondition, MetadataOperator, number_of, selects
@@ -22,7 +23,7 @@ class Level(IntEnum):
     HIGH = 3
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "kept"),
     [
         ("text\x00 ", "text"),
@@ -51,9 +52,7 @@ def test_values_keep_their_type(given: object, kept: object) -> None:
     assert type(stored["key"]) is type(kept)
 
 
-@pytest.mark.parametrize(
-    "given", [["a"], "a", {"a": "x" * 20_000}, {"a": ["x" * 9_000] * 2}, {"a": 10**5000}]
-)
+@every_row("given", [["a"], "a", {"a": "x" * 20_000}, {"a": ["x" * 9_000] * 2}, {"a": 10**5000}])
 def test_what_is_no_metadata_is_refused(given: object) -> None:
     with pytest.raises(InvalidRequest, match="metadata"):
         checked_metadata(given)
@@ -132,7 +131,7 @@ CASES: list[tuple[object, str, object, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("own", "operator", "value", "passes"), CASES)
+@every_row(("own", "operator", "value", "passes"), CASES)
 def test_operators(own: Any, operator: str, value: Any, passes: bool) -> None:
     condition = checked_metadata_filter({"key": "k", "operator": operator, "value": value})
     assert condition is not None
@@ -156,7 +155,7 @@ def test_groups() -> None:
     assert not selects(MetadataGroup((nested,), "not"), own)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "read"),
     [
         (None, None),
@@ -182,7 +181,7 @@ def test_what_callers_write(given: Any, read: object) -> None:
     assert checked_metadata_filter(given) == read
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "said"),
     [
         ("mail", "metadata: 'mail' is not a condition"),
@@ -221,7 +220,7 @@ def test_conditions_nested_too_deep_are_refused() -> None:
     assert checked_metadata_filter(given[0]) is not None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "number"),
     [
         ("7", 7),

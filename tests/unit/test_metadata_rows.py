@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations import MetadataFilter, MetadataGroup
 from hindsight_integrations.model.metadata import selects
@@ -51,7 +52,7 @@ def test_repeated_metadata_takes_one_row() -> None:
     assert rows.passing(MetadataFilter("a", 1)).tolist() == [False, True, True, False, True]
 
 
-@pytest.mark.parametrize("damaged", ["{", "[1]", "5", "null", '"a"', "{'a': 1}"])
+@every_row("damaged", ["{", "[1]", "5", "null", '"a"', "{'a': 1}"])
 def test_what_is_no_metadata_counts_as_none(damaged: str) -> None:
     """A damaged memory is named where it would be served; it must not keep its bank from opening."""
     assert MetadataRows().coded([damaged, '{"a": 1}']) == [0, 1]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.cara.observations.checking import ECHO_WORDS, Checker
 from hindsight_integrations.model.time import Interval
@@ -86,7 +87,7 @@ SPOILED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "facts", "wrong"), SPOILED, ids=[wrong for _, _, wrong in SPOILED])
+@every_row(("text", "facts", "wrong"), SPOILED, ids=[wrong for _, _, wrong in SPOILED])
 def test_a_spoiled_observation_is_refused(text: str, facts: list[int], wrong: str) -> None:
     """Person, length, opinion, guess, citation, name, number, language, ground: the model is told which it is."""
     assert wrong in problem(text, facts)
@@ -189,7 +190,7 @@ def test_facts_of_a_language_nobody_taught_us_can_be_summed_up() -> None:
     assert "2021" in problem("Marie habite à Brest depuis 2021.", [1], facts, "Marie")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("facts", "count", "wrong"),
     [(9, 0, "0 different observations"), (9, 2, "2 different observations"), (9, 3, ""), (3, 1, ""), (9, 8, "8 observations")],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations.cara.opinions.candidates import About, about, may_bear_on, theta_of
 from hindsight_integrations.model.embedder import Thresholds
@@ -21,7 +22,7 @@ def entity(name: str, mentions: int, role: EntityRole = EntityRole.NONE) -> Enti
     return Entity(name, name, EntityType.PERSON, role, (name,), mentions)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("opinion", "fact", "found"),
     [
         (topic(1.0, "ferry"), topic(0.0, "ferry", "storm"), True),

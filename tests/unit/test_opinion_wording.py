@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.cara.opinions.wording import LONGEST_OPINION, fault, plain
 from hindsight_integrations.text.languages import languages_of
@@ -77,15 +77,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", KEPT)
+@every_row("text", KEPT)
 def test_an_opinion_with_its_reason_is_kept(text: str) -> None:
     """In English, German and Spanish, in the words that people use for it."""
     assert fault(text, LANGUAGES) == ""
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts]
-)
+@every_row(("kind", "text"), [(kind, text) for kind, texts in REFUSED.items() for text in texts])
 def test_what_is_no_opinion_of_ones_own_is_refused(kind: str, text: str) -> None:
     """Each with a reason that the model can mend it by."""
     assert fault(text, LANGUAGES), kind
@@ -110,7 +108,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
     assert isinstance(fault(text, LANGUAGES), str)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "piece",
     ["I have ", "nicht ", "ich kann nicht , ", "no tengo ", "the facts ", "in my ", "\u201e", "I'm ", "; a "],
 )

@@ -7,6 +7,7 @@ from types import SimpleNamespace as Having
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.backends.language_model.raw_answers import is_cut_off, tokens_of
 
@@ -36,7 +37,7 @@ GEMINI = {
 OLLAMA = {"done_reason": "length", "prompt_eval_count": 11, "eval_count": 7}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "answer",
     [OPENAI, RESPONSES, ANTHROPIC, BEDROCK, GEMINI, OLLAMA],
     ids=["openai", "responses", "anthropic", "bedrock", "gemini", "ollama"],
@@ -60,7 +61,7 @@ def test_streams_tell_it_in_their_last_piece(piece: Any) -> None:
     assert is_cut_off(piece)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "answer",
     [
         None,

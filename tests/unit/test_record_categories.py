@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.text.vocabulary.categories import category_key, category_name
@@ -12,7 +12,7 @@ from hindsight_integrations.text.vocabulary.categories import category_key, cate
 PIECES = ["coffee", " ", "food", "(", ")", ": ", " - ", "the ", " purchases", "_", "km", "5", "."]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "spellings"),
     [
         (
@@ -45,7 +45,7 @@ def test_spellings_of_one_category(kind: str, spellings: list[str]) -> None:
     assert len({category_key(spelling, RecordKind(kind)) for spelling in spellings}) == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "one", "other"),
     [
         ("expense", "coffee beans", "coffee"),
@@ -71,7 +71,7 @@ def test_what_may_be_another_category_is_one(kind: str, one: str, other: str) ->
     assert category_key(one, RecordKind(kind)) != category_key(other, RecordKind(kind))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("stated", "name"),
     [
         ("Food (Coffee)", "coffee"),
@@ -97,7 +97,7 @@ def test_a_name_is_a_spelling_of_its_own_category(stated: str, kind: RecordKind)
     assert category_key(name, kind) == category_key(stated, kind)
 
 
-@pytest.mark.parametrize("piece", ["a: ", "(", "(a) ", "food > ", " - ", "the ", "a (b) "])
+@every_row("piece", ["a: ", "(", "(a) ", "food > ", " - ", "the ", "a (b) "])
 def test_an_endless_category_costs_no_time_and_no_error(piece: str) -> None:
     """Whatever a model writes for a category has a name and a key."""
     assert category_key(category_name(piece * 3_000, RecordKind.EXPENSE), RecordKind.EXPENSE) == category_key(

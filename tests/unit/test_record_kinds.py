@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.record_kinds import KIND_WORDS, canonical_kind
 from hindsight_integrations.model.records import RecordKind
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("written", "kind", "category"),
     [
         ("expense", "expense", ""),

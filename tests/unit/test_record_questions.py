@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.model.record_answers import Bound, RecordOperation, RecordQuestion, Standing
 from hindsight_integrations.model.records import RecordCategory, RecordKind
@@ -127,7 +127,7 @@ RECOGNISED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "operation", "kind", "categories"), RECOGNISED)
+@every_row(("text", "operation", "kind", "categories"), RECOGNISED)
 def test_a_question_is_understood(
     text: str, operation: RecordOperation, kind: RecordKind, categories: tuple[str, ...]
 ) -> None:
@@ -214,7 +214,7 @@ DECLINED = [
 ]
 
 
-@pytest.mark.parametrize("text", DECLINED)
+@every_row("text", DECLINED)
 def test_what_is_not_sure_is_declined(text: str) -> None:
     assert understood(text) is None
 
@@ -276,7 +276,7 @@ def test_a_category_of_the_bank_in_another_language_is_found() -> None:
         assert found.categories == (name,)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ["", "?", " ", "€", "how much", "wie viel", "¿cuánto?", "How many how many", "list " * 70, "\u0130" * 20],
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.plurals import plural, singular_key
 from hindsight_integrations.text.vocabulary.amounts import canonical_amount
@@ -15,7 +15,7 @@ from hindsight_integrations.text.vocabulary.records import canonical_record
 from hindsight_integrations.text.vocabulary.units import canonical_unit, factor, same_measure
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("written", "unit"),
     [
         ("", ""),
@@ -94,7 +94,7 @@ def test_a_pound_is_money_where_money_is_meant() -> None:
     assert (spent.unit, weighed.unit) == ("GBP", "lb")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "unit", "number", "canonical"),
     [
         ("$3.41", "", "3.41", "USD"),
@@ -125,7 +125,7 @@ def test_a_number_written_as_text_is_a_number(value: str, unit: str, number: str
     assert canonical_amount(value, unit) == (Decimal(number), canonical)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "unit"),
     [
         ("3 USD or 2.80 EUR", ""),
@@ -159,7 +159,7 @@ def test_words_that_hold_a_number_are_no_amount() -> None:
     assert canonical_record("preference", "film", "7 Samurai", "").value == "7 Samurai"
 
 
-@pytest.mark.parametrize("piece", ["/", "(", ")", " per ", " on ", "1,", "9", " ", "$", "km/h"])
+@every_row("piece", ["/", "(", ")", " per ", " on ", "1,", "9", " ", "$", "km/h"])
 def test_endless_words_cost_no_time_and_no_error(piece: str) -> None:
     """Whatever a model writes for a unit or an amount, it is read or it stays as it is."""
     endless = piece * 5_000
@@ -173,7 +173,7 @@ def test_what_a_unit_is_for_is_the_category() -> None:
     assert (goal.category, goal.unit) == ("coffee", "USD/week")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("unit", "wanted", "exactly"),
     [
         ("mi", "km", Fraction("1.609344")),
@@ -191,7 +191,7 @@ def test_units_are_converted_exactly(unit: str, wanted: str, exactly: Fraction) 
     assert factor(wanted, unit) == 1 / exactly
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("one", "other"),
     [
         ("USD", "EUR"),

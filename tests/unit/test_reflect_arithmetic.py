@@ -8,11 +8,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.cara.reflection.agentic.arithmetic import LONGEST, NoArithmetic, evaluated
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("expression", "value"),
     [
         ("0.1 + 0.2", "0.3"),
@@ -38,7 +39,7 @@ def test_it_is_exact(expression: str, value: str) -> None:
     assert evaluated(expression) == Decimal(value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "expression",
     [
         "__import__('os').system('true')",

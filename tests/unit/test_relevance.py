@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.trace import Fate
 from hindsight_integrations.tempr.recall.relevance import asks_for_all, likely, nearness
@@ -38,7 +39,7 @@ def test_nearness_rises_with_meaning_and_with_words(
     assert here >= cosine
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("language", "question", "expected"),
     [
         (ENGLISH, "What do you know about me?", True),

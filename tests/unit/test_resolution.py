@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.names import normalise_name
@@ -84,7 +85,7 @@ def groups(*mentions: tuple[str, EntityType]) -> int:
     return len({mention.entity_id for mention in resolved(*mentions).mentions})
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("first", "second"),
     [
         (("Room 101", PLACE), ("Room 102", PLACE)),
@@ -108,7 +109,7 @@ def test_apart(first: tuple[str, EntityType], second: tuple[str, EntityType]) ->
     assert groups(first, second) == groups(second, first) == 2
 
 
-@pytest.mark.parametrize(
+@every_row(
     "mentions",
     [
         [("Alice", PERSON), ("Alice Chen", PERSON)],
@@ -138,7 +139,7 @@ def test_known_entities_are_found_and_learn_new_names() -> None:
     assert result.mentions[0].entity_id == "e1"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "role"),
     [
         ("User", EntityRole.USER),

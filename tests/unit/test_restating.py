@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from builders import make_unit
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
+from table import every_row
 
 from hindsight_integrations.cara.opinions.facts import Fact
 from hindsight_integrations.cara.opinions.restating import restates
@@ -27,7 +27,7 @@ def fact(text: str, cosine: float, language: Language = ENGLISH) -> Fact:
     return Fact(make_unit("u", text), vector, ("ada",), specifics(text, language))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("one", "other", "language"),
     [
         ("The boat leaks after three hours.", "The boat leaks after five hours.", ENGLISH),
@@ -47,7 +47,7 @@ def test_other_numbers_days_and_names_are_told_apart(one: str, other: str, langu
     assert not restates(fact(one, 1.0, language), fact(other, 1.0, language), THRESHOLDS)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("one", "other", "language"),
     [
         ("The repair took two weeks.", "It was fourteen days until it was repaired.", ENGLISH),

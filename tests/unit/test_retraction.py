@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders import make_unit
+from table import every_row
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.records import Record, RecordKind
@@ -158,7 +159,7 @@ def test_a_chain_closes_the_middle_link() -> None:
 EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel costs; hiring."
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "statement", "outcome"),
     [
         (EMAIL, "Bo Chen is a recipient of the budget email", Outcome.AMENDS),
@@ -208,7 +209,7 @@ def test_nobody_withdraws_what_they_cannot_see() -> None:
     assert not can_see(by, make_unit("other", tags=("bob",)))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("message", "expected"),
     [
         ("I used to love trail running, but I'm not really into it anymore.", ["user: love trail running"]),
@@ -255,7 +256,7 @@ ROWING = candidate(
 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("statement", "of"),
     [
         ("buying oat milk as an open item on the user's to-do list", GROCERIES),

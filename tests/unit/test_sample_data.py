@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.tempr.retain.time_normalisation import parse_moment
@@ -31,7 +31,7 @@ def test_sessions_are_ordered_and_their_turns_identified() -> None:
     assert {turn["speaker"] for turn in turns} == {CONVERSATION["speaker_a"], CONVERSATION["speaker_b"]}
 
 
-@pytest.mark.parametrize("line", FACTS, ids=lambda line: f"session {line['session']}")
+@every_row("line", FACTS, ids=lambda line: f"session {line['session']}")
 def test_facts_fit_the_schema_and_their_session(line: dict[str, Any]) -> None:
     """Each fact validates, cites turns of its own session, and points only at facts beside it."""
     session = SESSIONS[line["session"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
@@ -118,21 +118,21 @@ def rows(table: dict[Language, tuple[str, ...]]) -> list[tuple[Language, str]]:
     return [(language, text) for language, texts in table.items() for text in texts]
 
 
-@pytest.mark.parametrize(("language", "text"), rows(ASKING))
+@every_row(("language", "text"), rows(ASKING))
 def test_it_only_asks(language: Language, text: str) -> None:
     assert only_asks(text, language)
 
 
-@pytest.mark.parametrize(("language", "text"), rows(STATING))
+@every_row(("language", "text"), rows(STATING))
 def test_it_states_something(language: Language, text: str) -> None:
     assert not only_asks(text, language)
 
 
-@pytest.mark.parametrize(("language", "text"), rows(AGENT_STATES))
+@every_row(("language", "text"), rows(AGENT_STATES))
 def test_what_an_agent_did_or_knows_stays(language: Language, text: str) -> None:
     assert stating_sentences(text, language, agent=True) == [text]
 
 
-@pytest.mark.parametrize(("language", "text"), rows(AGENT_STATES_NOTHING))
+@every_row(("language", "text"), rows(AGENT_STATES_NOTHING))
 def test_what_an_agent_does_not_know_is_left_out(language: Language, text: str) -> None:
     assert stating_sentences(text, language, agent=True) == []

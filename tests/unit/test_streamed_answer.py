@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.cara.reflection.streamed_answer import StreamedAnswer
 
@@ -17,8 +17,8 @@ def read(text: str, size: int) -> tuple[str, tuple[str, ...] | None]:
     return shown + rest, marks
 
 
-@pytest.mark.parametrize("size", [1, 3, 1000])
-@pytest.mark.parametrize(
+@every_row("size", [1, 3, 1000])
+@every_row(
     ("text", "shown", "marks"),
     [
         ("Hello there.\nSOURCES: 1, 4, M1", "Hello there.", ("1", "4", "M1")),

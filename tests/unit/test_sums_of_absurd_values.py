@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.model.exact_sums import exact_sum
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("values", "total"),
     [
         ([], "0"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.model.record_answers import RecordQuestion
 from hindsight_integrations.model.records import RecordCategory, RecordKind
@@ -98,7 +99,7 @@ def test_a_question_that_asks_for_no_list_gets_no_table(code: str) -> None:
     assert found == MISREAD.get(code, [])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("code", "half", "least", "most_wrong"),
     [("en", 0, 23, 1), ("en", 1, 15, 1), ("de", 0, 7, 0), ("de", 1, 6, 0), ("es", 0, 5, 0), ("es", 1, 4, 0)],
 )

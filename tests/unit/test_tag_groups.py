@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations import InvalidRequest, TagAnd, TagLeaf, TagNot, TagOr, TagsMatch
 from hindsight_integrations.model.requests import TagGroup
@@ -42,7 +43,7 @@ def units(*tags: str) -> Columns:
     return updated(empty_columns(), rows, np.empty(0, np.int64))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("match", "passing"),
     [
         (TagsMatch.ANY, {"untagged", "one of two", "both", "both and more"}),
@@ -61,7 +62,7 @@ def test_a_leaf_selects_as_its_mode_says(match: TagsMatch, passing: set[str]) ->
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("group", "passing"),
     [
         (TagAnd((A, B)), {"ab", "abc"}),
@@ -143,7 +144,7 @@ def buried(levels: int) -> Any:
     return {"not": buried(levels - 1)} if levels > 1 else {"tags": ["a"]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("groups", "message"),
     [
         ("a", r"tag_groups: 'a' is not a list of conditions"),

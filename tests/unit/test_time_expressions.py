@@ -6,9 +6,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.languages import LANGUAGES
@@ -342,19 +342,19 @@ def days(window: TimeWindow | None) -> tuple[str, str] | None:
     return window.interval.start.date().isoformat(), last.date().isoformat()
 
 
-@pytest.mark.parametrize(("phrase", "first", "last"), FROM_AUGUST)
+@every_row(("phrase", "first", "last"), FROM_AUGUST)
 def test_phrases_that_other_parsers_get_wrong(phrase: str, first: str, last: str) -> None:
     """Every phrase gets the window a person would expect."""
     assert days(find_window(phrase, AUGUST, rules=TIME_RULES)) == (first, last)
 
 
-@pytest.mark.parametrize(("phrase", "first", "last"), FROM_JANUARY)
+@every_row(("phrase", "first", "last"), FROM_JANUARY)
 def test_phrases_count_from_the_reference(phrase: str, first: str, last: str) -> None:
     """A time expression means the days a calendar shows, seen from the moment of the question."""
     assert days(find_window(phrase, JANUARY, rules=TIME_RULES)) == (first, last)
 
 
-@pytest.mark.parametrize(("phrase", "start", "end"), HOURS)
+@every_row(("phrase", "start", "end"), HOURS)
 def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
     """Asking about last night does not search the whole of yesterday."""
     window = find_window(phrase, JANUARY, rules=TIME_RULES)
@@ -365,19 +365,19 @@ def test_parts_of_a_day_are_hours(phrase: str, start: str, end: str) -> None:
     )
 
 
-@pytest.mark.parametrize("text", DATELESS)
+@every_row("text", DATELESS)
 def test_names_numbers_and_impossible_dates_are_no_time(text: str) -> None:
     """A question without a date is not narrowed to some window by a name or a number in it."""
     assert find_window(text, JANUARY, rules=TIME_RULES) is None
 
 
-@pytest.mark.parametrize(("text", "first", "last"), STATEMENTS)
+@every_row(("text", "first", "last"), STATEMENTS)
 def test_statements_date_their_event(text: str, first: str, last: str) -> None:
     """What is announced lies ahead, what is told lies behind, and the first time named counts."""
     assert days(find_event_time(text, MARCH, rules=TIME_RULES)) == (first, last)
 
 
-@pytest.mark.parametrize("text", UNDATED_STATEMENTS)
+@every_row("text", UNDATED_STATEMENTS)
 def test_statements_without_an_event_time(text: str) -> None:
     """A habit, a greeting, a duration or an open end gives a memory no false date."""
     assert find_event_time(text, MARCH, rules=TIME_RULES) is None
@@ -498,7 +498,7 @@ def test_no_text_makes_it_raise(text: str) -> None:
             )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("statement", "dated"),
     [
         ('Ann read "The Summer of 1967" to me.', None),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_window
@@ -482,7 +482,7 @@ DATELESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "first", "last"), DATED)
+@every_row(("text", "first", "last"), DATED)
 def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> None:
     """However a time is worded, the search covers the days a reader means."""
     window = find_window(text, JUNE, rules=TIME_RULES)
@@ -491,7 +491,7 @@ def test_a_dated_question_gets_its_days(text: str, first: str, last: str) -> Non
     assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
 
 
-@pytest.mark.parametrize("text", DATELESS)
+@every_row("text", DATELESS)
 def test_a_question_without_a_time_gets_none(text: str) -> None:
     """A name, title, number, habit or thing is no time."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
@@ -283,7 +283,7 @@ DATELESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "first", "last"), DATED)
+@every_row(("text", "first", "last"), DATED)
 def test_a_german_question_is_narrowed_to_the_days_it_names(text: str, first: str, last: str) -> None:
     """With umlauts, with an e behind the vowel, or without either."""
     with_e = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
@@ -294,13 +294,13 @@ def test_a_german_question_is_narrowed_to_the_days_it_names(text: str, first: st
         assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
 
 
-@pytest.mark.parametrize("text", DATELESS)
+@every_row("text", DATELESS)
 def test_a_german_question_without_a_time_gets_no_window(text: str) -> None:
     """Habits, names, titles, quantities, durations and impossible dates are no time."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "day"),
     [
         ("Heute war ich beim Arzt.", "2024-06-12"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
@@ -56,7 +56,7 @@ NO_TIMES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "first", "last"), ROWS)
+@every_row(("text", "first", "last"), ROWS)
 def test_german_questions(text: str, first: str, last: str) -> None:
     """A German question is narrowed to the days it names."""
     window = find_window(text, JUNE, rules=TIME_RULES)
@@ -65,7 +65,7 @@ def test_german_questions(text: str, first: str, last: str) -> None:
     assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
 
 
-@pytest.mark.parametrize("text", NO_TIMES)
+@every_row("text", NO_TIMES)
 def test_german_questions_without_a_time(text: str) -> None:
     """Habits, names, quantities and impossible dates are no time in German either."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None

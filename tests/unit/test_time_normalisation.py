@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.model.time import Granule, Interval, readable_time
 from hindsight_integrations.search.embedding import embedding_text
@@ -42,7 +43,7 @@ def _utc(
     return datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(("text", "parts", "granule"), MOMENTS)
+@every_row(("text", "parts", "granule"), MOMENTS)
 def test_dates_keep_the_coarseness_they_were_written_in(
     text: str, parts: tuple[int, ...], granule: Granule
 ) -> None:
@@ -67,15 +68,13 @@ def test_offsets_are_honoured(text: str) -> None:
     assert parsed[0].astimezone(UTC) == _utc(2023, 5, 7, 13, 56)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "soon", "2023-02-30", "2023-13", "0000", "May 2023", "2023-05-07T25:00"]
-)
+@every_row("text", ["", "soon", "2023-02-30", "2023-13", "0000", "May 2023", "2023-05-07T25:00"])
 def test_what_is_no_date_is_none(text: str) -> None:
     """A model's "soon" or an impossible date never becomes a date."""
     assert parse_moment(text) is None
 
 
-@pytest.mark.parametrize(("start", "end", "first", "after"), SPANS)
+@every_row(("start", "end", "first", "after"), SPANS)
 def test_an_occurrence_covers_its_granules(
     start: str, end: str | None, first: tuple[int, ...], after: tuple[int, ...]
 ) -> None:
@@ -101,7 +100,7 @@ def test_days_are_those_of_the_bank_zone() -> None:
     assert found == Interval(_utc(2023, 5, 6, 15), _utc(2023, 5, 7, 15))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("start", "end", "words"),
     [
         ("2023-11", None, "happened in November 2023"),

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
@@ -34,7 +35,7 @@ def language(pattern: str, build: Build) -> TimeRules:
     return TimeRules("xx", WORDS, (Rule(pattern, build),), ())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pattern", "build", "meaning", "group"),
     [
         (r"en {month}", months.month, "month", "tail"),

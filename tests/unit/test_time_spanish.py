@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.time_expressions import find_event_time, find_window
@@ -356,7 +356,7 @@ DATELESS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "first", "last"), DATED)
+@every_row(("text", "first", "last"), DATED)
 def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: str, last: str) -> None:
     """With its accents or without them."""
     folded = text.translate(str.maketrans("áéíóúñ¿", "aeioun "))
@@ -367,13 +367,13 @@ def test_a_spanish_question_is_narrowed_to_the_days_it_names(text: str, first: s
         assert (window.interval.start.date().isoformat(), end.date().isoformat()) == (first, last)
 
 
-@pytest.mark.parametrize("text", DATELESS)
+@every_row("text", DATELESS)
 def test_a_spanish_question_without_a_time_gets_no_window(text: str) -> None:
     """Habits, names, titles, quantities, durations and impossible dates are no time."""
     assert find_window(text, JUNE, rules=TIME_RULES) is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "day"),
     [
         ("Ayer fui al médico.", "2024-06-11"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions import find_window
@@ -41,9 +42,7 @@ def benchmark() -> Iterator[ModuleType]:
         yield import_module("time_expressions")
 
 
-@pytest.mark.parametrize(
-    ("code", "table", "least", "most"), TABLES, ids=[f"{row[0]}-{row[1].name}" for row in TABLES]
-)
+@every_row(("code", "table", "least", "most"), TABLES, ids=[f"{row[0]}-{row[1].name}" for row in TABLES])
 def test_a_table_is_read_as_its_writer_meant(
     benchmark: ModuleType, code: str, table: Path, least: float, most: float
 ) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.time import DateOrder
@@ -49,7 +50,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "order", "moment"), WRITTEN)
+@every_row(("text", "order", "moment"), WRITTEN)
 def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment: str) -> None:
     """What an export wrote in front of a message is the moment it was sent, with its zone if it gave one."""
     found = parse_timestamp(text, date_order=order)
@@ -57,7 +58,7 @@ def test_exported_timestamps_are_read(text: str, order: DateOrder | None, moment
     assert found.isoformat() == moment
 
 
-@pytest.mark.parametrize("text", AMBIGUOUS)
+@every_row("text", AMBIGUOUS)
 def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
     """Which figure is the day is asked for by name of the setting, not guessed."""
     assert parse_timestamp(text, date_order=None) is None
@@ -66,7 +67,7 @@ def test_an_ambiguous_order_is_never_guessed(text: str) -> None:
     assert checked_moment(text, "timestamp", date_order=DateOrder.DMY) is not None
 
 
-@pytest.mark.parametrize("text", UNREADABLE)
+@every_row("text", UNREADABLE)
 def test_what_names_no_moment_is_refused(text: str) -> None:
     """Half dates, impossible ones and other numbers are no timestamp, whatever the order."""
     assert not any(parse_timestamp(text, date_order=order) for order in (None, *DateOrder))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from table import every_row
 
 from hindsight_integrations import InvalidRequest, Message
 from hindsight_integrations.model.turns import Role
@@ -48,7 +49,7 @@ def test_a_tools_result_is_heard_with_its_call_where_tools_are_listened_to() -> 
     assert heard(turn(result), ALL)[1].role is Role.TOOL
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("result", "text"),
     [
         (
@@ -104,7 +105,7 @@ def test_what_is_too_long_is_cut_with_a_mark_and_never_refused() -> None:
     assert spoken.text.endswith(" ... [cut: 1,200,000 characters]")
 
 
-@pytest.mark.parametrize("roles", [(), ("user", "human"), ("system",), 3, {"user": 1}])
+@every_row("roles", [(), ("user", "human"), ("system",), 3, {"user": 1}])
 def test_roles_that_are_none_are_refused(roles: Any) -> None:
     with pytest.raises(InvalidRequest, match="roles"):
         checked_roles(roles)

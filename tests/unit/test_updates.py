@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.updates import replaced_sentences, updates
@@ -22,7 +23,7 @@ def test_another_value_replaces(told: str, update: str) -> None:
     assert list(replaced_sentences(f"Hello! {told}", update, ENGLISH)) == [told]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("told", "update"),
     [
         ("The course fee was 90 euros.", "The course fee is 110 euros now."),

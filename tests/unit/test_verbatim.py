@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
+from table import every_row
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedFact
@@ -35,7 +35,7 @@ def test_every_message_is_one_fact_word_for_word() -> None:
     assert all(fact.entities[0].type is EntityType.PERSON for fact in facts)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("speaker", "kind"),
     [
         ("assistant", FactType.EXPERIENCE),
@@ -50,7 +50,7 @@ def test_what_the_agent_says_is_its_experience(speaker: str, kind: FactType) -> 
     assert _extract((speaker, "The pond is frozen."))[0].fact_type is kind
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "start", "end"),
     [
         ("I met her yesterday.", "2025-03-01", "2025-03-01"),
@@ -66,7 +66,7 @@ def test_times_count_from_the_message(text: str, start: str | None, end: str | N
     assert (fact.occurred_start, fact.occurred_end) == (start, end)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "names"),
     [
         ("I met Priya Shah at the University of Leeds.", ["Priya Shah", "University of Leeds"]),

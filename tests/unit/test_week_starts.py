@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.errors import InvalidRequest
@@ -23,7 +24,7 @@ def days(text: str, week_starts: Weekday, *, asked: datetime = WEDNESDAY) -> tup
     return found.interval.start.date(), found.interval.end.date()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "monday", "sunday"),
     [
         ("What did I buy this week?", (9, 16), (8, 15)),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from table import every_row
 
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit
@@ -90,7 +91,7 @@ MEANT: list[tuple[MemoryUnit, str, tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "part", "meant"), MEANT, ids=[part or "nothing" for _, part, _ in MEANT])
+@every_row(("unit", "part", "meant"), MEANT, ids=[part or "nothing" for _, part, _ in MEANT])
 def test_a_part_means_the_records_whose_words_it_has(
     unit: MemoryUnit, part: str, meant: tuple[int, ...]
 ) -> None:

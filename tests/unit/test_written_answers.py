@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from pydantic import BaseModel, Field
+from table import every_row
 
 from hindsight_integrations.ports.written_answers import written_answer
 
@@ -17,7 +17,7 @@ class Verdict(BaseModel):
 YES = '{"answer": "yes"}'
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         YES,
@@ -38,7 +38,7 @@ def test_what_stands_around_an_answer_costs_no_second_call(text: str) -> None:
     assert found.answer == "yes"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "",
