@@ -32,6 +32,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("src/hindsight_integrations")
+TIMED_OUT = 124  # the exit code of timeout(1)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -68,7 +69,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run went: `result` is caught, missed or stale (the fault does not apply); `test` is the last failing one."""
+    """How one run went: `result` is caught, missed or stale (the fault does not apply); `test` is the last failing one, or the last line."""
 
     name: str
     area: str
@@ -79,7 +80,7 @@ class Outcome:
 
 
 def run_command(command: Sequence[str], folder: Path, timeout: float) -> tuple[int, str]:
-    """Run a command in a copy of the checkout; its exit code and output, -1 where it took too long and was killed."""
+    """Run a command in a copy of the checkout; its exit code and output, TIMED_OUT where it was killed."""
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "HF_HUB_OFFLINE": "1"}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
@@ -94,7 +95,7 @@ def run_command(command: Sequence[str], folder: Path, timeout: float) -> tuple[i
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            code = -1
+            code = TIMED_OUT
         finally:
             if process.poll() is None:  # too slow, or we are interrupted: with all it has started
                 os.killpg(process.pid, signal.SIGKILL)
@@ -125,8 +126,8 @@ def outcome_of(fault: Fault, command: Sequence[str], timeout: float) -> Outcome:
         code, output, seconds = run_in_copy(command, fault, timeout)
     except ValueError as error:
         return Outcome(fault.name, fault.area, fault.file, "stale", test=str(error))
-    tests = FAILED.findall(output)
-    told = tests[-1] if tests else "timeout" if code == -1 else ""
+    tests = FAILED.findall(output) or output.split("\n")[-2:-1]  # without pytest the last line
+    told = "timeout" if code == TIMED_OUT else tests[-1] if code and tests else ""
     return Outcome(fault.name, fault.area, fault.file, "caught" if code else "missed", seconds, told)
 
 
