@@ -13,7 +13,7 @@
     │   ├── LedgerLost                       commits that were acknowledged are not in the ledger any more
     │   ├── MemoryDamaged                    memories are not what was written
     │   ├── RevisionConflict                 the bank moved on since the decision was made
-    │   ├── SchemaMismatch                   written by a newer version
+    │   ├── SchemaMismatch                   written by a development version or a newer one
     │   ├── EmbedderMismatch                 the bank was embedded with another model
     │   ├── TaskClosed                       a task was finished by somebody else meanwhile
     │   └── IndexOutOfStep                   an index is broken and could not be rebuilt
@@ -249,12 +249,21 @@ class RevisionConflict(StorageError):
 
 
 class SchemaMismatch(StorageError):
-    """The ledger file was written by a newer version of this package."""
+    """The ledger file was written by a development version of this package, or by a newer version."""
 
-    def __init__(self, path: Path, found: int, supported: int) -> None:
-        self.path, self.found, self.supported = path, found, supported
+    def __init__(self, path: Path, found: int, supported: int, *, development: bool = False) -> None:
+        self.path, self.found, self.supported, self.development = path, found, supported, development
+        if development:
+            remedy = (
+                "It cannot be converted or exported: use the checkout that wrote it, or retain the sources again into a "
+                "new directory."
+            )
+            super().__init__(
+                f"{path} has schema {found} of a development version; this version reads schema {supported} only. {remedy}"
+            )
+            return
         super().__init__(
-            f"{path} has schema {found}; this version reads up to {supported}. Upgrade hindsight-integrations."
+            f"{path} has schema {found}; this version reads schema {supported} only. Upgrade hindsight-integrations."
         )
 
 

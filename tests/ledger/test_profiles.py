@@ -181,17 +181,6 @@ class TestProfiles:
         assert ledger.profile_changes("copy") == ledger.profile_changes(bank)
         assert ledger.bank("copy").profile == given[-1]
 
-    def test_an_archive_without_history_has_its_profile_since_ever(
-        self, ledger: Ledger, bank: str, given: list[BankProfile]
-    ) -> None:
-        """Older archives hold the present profile alone: nobody knows when it was given."""
-        rows = [row for row in ledger.archive_rows(bank) if row.kind != "profile_change"]
-        ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(rows))
-        (change,) = ledger.profile_changes("copy")
-        assert (change.number, change.profile) == (1, given[-1])
-        assert ledger.profile_at("copy", at(-100_000)) == given[-1]
-
     @every_row(
         "call",
         [

@@ -259,20 +259,3 @@ class TestRecordErasure:
         assert ledger.categories("copy") == ledger.categories(bank)
         assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
         assert ledger.damaged("copy") == ()
-
-    def test_an_archive_of_units_with_one_record_comes_in(self, ledger: Ledger, bank: str) -> None:
-        """Archives of earlier versions keep the only record on the unit's line, its kind any word."""
-        commit(ledger, make_write_set(units=[with_records("u1"), with_records("u2")]))
-        rows = [
-            replace(row, fields={**row.fields, "record": ["steps", "9000", True, "", "steps"]})
-            if row.fields.get("unit_id") == "u2"
-            else row
-            for row in ledger.archive_rows(bank)
-        ]
-        ledger.create_bank("copy")
-        ledger.restore_rows("copy", iter(rows))
-        assert read(ledger, "copy", "u2").records == (
-            Record(RecordKind.QUANTITY, Decimal(9000), "steps", "steps", "steps"),
-        )
-        assert found(ledger, "copy", RecordKind.QUANTITY, "steps") == ["u2"]
-        assert ledger.damaged("copy") == ()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank, Message
-from hindsight_integrations.model.tasks import TaskKind, TaskState
+from hindsight_integrations import (
+    ArchiveInvalid,
+    EmbedderMismatch,
+    Hindsight,
+    InvalidRequest,
+    MemoryBank,
+    Message,
+)
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 TALK = [
@@ -72,63 +76,6 @@ def test_an_imported_bank_survives_reopening(opener: Callable[..., Hindsight], t
     assert again.doctor().failures == {}
 
 
-def test_an_archive_from_before_speakers_comes_in(light: Hindsight) -> None:
-    """The first archives do not say who said what: their memories come in without it, seal and all."""
-    lines = archived(filled(light)).splitlines()[:-1]
-    seal = json.loads(archived(light.bank("alice")).splitlines()[-1])
-    header, *rows = [json.loads(line) for line in lines]
-    rows = [header, *(row for row in rows if row[0] != "turn")]
-    for row in rows[1:]:
-        row[1].pop("speaker", None)
-    older = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
-    sealed = (
-        older
-        + json.dumps({**seal, "rows": len(rows) - 1, "sha256": hashlib.sha256(older.encode()).hexdigest()})
-        + "\n"
-    )
-    copy = light.bank("copy")
-    assert copy.archive.load(io.StringIO(sealed)) == 4
-    assert {unit.speaker for unit in copy.units().units} == {""}
-
-
-def test_an_archive_from_before_there_were_several_records_comes_in(light: Hindsight) -> None:
-    """Version 1 has the only record on the memory's own line, whatever word was its kind; sums over it are exact."""
-    bank = light.bank("alice")
-    bank.retain("Alice paid for plums.", facts=[{"what": f"Alice paid on day {n}."} for n in range(3)])
-    header, *lines, seal = archived(bank).splitlines()
-    rows = [json.loads(line) for line in lines]
-    for number, (_, fields) in enumerate(row for row in rows if row[0] == "unit"):
-        fields["record"] = (
-            ["purchase", f"{number}.10", True, "Plums" if number else "", "EUR"] if number else None
-        )
-    texts = [json.dumps({**json.loads(header), "version": 1}), *(json.dumps(row) for row in rows)]
-    older = "".join(text + "\n" for text in texts)
-    sealed = json.dumps({**json.loads(seal), "sha256": hashlib.sha256(older.encode()).hexdigest()})
-    copy = light.bank("copy")
-    assert copy.archive.load(io.StringIO(f"{older}{sealed}\n")) == 3
-    found = copy.records.aggregate("sum", kind="expense", category="plums")
-    assert (found.value, found.unit, len(found.units)) == (Decimal("3.20"), "EUR", 2)
-    assert light.doctor(deep=True).damaged == {}
-
-
-def test_tasks_of_an_archive_wait_for_whoever_takes_it_in(light: Hindsight) -> None:
-    """Work that somebody did when an archive of before leases had numbers was made is due here, whatever lease it tells of."""
-    header, *lines, seal = archived(filled(light)).splitlines()
-    task = {"kind": "extract_queued", "payload": "{}", "attempts": 2, "not_before": 5, "last_error": "why"}
-    leased = {**task, "state": "leased", "lease_until": 4_000_000_000_000_000}
-    texts = [json.dumps({**json.loads(header), "version": 2}), *lines, json.dumps(["task", leased])]
-    older = "".join(text + "\n" for text in texts)
-    rows = json.loads(seal)["rows"] + 1
-    sealed = json.dumps(
-        {**json.loads(seal), "rows": rows, "sha256": hashlib.sha256(older.encode()).hexdigest()}
-    )
-    copy = light.bank("copy")
-    copy.archive.load(io.StringIO(f"{older}{sealed}\n"))
-    (taken,) = (each for each in copy.tasks.list() if each.kind is TaskKind.EXTRACT_QUEUED)
-    assert (taken.state, taken.attempts, taken.lease_until, taken.key) == (TaskState.PENDING, 2, None, "")
-    assert taken.reason == "why"
-
-
 def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:
     """Import never mixes into what is there; an emptied bank takes it."""
     bank = filled(light)
@@ -151,7 +98,7 @@ def damaged(text: str) -> dict[str, str]:
         "empty": "",
         "no archive": '{"facts": []}\n',
         "not json": "PK\x03\x04",
-        "newer": text.replace('"version":6', '"version":7'),
+        "newer": text.replace('"version":1', '"version":2'),
         "cut at a line": "".join(lines[:-1]),
         "cut in a line": text[: len(text) // 2],
         "a line lost": "".join(lines[:at] + lines[at + 1 :]),
@@ -177,6 +124,22 @@ def test_a_bad_archive_leaves_the_bank_empty(light: Hindsight) -> None:
     assert bank.archive.load(io.StringIO(good)) == 4
 
 
+@pytest.mark.parametrize("version", [1, 6])
+def test_an_archive_of_a_development_version_is_refused_by_name(light: Hindsight, version: int) -> None:
+    """The error says which version wrote it, what this one reads and what to do."""
+    text = archived(filled(light))
+    header = {"format": "hindsight-archive", "version": version}
+    older = "".join([json.dumps(header) + "\n", *text.splitlines(keepends=True)[1:]])
+    bank = light.bank("copy")
+    with pytest.raises(ArchiveInvalid) as caught:
+        bank.archive.load(io.StringIO(older))
+    assert (caught.value.line, caught.value.field) == (1, "version")
+    assert f"a development version (version {version})" in caught.value.reason
+    assert "hindsight-memory-archive 1" in caught.value.reason
+    assert "the checkout that wrote it" in caught.value.remedy
+    assert bank.count() == 0
+
+
 def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Callable[..., Hindsight]) -> None:
     """An archive made with another embedder would answer nonsense, so it is not taken."""
     text = archived(filled(light))
@@ -189,7 +152,7 @@ def test_vectors_of_another_embedder_are_refused(light: Hindsight, opener: Calla
 def test_the_format_is_plain_lines(light: Hindsight) -> None:
     """Every line is JSON on its own; the first names format and version, the last counts and seals the others."""
     lines = [json.loads(line) for line in archived(filled(light)).splitlines()]
-    assert lines[0] == {"format": "hindsight-archive", "version": 6}
+    assert lines[0] == {"format": "hindsight-memory-archive", "version": 1}
     assert lines[-1]["rows"] == len(lines) - 2
     assert {"bank", "unit", "entity", "mention", "message"} <= {line[0] for line in lines[1:-1]}
 

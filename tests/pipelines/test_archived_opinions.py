@@ -66,9 +66,9 @@ def lines_of(bank: MemoryBank) -> list[Line]:
     return [json.loads(line) for line in out.getvalue().splitlines()[1:-1]]
 
 
-def load(bank: MemoryBank, lines: list[Line], version: int = 4) -> None:
+def load(bank: MemoryBank, lines: list[Line]) -> None:
     """Load an archive of these lines, sealed."""
-    header = {"format": "hindsight-archive", "version": version}
+    header = {"format": "hindsight-memory-archive", "version": 1}
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (header, *lines))
     units = sum(line[0] == "unit" for line in lines)
     seal = {"rows": len(lines), "units": units, "sha256": hashlib.sha256(text.encode()).hexdigest()}
@@ -110,16 +110,14 @@ def test_a_loaded_opinion_lives_on(light: Hindsight, other: MemoryBank) -> None:
     assert light.bank("alice").opinions.get("good").unit_id == "fair"
 
 
-def test_an_archive_of_before_opinions_gives_them(light: Hindsight, other: MemoryBank) -> None:
-    """Version 3 has opinions as memories alone: they were given, with the confidence of their memory."""
+def test_an_opinion_without_its_lines_is_refused(light: Hindsight, other: MemoryBank) -> None:
+    """A memory of the opinion network of which nothing says how it was formed would move with no evidence."""
     bank = light.bank("alice")
     believing(bank)
-    older = [line for line in lines_of(bank) if not line[0].startswith(("opinion", "evidence"))]
-    load(other, older, version=3)
-    assert {opinion.id: opinion.origin for opinion in other.opinions.list(include_closed=True)} == {
-        "good": OpinionOrigin.GIVEN,
-        "fair": OpinionOrigin.GIVEN,
-    }
+    lines = [line for line in lines_of(bank) if not line[0].startswith(("opinion", "evidence"))]
+    with pytest.raises(ArchiveInvalid, match="opinion_wording"):
+        load(other, lines)
+    assert other.count() == 0
 
 
 def test_opinions_that_stand_on_each_other_do_no_harm(light: Hindsight, other: MemoryBank) -> None:

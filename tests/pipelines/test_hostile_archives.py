@@ -81,7 +81,7 @@ def archived(bank: MemoryBank) -> str:
 
 def sealed(lines: list[Line], header: Any = None) -> str:
     """An archive of these lines, with the seal that belongs to them."""
-    head = {"format": "hindsight-archive", "version": 6} if header is None else header
+    head = {"format": "hindsight-memory-archive", "version": 1} if header is None else header
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (head, *lines))
     seal = {
         "rows": len(lines),
@@ -145,8 +145,11 @@ def make_lines(engine: Hindsight) -> list[Line]:
         ["evidence", {"opinion": "p", "fact": found[0], "sources": ["Bob"], "restates": [found[1]],
                       "assessment": "reinforce", "strength": "mild", "rule": "additive", "step": 0.15, "reason": "why",
                       "version": "q", "effective_at": moment, "recorded_at": moment, "revision": 1}],
+        ["opinion", {"unit": "r", "confidence": 0.7, "formed_at": moment, "recorded_at": moment, "revision": 1,
+                     "origin": "given", "operation": "", "profile_change": 0, "reasoning": "", "assessed_to": 1}],
+        ["opinion_wording", {"unit": "r", "opinion": "r", "number": 1, "reason": "", "revision": 1}],
         ["opinion_operation", {"operation": "run"}],
-        ["task", {"kind": "extract_parked", "payload": "{}", "state": "leased", "attempts": 1, "lease_until": moment,
+        ["task", {"kind": "extract_parked", "task_key": "", "payload": "{}", "state": "pending", "attempts": 1,
                   "not_before": moment, "last_error": "why"}],
     ]  # fmt: skip
     return lines
@@ -269,9 +272,7 @@ BAD = [
     ("unit", "unit_id", ""), ("unit", "unit_id", "x" * 513), ("unit", "unit_id", 5), ("unit", "unit_id", "a\x98b"), ("unit", "tokens", -1),
     ("unit", "tokens", 2**63), ("unit", "chunk", -1), ("unit", "sources", "m1"), ("unit", "sources", [5]),
     ("unit", "sources", ["\udfff"]), ("unit", "metadata", []), ("unit", "metadata", {"a": [["b"]]}), ("unit", "tags", {}),
-    ("unit", "record", {}), ("unit", "record", ["expense"]), ("unit", "record", ["e", "x", True, "", ""]),
-    ("unit", "record", ["e", "NaN", True, "", ""]), ("unit", "record", ["e", "1", 1, "", ""]),
-    ("unit", "record", [["e"], "1", True, "", ""]), ("category", "kind", "pay"), ("category", "name", ""),
+    ("unit", "record", ["e", "1", True, "", ""]), ("category", "kind", "pay"), ("category", "name", ""),
     ("category", "name", "figs"), ("category", "spellings", []), ("category", "spellings", "plums"),
     ("category", "spellings", ["plums", "plums"]), ("category", "spellings", ["plums", "Figs"]),
     ("category", "spellings", ["plums", ""]), ("record", "unit", "nobody"), ("record", "unit", "w"), ("record", "ordinal", 1),
@@ -337,7 +338,7 @@ BAD = [
     ("item", "expires_at", None), ("item", "expires_at", FAR),
     ("item_text", "unit_id", "o"), ("item_text", "unit_id", "w"), ("item_text", "kind", "memory"),
     ("item_text", "vector", None), ("item_text", "namespace", "z."), ("item_text", "item_key", "nobody"),
-    ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "not_before", None), ("task", "not_before", FAR),
+    ("task", "kind", "abc"), ("task", "state", "abc"), ("task", "state", "leased"), ("task", "not_before", None), ("task", "not_before", FAR),
     ("task", "lease_until", None), ("task", "attempts", -1), ("task", "attempts", 2**63), ("task", "payload", None),
     ("task", "payload", "\ud800"), ("task", "task_key", None), ("task", "task_key", "x" * 2000),
 ]  # fmt: skip
@@ -409,7 +410,7 @@ def test_any_value_in_any_field_is_read_back_or_refused(
             outcomes.add(load(engine, sealed(changed(good, kind, field, value))) is None)
         lines = copy.deepcopy(good)
         next(each for name, each in lines if name == kind).pop(field)
-        assert load(engine, sealed(lines)) is None or field != "speaker" or kind == "turn"
+        assert load(engine, sealed(lines)) is not None, field
     assert False in outcomes
 
 
@@ -441,11 +442,13 @@ def broken(good: list[Line]) -> dict[str, str]:
         "fields that are none": sealed([*good, ["task", []]]),
         "an earlier profile after a later one": sealed([good[0], good[2], good[1], *good[3:]]),
         "a profile that holds before the one before it": sealed(changed(good, "profile_change", "effective_at", LATEST)),
+        "a profile that no change gives": sealed(without(good, "profile_change")),
         "a profile that is not its last change's": sealed(changed(good, "bank", "profile.name", "Mallory")),
         "two tasks of a key": sealed([*good, *[["task", {**good[first["task"]][1], "task_key": "a"}]] * 2]),
-        "another version": sealed(good, {"format": "hindsight-archive", "version": 7}),
-        "no version": sealed(good, {"format": "hindsight-archive"}),
-        "a version that is none": sealed(good, {"format": "hindsight-archive", "version": True}),
+        "another version": sealed(good, {"format": "hindsight-memory-archive", "version": 2}),
+        "no version": sealed(good, {"format": "hindsight-memory-archive"}),
+        "a version that is none": sealed(good, {"format": "hindsight-memory-archive", "version": True}),
+        "a development version": sealed(good, {"format": "hindsight-archive", "version": 1}),
         "another format": sealed(good, {"format": "zip", "version": 1}),
         "a list for a header": sealed(good, [1]),
         "cut at a line": "".join(lines[:-1]),

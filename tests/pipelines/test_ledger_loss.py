@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -15,7 +14,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from older_ledgers import bring_back
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
@@ -246,34 +244,6 @@ def test_a_bank_forgotten_and_made_anew_is_no_loss(opener: Opener, tmp_path: Pat
     with opener(tmp_path) as engine:
         found = engine.bank("alice").recall("Alice likes plums").units
         assert [item.unit.text for item in found] == ["Alice likes figs."]
-
-
-def test_a_directory_of_an_earlier_release_is_no_loss(opener: Opener, tmp_path: Path) -> None:
-    """Its ledger has no mark, and its indexes kept a bare number that tells nothing: it opens, and they are rebuilt."""
-    with opener(tmp_path, config=FTS5) as engine:
-        engine.bank("alice").retain("Alice likes plums.")
-    (tmp_path / "ledger.mark").unlink()
-    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
-        bring_back(raw, 2)
-    for file in tmp_path.glob("chroma/watermarks/*.json"):
-        file.write_text(json.dumps({**json.loads(file.read_text()), "watermark": 1}))
-    for file in tmp_path.glob("fts5/*.sqlite3"):
-        with closing(sqlite3.connect(file, isolation_level=None)) as raw:
-            raw.execute("UPDATE state SET value = 1")
-    for _ in range(2):
-        with opener(tmp_path, config=FTS5) as engine:
-            assert [item.unit.text for item in engine.bank("alice").recall("plums").units] == [
-                "Alice likes plums."
-            ]
-
-
-def test_an_older_ledger_put_back_over_a_newer_one_is_a_loss(opener: Opener, tmp_path: Path) -> None:
-    """A copy made by an earlier release knows no marks, and is behind whatever left one."""
-    with opener(tmp_path, config=FTS5) as engine:
-        engine.bank("alice").retain("Alice likes plums.")
-    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
-        bring_back(raw, 2)
-    assert "version 2" in refused(opener, tmp_path).reason
 
 
 def test_accepting_where_nothing_is_missing_changes_nothing(

@@ -222,7 +222,7 @@ def test_types_last_through_edits_archives_and_reopening(opener: Any, tmp_path: 
 
 
 def test_banks_that_hold_text_are_filtered_by_number(opener: Any, tmp_path: Path) -> None:
-    """Of before, when all was text: the ledger's own rows, as an older version wrote them."""
+    """A number that was given as text is compared as a number."""
     with Hindsight.open(tmp_path / "old", embeddings=HashEmbedder(), reranker=None) as engine:
         for number in (9, 10, 100):
             engine.bank("a").retain(

@@ -376,7 +376,7 @@ def test_an_archive_carries_the_history(light: Hindsight, clock: FrozenClock) ->
     copy.archive.load(io.StringIO("\n".join([*archived(bank), ""])))
     assert copy.profile.history() == bank.profile.history()
     assert copy.profile.get() == IRIS
-    assert json.loads(archived(copy)[0])["version"] == 6
+    assert json.loads(archived(copy)[0])["version"] == 1
 
 
 def test_profiles_are_there_after_a_restart_and_read_only(opener: Opener, tmp_path: Path) -> None:

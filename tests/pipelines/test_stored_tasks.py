@@ -1,4 +1,4 @@
-"""Tasks in data directories of earlier versions: what was kept for a model is still read."""
+"""Tasks in data directories: how a passage that waits for a model is stored, and that it is read again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DOWN = ModelUnavailable("test", "down")
 TALK = [Message("Yesterday I bought a red kayak.", "Alice", "2024-05-03T10:00", id="m1")]
 KAYAK = {"what": "Alice bought a red kayak.", "sources": ["m1"], "occurred_start": "2024-05-02"}
 
-# As written while passage and origin were still one type of their own.
+# As version 1 stores them: other versions that open the data directory must read the same.
 CONVERSATION: dict[str, Any] = {
     "messages": [
         {
@@ -43,6 +43,8 @@ CONVERSATION: dict[str, Any] = {
             "speaker": "Alice",
             "timestamp": "2024-05-03T09:00:00Z",
             "id": "m1",
+            "role": None,
+            "about_agent": False,
         }
     ],
     "before": [],
@@ -68,7 +70,14 @@ CONVERSATION: dict[str, Any] = {
 }
 DOCUMENT: dict[str, Any] = {
     "messages": [
-        {"text": "A red kayak.", "speaker": "text", "timestamp": "2024-05-03T09:00:00Z", "id": "part-0"}
+        {
+            "text": "A red kayak.",
+            "speaker": "text",
+            "timestamp": "2024-05-03T09:00:00Z",
+            "id": "part-0",
+            "role": None,
+            "about_agent": False,
+        }
     ],
     "before": [],
     "chunk": 0,
@@ -103,30 +112,30 @@ def retain_talk(engine: Hindsight) -> None:
     engine.bank("alice").retain(TALK, thread="t1", **about)
 
 
-def test_a_message_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> None:
+def test_a_message_that_waits_is_stored_in_the_format_of_version_1(engine: Hindsight) -> None:
     """Another version that opens the data directory reads the same task."""
     retain_talk(engine)
     (task,) = engine.bank("alice").tasks.list()
     assert json.loads(task.payload) == CONVERSATION
 
 
-def test_a_document_that_waits_is_kept_as_it_always_was(engine: Hindsight) -> None:
+def test_a_document_that_waits_is_stored_in_the_format_of_version_1(engine: Hindsight) -> None:
     """The same for a passage of a document."""
     engine.bank("alice").retain(Document("A red kayak.", id="d1"), timestamp="2024-05-03T10:00")
     (task,) = engine.bank("alice").tasks.list()
     assert json.loads(task.payload) == DOCUMENT
 
 
-def test_a_task_of_an_earlier_version_is_done(
+def test_a_stored_task_is_done(
     opener: Callable[..., Hindsight], engine: Hindsight, tmp_path: Path, clock: FrozenClock
 ) -> None:
-    """What an earlier version kept is extracted as this version's own task would be."""
+    """What another version stored in this format is extracted as this version's own task would be."""
     retain_talk(engine)
     with opener(tmp_path, model=ScriptedModel([DOWN]), config=CONFIG) as older:
         retain_talk(older)
     with closing(
         SqliteLedger.open(tmp_path, clock=clock)
-    ) as ledger:  # the task in the place of this version's own
+    ) as ledger:  # the stored task replaces this version's own
         lease = ledger.lease_due(tuple(TaskKind), lasting=timedelta(minutes=1))
         assert lease is not None
         old = TaskWrite(TaskKind.EXTRACT_QUEUED, json.dumps(CONVERSATION))

@@ -302,7 +302,7 @@ def test_collection_deleted_while_open_is_out_of_step(open_store: OpenStore) -> 
     ],
 )
 def test_unreadable_watermark_reads_none(tmp_path: Path, content: str) -> None:
-    """A watermark file that makes no sense, or an earlier version's bare number, means a replay, not a crash."""
+    """A watermark file that makes no sense means a replay, not a crash."""
     path = tmp_path / "abc.json"
     path.write_text(content)
     assert WatermarkFile(path).read("c") is None

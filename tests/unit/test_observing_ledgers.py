@@ -1,21 +1,17 @@
-"""Ledgers that knew no observations, or made none, and come to make them."""
+"""Ledgers that made no observations, and come to make them."""
 
 from __future__ import annotations
 
-import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-from builders import BANK, make_entity, make_event, make_units, make_write_set
+from builders import BANK, make_entity, make_units, make_write_set
 from ledger_support import commit
-from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import _FACTS_OF
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import _CHANGED
 from hindsight_integrations.model.tasks import TaskKind, TaskState
-from hindsight_integrations.model.units import ValidityKind
 
 
 def told(ledger: SqliteLedger, *facts: str) -> None:
@@ -30,23 +26,6 @@ def told(ledger: SqliteLedger, *facts: str) -> None:
 
 def observed_entities(ledger: SqliteLedger) -> list[str]:
     return sorted(task.key for task in ledger.tasks(BANK) if task.kind is TaskKind.OBSERVE)
-
-
-@pytest.mark.parametrize("version", [1, 6, 7])
-def test_an_older_bank_gets_observations_without_a_new_fact(tmp_path: Path, version: int) -> None:
-    """Every entity with a valid fact waits once the ledger is brought up to date, and no other does."""
-    ledger = SqliteLedger.open(tmp_path)
-    told(ledger, "f1", "f2", "closed")
-    commit(ledger, make_write_set(1, events=[make_event("closed", ValidityKind.CLOSED, 5)]))
-    ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, version)
-    raw.close()
-    (tmp_path / "ledger.mark").unlink()
-    again = SqliteLedger.open(tmp_path, observing=timedelta(0))
-    assert observed_entities(again) == ["of f1", "of f2"]
-    assert again.facts_changed(BANK, ["of f1", "of f2", "of closed"]) == {"of f1", "of f2"}
-    again.close()
 
 
 def test_what_changed_while_nobody_observed_is_made_up_for(tmp_path: Path) -> None:

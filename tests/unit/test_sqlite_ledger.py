@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 from builders import (
     BANK,
     at,
-    make_entity,
     make_event,
     make_unit,
     make_units,
@@ -23,13 +22,14 @@ from builders import (
 )
 from ledger_history import mark_of
 from ledger_support import changes, commit, everything_of, rich_write_set
-from older_ledgers import bring_back
 
-from hindsight_integrations.backends.ledger.sqlite.checksums import seal_units
 from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
-from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION
-from hindsight_integrations.backends.ledger.sqlite.one_record import SEALED_WITH_ONE_RECORD
+from hindsight_integrations.backends.ledger.sqlite.schema import (
+    APPLICATION_ID,
+    DEVELOPMENT_ID,
+    SCHEMA_VERSION,
+)
 from hindsight_integrations.errors import (
     InvalidRequest,
     LedgerBusy,
@@ -40,14 +40,14 @@ from hindsight_integrations.errors import (
 )
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import FactType, ValidityKind
 from hindsight_integrations.model.writes import CategoryWrite
 from hindsight_integrations.ports.ledger import Scrub, UnitEdit
 
 
-def opened_with(path: Path, *unit_ids: str) -> SqliteLedger:
+def opened_with(path: Path | str, *unit_ids: str) -> SqliteLedger:
     """A ledger in `path` holding plain units of these ids."""
-    ledger = SqliteLedger.open(path)
+    ledger = SqliteLedger.open(path)  # type: ignore[arg-type] # a path or ":memory:"
     revision = ledger.create_bank(BANK).revision
     commit(ledger, make_write_set(revision, units=make_units(*unit_ids)))
     return ledger
@@ -83,146 +83,6 @@ def test_a_file_is_not_a_data_directory(tmp_path: Path) -> None:
         with pytest.raises(LedgerReadOnly):
             SqliteLedger.open(path)
     assert file.read_text() == "mine"
-
-
-def test_a_version_1_file_is_brought_up_to_date(tmp_path: Path) -> None:
-    """A directory of an earlier release opens with all it holds; its units just have no speaker yet."""
-    opened_with(tmp_path, "u1", "u2").close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 1)
-    raw.close()
-    (tmp_path / "ledger.mark").unlink()
-    with pytest.raises(LedgerReadOnly, match="schema 1"):
-        SqliteLedger.open(tmp_path, read_only=True)
-    again = SqliteLedger.open(tmp_path)
-    ids = changes(again, BANK, 0).columns.ids
-    assert [again.units(BANK, ids)[row].speaker for row in ids.tolist()] == ["", ""]
-    again.close()
-
-
-def test_a_version_4_file_finds_its_hubs_by_index(tmp_path: Path) -> None:
-    """A directory of before the index opens, and says which entities are mentioned often as it did."""
-    opened_with(tmp_path, "u1", "u2").close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 4)
-    raw.close()
-    again = SqliteLedger.open(tmp_path)
-    writes = make_write_set(1, units=make_units("u3"), entities=[make_entity("e")], mentions=[("u3", "e")])
-    commit(again, writes)
-    with again.feed(BANK) as feed:
-        assert feed.mentioned(0)[1].tolist() == [1]
-    with again._connections.reading() as connection:
-        (indexes,) = connection.execute(
-            "SELECT count(*) FROM sqlite_master WHERE name = 'entities_mentions'"
-        ).fetchone()
-    assert indexes == 1
-    again.close()
-
-
-def test_a_version_2_file_gets_a_history(tmp_path: Path) -> None:
-    """A directory of the last release opens with an id of its own, and its banks with a mark that stays theirs."""
-    opened_with(tmp_path, "u1", "u2").close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 2)
-    raw.close()
-    (tmp_path / "ledger.mark").unlink()
-    again = SqliteLedger.open(tmp_path)
-    mark = mark_of(again, BANK)
-    assert (len(mark.ledger), mark.revision, len(mark.token)) == (32, 1, 16)
-    commit(again, make_write_set(1, units=make_units("u3")))
-    again.close()
-    later = SqliteLedger.open(tmp_path)
-    with later.feed(BANK) as feed:
-        assert (feed.knows(mark), feed.mark.ledger, feed.mark.revision) == (True, mark.ledger, 2)
-    later.close()
-
-
-def test_a_version_5_file_gets_its_turns(tmp_path: Path) -> None:
-    """Messages retained word for word are turns at once, in their latest wording; no memory is taken for a waiting turn."""
-    ledger = opened_with(tmp_path, "u1")
-    spoken = [
-        with_vector(replace(make_unit(key, f"Alice: {key}"), thread="t", sources=(message,), speaker="Alice"))
-        for key, message in (("old", "m1"), ("new", "m1"), ("withdrawn", "m2"))
-    ]
-    edited = ValidityEvent("old", ValidityKind.CLOSED, at(1), reason="message edited")
-    closed = ValidityEvent("withdrawn", ValidityKind.CLOSED, at(1), reason="no longer")
-    commit(ledger, make_write_set(1, units=spoken, events=[edited, closed]))
-    ledger.erase(BANK, Erasure(unit="u1"))
-    ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 5)
-    raw.close()
-    again = SqliteLedger.open(tmp_path)
-    assert [(turn.text, turn.history) for turn in again.thread_turns(BANK, "t")] == [
-        ("new", False),
-        ("withdrawn", True),
-    ]
-    assert (again.count(BANK), changes(again, BANK, 0).columns.types.tolist()) == (3, [0, 0, 0])
-    assert [changes(again, BANK, since).erased for since in (2, 3)] == [True, False]
-    again.close()
-
-
-@pytest.mark.parametrize("version", [1, 3, 4, 6])
-def test_a_file_of_one_record_each_gets_its_records(tmp_path: Path, version: int) -> None:
-    """Values, order and words of the only records are kept, a kind that was any word is one of the set; all is vouched for."""
-    ledger = opened_with(tmp_path, "u0")
-    texts = {
-        "u1": ["steps", "9000.50", True, "", "steps"],
-        "u2": ["Expense", "3.10", True, "Tea ", "USD"],
-        "u3": ["todo", "call Ann", False, "", ""],
-        "u4": ["expense", "4", True, "tea", "USD"],
-    }
-    placeholder = (Record(RecordKind.OTHER, "x"),)
-    units = [with_vector(replace(make_unit(key), records=placeholder)) for key in texts]
-    commit(ledger, make_write_set(1, units=units, events=[make_event("u4", ValidityKind.CLOSED, 5)]))
-    ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, version)
-        for key, fields in texts.items():
-            raw.execute("UPDATE units SET record = ? WHERE unit_id = ?", (json.dumps(fields), key))
-        if version > 3:
-            for (bank,) in raw.execute("SELECT id FROM banks").fetchall():
-                seal_units(raw, bank, columns=SEALED_WITH_ONE_RECORD)
-    raw.close()
-    if version < 3:
-        (tmp_path / "ledger.mark").unlink()
-    again = SqliteLedger.open(tmp_path)
-    rows = again.row_ids(BANK, ["u0", *texts])
-    found = again.units(BANK, np.array(list(rows.values())))
-    held = {key: found[row].records for key, row in rows.items()}
-    assert held == {
-        "u0": (),
-        "u1": (Record(RecordKind.QUANTITY, Decimal("9000.50"), "steps", "steps", "steps"),),
-        "u2": (Record(RecordKind.EXPENSE, Decimal("3.10"), "Tea", "USD", "Tea"),),
-        "u3": (Record(RecordKind.TASK, "call Ann"),),
-        "u4": (Record(RecordKind.EXPENSE, Decimal(4), "Tea", "USD", "tea"),),
-    }
-    assert again.record_rows(BANK, kind=RecordKind.EXPENSE, category="TEA").tolist() == [
-        rows["u2"],
-        rows["u4"],
-    ]
-    assert (again.damaged(BANK), again.problems(), found[rows["u4"]].closed_at) == ((), (), at(5))
-    again.close()
-
-
-def test_a_migration_does_not_vouch_for_what_was_damaged(tmp_path: Path) -> None:
-    """Text, record and validity that were changed on the disk before the migration are damaged after it, the others are not."""
-    ledger = opened_with(tmp_path)
-    record = (Record(RecordKind.EXPENSE, Decimal("3.10"), "tea", "USD", "tea"),)
-    units = [with_vector(replace(make_unit(f"u{n}"), records=record)) for n in range(5)]
-    commit(ledger, make_write_set(ledger.revision(BANK), units=units))
-    ledger.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 6)
-        raw.execute("UPDATE units SET text = 'other' WHERE unit_id = 'u1'")
-        raw.execute("UPDATE units SET record = replace(record, '3.10', '9.10') WHERE unit_id = 'u2'")
-        raw.execute("UPDATE units SET record = '{' WHERE unit_id = 'u3'")
-        raw.execute("UPDATE units SET mentioned_at = 'then' WHERE unit_id = 'u4'")
-    raw.close()
-    again = SqliteLedger.open(tmp_path)
-    assert again.damaged(BANK) == ("u1", "u2", "u3", "u4")
-    assert again.units(BANK, np.array(list(again.row_ids(BANK, ["u0"]).values())))
-    again.close()
 
 
 @pytest.mark.parametrize(
@@ -282,22 +142,15 @@ def test_records_are_found_by_index(tmp_path: Path) -> None:
     ledger.close()
 
 
-def test_a_version_3_file_gets_checksums(tmp_path: Path) -> None:
-    """What is in a directory of the last release is vouched for from then on, and damage after that shows."""
-    opened_with(tmp_path, *(f"u{number}" for number in range(5000))).close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, 3)
-    raw.close()
-    again = SqliteLedger.open(tmp_path)
-    assert (again.damaged(BANK), again.damaged_vectors(BANK), again.problems()) == ((), (), ())
-    assert len(again.units(BANK, changes(again, BANK).columns.ids)) == 5000
-    again.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        raw.execute("UPDATE units SET text = text || '.' WHERE unit_id = 'u4321'")
-    raw.close()
-    damaged = SqliteLedger.open(tmp_path)
-    assert damaged.damaged(BANK) == ("u4321",)
-    damaged.close()
+def test_damage_is_found_on_every_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checksums are compared some units at a time, to the last."""
+    monkeypatch.setattr("hindsight_integrations.backends.ledger.sqlite.checksums._PAGE", 2)
+    ledger = opened_with(tmp_path, *(f"u{number}" for number in range(5)))
+    assert (ledger.damaged(BANK), ledger.damaged_vectors(BANK)) == ((), ())
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite", isolation_level=None)) as raw:
+        raw.execute("UPDATE units SET text = text || '.' WHERE unit_id IN ('u1', 'u4')")
+    assert ledger.damaged(BANK) == ("u1", "u4")
+    ledger.close()
 
 
 def test_what_changes_a_damaged_unit_does_not_vouch_for_it(tmp_path: Path) -> None:
@@ -355,31 +208,73 @@ def test_a_unit_is_sound_whatever_numbers_it_came_with(tmp_path: Path) -> None:
     ledger.close()
 
 
-RELEASED = (13, 95, "2d4f7a308769aef30d579ddf69172dc8ca1cb76927ce8db24db9a3b9542a97b5")
-"""Schema version, number of tables and indexes, and digest of their SQL, as directories out there have them."""
+DIGEST = "fdad14a3b488df2cd3795cb3beae83f09a4f49bb967eb25d79acb3d344157812"
+"""Of the SQL of all tables, indexes and triggers of schema version 1."""
 
 
-def test_the_schema_is_the_released_one(tmp_path: Path) -> None:
-    """A directory of the last release opens as it is: a schema that differs by a letter needs a version and a migration."""
-    opened_with(tmp_path, "u1").close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+@pytest.mark.parametrize("place", ["directory", "memory"])
+def test_the_schema_of_version_1_is_this_one(tmp_path: Path, place: str) -> None:
+    """On disk and in memory alike; a schema that differs by a letter needs a version of its own."""
+    ledger = SqliteLedger.open(":memory:" if place == "memory" else tmp_path)
+    with ledger._connections.reading() as raw:
         found = raw.execute("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-    raw.close()
+        marks = [raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    ledger.close()
     statements = sorted((name, " ".join((sql or "").split())) for name, sql in found)
     digest = hashlib.sha256(repr(statements).encode()).hexdigest()
-    assert (SCHEMA_VERSION, len(statements), digest) == RELEASED
+    assert (marks, SCHEMA_VERSION, digest) == ([APPLICATION_ID, 1], 1, DIGEST)
+
+
+def test_every_ledger_has_an_id_of_its_own(tmp_path: Path) -> None:
+    """Ledgers in memory are copies of one image, and are told apart all the same."""
+    ids = set()
+    for path in (":memory:", ":memory:", tmp_path / "one", tmp_path / "two"):
+        ledger = opened_with(path, "u1")
+        mark = mark_of(ledger, BANK)
+        assert (len(mark.ledger), mark.revision, len(mark.token)) == (32, 1, 16)
+        ids.add(mark.ledger)
+        ledger.close()
+    assert len(ids) == 4
+
+
+@pytest.mark.parametrize("how", [{}, {"read_only": True}, {"accept_loss": True}], ids=str)
+@pytest.mark.parametrize("version", [1, 2, 13, 14])
+def test_a_directory_of_a_development_version_is_refused_by_name(
+    tmp_path: Path, version: int, how: dict[str, bool]
+) -> None:
+    """The error says which version wrote it, what this one reads and what to do; the file stays as it is, its lock free."""
+    opened_with(tmp_path, "u1").close()
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
+        raw.execute(f"PRAGMA application_id = {DEVELOPMENT_ID}")
+        raw.execute(f"PRAGMA user_version = {version}")
+    before = (tmp_path / "ledger.sqlite").read_bytes()
+    for _ in range(2):
+        with pytest.raises(SchemaMismatch) as caught:
+            SqliteLedger.open(tmp_path, **how)
+    message = str(caught.value)
+    assert f"schema {version} of a development version" in message
+    assert f"reads schema {SCHEMA_VERSION} only" in message
+    assert "use the checkout that wrote it" in message
+    assert (caught.value.found, caught.value.supported, caught.value.development) == (
+        version,
+        SCHEMA_VERSION,
+        True,
+    )
+    assert (tmp_path / "ledger.sqlite").read_bytes() == before
 
 
 def test_a_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
     """A directory written by a newer release asks for an upgrade instead of being damaged, and is not left locked."""
     opened_with(tmp_path, "u1").close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as raw:
         raw.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    before = (tmp_path / "ledger.sqlite").read_bytes()
     for _ in range(2):
-        with pytest.raises(SchemaMismatch) as caught:
+        with pytest.raises(SchemaMismatch, match="Upgrade") as caught:
             SqliteLedger.open(tmp_path)
     assert (caught.value.found, caught.value.supported) == (SCHEMA_VERSION + 1, SCHEMA_VERSION)
-    raw.close()
+    assert not caught.value.development
+    assert (tmp_path / "ledger.sqlite").read_bytes() == before
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -393,8 +288,10 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     raw.close()
     with pytest.raises(LedgerFailed, match="not a database"):
         SqliteLedger.open(garbage)
+    before = (foreign / "ledger.sqlite").read_bytes()
     with pytest.raises(LedgerFailed, match="another application"):
         SqliteLedger.open(foreign)
+    assert (foreign / "ledger.sqlite").read_bytes() == before
 
 
 def test_a_ledger_locked_by_a_foreign_tool_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

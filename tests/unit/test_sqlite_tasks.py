@@ -1,8 +1,7 @@
-"""Tasks in a ledger file: brought on from earlier versions, taken over by who opens the file, and found by index."""
+"""Tasks in a ledger file: taken over by who opens the file, and found by index."""
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,11 +9,9 @@ from pathlib import Path
 import pytest
 from builders import BANK, at, make_write_set
 from ledger_support import commit
-from older_ledgers import bring_back
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.tasks import TaskKind, TaskState, TaskWrite
-from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.testing.doubles import FrozenClock
 
 KINDS = tuple(TaskKind)
@@ -32,39 +29,6 @@ def opened_with(path: Path, clock: FrozenClock, *tasks: TaskWrite) -> SqliteLedg
 @pytest.fixture
 def clock() -> FrozenClock:
     return FrozenClock(at(10))
-
-
-@pytest.mark.parametrize("version", [1, 7])
-def test_tasks_of_an_older_file_are_done(tmp_path: Path, clock: FrozenClock, version: int) -> None:
-    """What waited, failed or was being done under an earlier release is due as it was, with its attempts and its text."""
-    texts = ("waits", "rests", "worked on", "dead")
-    opened_with(tmp_path, clock, *(TaskWrite(TaskKind.EXTRACT_PARKED, text) for text in texts)).close()
-    now = to_micros(clock.now())
-    with sqlite3.connect(tmp_path / "ledger.sqlite") as raw:
-        bring_back(raw, version)
-        raw.execute("UPDATE tasks SET not_before = ?", (now - 5,))
-        raw.execute(
-            "UPDATE tasks SET not_before = ?, attempts = 1 WHERE payload = 'rests'", (now + 60_000_000,)
-        )
-        leased = (
-            "UPDATE tasks SET state = 'leased', attempts = 3, lease_until = ? WHERE payload = 'worked on'"
-        )
-        raw.execute(leased, (now + 900_000_000,))
-        raw.execute("UPDATE tasks SET state = 'dead', attempts = 12 WHERE payload = 'dead'")
-    raw.close()
-    if version < 3:
-        (tmp_path / "ledger.mark").unlink()
-    again = SqliteLedger.open(tmp_path, clock=clock)
-    found = [again.lease_due(KINDS, lasting=timedelta(minutes=1)) for _ in range(3)]
-    assert [(task.payload, task.attempts) if task else None for task in found] == [
-        ("waits", 1),
-        ("worked on", 4),
-        None,
-    ]
-    assert again.next_due(KINDS) == timedelta(minutes=1)
-    assert [(task.payload, task.state) for task in again.tasks(BANK)][3:] == [("dead", TaskState.DEAD)]
-    assert again.make_due(BANK, KINDS) == 2
-    again.close()
 
 
 def test_opening_ends_all_leases(tmp_path: Path, clock: FrozenClock) -> None:

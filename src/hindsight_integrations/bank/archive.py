@@ -45,8 +45,8 @@ class AsyncArchive(BankVerbs):
     async def load(self, source: Target) -> int:
         """Fill this empty bank from an archive: the same memories with the same ids, and the archived profile with its history.
 
-        All or nothing: every line is checked before the first is written, and an archive that is damaged, cut short, of a
-        newer version, or with a value that no memory has, leaves the bank as it was. The file is read twice; one that
+        All or nothing: every line is checked before the first is written, and an archive that is damaged, cut short, of
+        another version, or with a value that no memory has, leaves the bank as it was. The file is read twice; one that
         cannot be read twice is copied to a temporary file first.
 
         Args:

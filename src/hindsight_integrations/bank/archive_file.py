@@ -1,6 +1,6 @@
 """The archive format: JSON lines. A header, then a row a line as [kind, fields], then a line that seals them all.
 
-    {"format": "hindsight-archive", "version": 6}
+    {"format": "hindsight-memory-archive", "version": 1}
     ["bank", {"revision": 7, "embedder": {...}, "profile": {...}}]
     ["unit", {"unit_id": "...", "text": "...", "vector": "<base64 of float32, little endian>", ...}]
     ...
@@ -19,12 +19,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
-from hindsight_integrations.errors import ArchiveInvalid
+from hindsight_integrations.errors import ArchiveInvalid, shown
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 from hindsight_integrations.validation.archive_check import ArchiveCheck
-from hindsight_integrations.validation.archive_lines import LINES
 
-FORMAT, VERSION = "hindsight-archive", 6
+FORMAT, VERSION = "hindsight-memory-archive", 1
+DEVELOPMENT_FORMAT = "hindsight-archive"  # of development versions, whose archives 1 to 6 had other lines
 UNIT = "unit"
 LONGEST_LINE = 2**26  # characters; a task of four million, each escaped as six or twelve, with room
 LINE = "the line"  # what is at fault where no field is
@@ -66,7 +66,8 @@ def check_archive(file: IO[str]) -> CheckedArchive:
     """Read an archive from where the file stands to its end, and check all of it.
 
     Raises:
-        ArchiveInvalid: it is no archive, of a newer version, damaged, cut short, or a line of it cannot be taken in.
+        ArchiveInvalid: it is not an archive, of a development version or a newer one, damaged, cut short, or a line of it
+            cannot be taken in.
     """
     check, seal, number = ArchiveCheck(), hashlib.sha256(), 0
     for number, line in _lines(file):
@@ -99,16 +100,9 @@ def rows_of(file: IO[str], checked: CheckedArchive) -> Iterator[ArchiveRow]:
         seal.update(line.encode())
         if isinstance(value, list):
             kind, fields = _kind_and_fields(number, value)
-            yield ArchiveRow(kind, {**_ADDED_SINCE.get(kind, {}), **fields})
+            yield ArchiveRow(kind, fields)
     if seal.hexdigest() != checked.sha256:
         raise ArchiveInvalid(1, LINE, "the file changed while it was read")
-
-
-_ADDED_SINCE: dict[str, dict[str, Json]] = {
-    kind: {name: field.default for name, field in line.model_fields.items() if not field.is_required()}
-    for kind, line in LINES.items()
-}
-"""Fields that older archives do not have."""
 
 
 def _lines(file: IO[str]) -> Iterator[tuple[int, str]]:
@@ -151,14 +145,22 @@ def _parsed(number: int, line: str) -> Json:
 
 
 def _check_header(header: Json) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ArchiveInvalid(1, LINE, "it is no hindsight archive", "Pass a file made by archive.export.")
-    version = header.get("version")
-    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= VERSION:
+    written = header.get("format") if isinstance(header, dict) else None
+    version = header.get("version") if isinstance(header, dict) else None
+    if written == DEVELOPMENT_FORMAT:
         raise ArchiveInvalid(
             1,
             "version",
-            f"this package reads archives of version 1 to {VERSION}, this one is of another",
+            f"it is an archive of a development version (version {shown(version)}), this package reads {FORMAT} {VERSION}",
+            "Load it with the checkout that wrote it, or retain the sources again.",
+        )
+    if written != FORMAT:
+        raise ArchiveInvalid(1, LINE, "it is not a Hindsight archive", "Pass a file made by archive.export.")
+    if version != VERSION or isinstance(version, bool):
+        raise ArchiveInvalid(
+            1,
+            "version",
+            f"it is {shown(version)}, this package reads version {VERSION} only",
             "Upgrade hindsight-integrations.",
         )
 

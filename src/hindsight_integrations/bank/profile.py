@@ -85,10 +85,7 @@ class AsyncProfile(BankVerbs):
         return profile
 
     async def history(self) -> Changes:
-        """Every change of the profile with the time from which it holds, oldest first; none if it was never set.
-
-        A profile that an earlier version of this package stored is the first change, and holds since ever.
-        """
+        """Every change of the profile with the time from which it holds, oldest first; none if it was never set."""
         tools = self._context.tools
         return tuple(await tools.workers.read(tools.ledger.profile_changes, self._context.name))
 

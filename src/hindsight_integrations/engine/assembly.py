@@ -111,7 +111,7 @@ class AsyncHindsight(Engine):
             LedgerBusy: another process or engine owns the directory.
             LedgerLost: memory that was committed is missing, and `accept_loss` is False.
             MissingDependency: a backend that the settings name is not installed.
-            SchemaMismatch: a newer version wrote the directory.
+            SchemaMismatch: a development version or a newer version wrote the directory.
         """
         from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 

@@ -157,7 +157,7 @@ class ExtractedFact(FactPart):
     )
     # Of opinions that a caller gives; no model is asked how firmly the agent believes what it said.
     confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
-    # Facts that were written for earlier versions have one record, under `record`.
+    # A fact may also give a single record, under `record`, as the data sets of the benchmarks do.
     records: Annotated[list[ExtractedRecord], BeforeValidator(list_of)] = Field(
         default_factory=list, validation_alias=AliasChoices("records", "record")
     )

@@ -70,7 +70,7 @@ class OpinionOrigin(StrEnum):
     EXTRACTION = "extraction"
     """Extraction found it among what the agent said."""
     GIVEN = "given"
-    """It was retained as an opinion by the caller, or by an earlier version of this package."""
+    """It was retained as an opinion by the caller."""
 
 
 @dataclass(frozen=True, slots=True)

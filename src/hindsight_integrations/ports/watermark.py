@@ -31,7 +31,7 @@ class Watermark:
 
     @classmethod
     def parse(cls, kept: object) -> Self | None:
-        """The watermark of its text; None for anything else: a damaged one, or the bare number of an older version."""
+        """The watermark of its text; None for anything else."""
         found = _WRITTEN.fullmatch(kept) if isinstance(kept, str) else None
         return cls(found[1], int(found[2]), int(found[3]), found[4]) if found else None
 

@@ -37,6 +37,7 @@ from hindsight_integrations.validation.archive_opinions import (
     OpinionLine,
     WordingLine,
 )
+from hindsight_integrations.validation.archive_profile import NEUTRAL_PROFILE
 from hindsight_integrations.validation.archive_values import ArchiveLine, vector_length
 
 LONGEST_SHOWN = 40  # characters of a field's name that an error repeats: the archive may say anything there
@@ -120,12 +121,15 @@ class ArchiveCheck:
         """
         if self.bank is None:
             raise ArchiveInvalid(number, "bank", "there is no line of the bank itself")
-        if self._profile and self._profile.profile != self.bank.profile:
+        if self.bank.profile != (self._profile.profile if self._profile else NEUTRAL_PROFILE):
             raise ArchiveInvalid(number, "bank.profile", "it is not that of its last change")
         if self._groundless:
             raise ArchiveInvalid(number, "mental_model.text", "a text of an earlier line stands on no memory")
         if not all(self._opinions.values()):
             raise ArchiveInvalid(number, "opinion_wording", "an opinion has no wording")
+        opinions = {unit for unit, network in self._networks.items() if network == FactType.OPINION}
+        if opinions - self._wordings.keys():
+            raise ArchiveInvalid(number, "opinion_wording", "a memory that is an opinion has no such line")
 
     def _check_profile(self, number: int, line: ProfileChangeLine) -> None:
         """A profile that the bank was given comes after those that it was given before."""

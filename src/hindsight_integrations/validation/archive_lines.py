@@ -50,7 +50,6 @@ from hindsight_integrations.validation.archive_values import (
     distinct,
     is_finite,
     one_of,
-    only_record,
 )
 from hindsight_integrations.validation.limits import MAX_TOKENS
 
@@ -140,13 +139,11 @@ class UnitLine(ArchiveLine):
     chunk: Ordinal
     thread: Text
     sources: Texts
-    speaker: Text = ""  # the first archives do not have it
+    speaker: Text
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-    compact: Annotated[int, Field(gt=0, le=MAX_STORED)] | None = None  # archives before version 6 have none
-    compact_tokens: Annotated[int, Field(gt=0, le=MAX_TOKENS)] | None = None
-    # Archives of before there were several have the only one here.
-    record: Annotated[list[Text | bool], AfterValidator(only_record)] | None = None
-    kind: str = Field("memory", pattern="^memory$")  # the first archives know memories alone
+    compact: Annotated[int, Field(gt=0, le=MAX_STORED)] | None
+    compact_tokens: Annotated[int, Field(gt=0, le=MAX_TOKENS)] | None
+    kind: str = Field(pattern="^memory$")
     vector: Annotated[Text, AfterValidator(base64_vector)]
 
     @model_validator(mode="after")
@@ -236,7 +233,7 @@ class EventLine(ArchiveLine):
     revision: Revision
     by_unit: Id | None
     reason: Text
-    record: Ordinal | None = None  # archives of before there were several do not have it
+    record: Ordinal | None
 
 
 class EntityLine(ArchiveLine):
@@ -248,9 +245,8 @@ class EntityLine(ArchiveLine):
     type: Annotated[str, one_of(EntityType)]
     role: Annotated[str, one_of(EntityRole)]
     names: Annotated[Texts, AfterValidator(distinct)]
-    # Archives of before there were observations do not have them.
-    facts_changed: Revision = 0
-    observed_at: Revision = 0
+    facts_changed: Revision
+    observed_at: Revision
 
 
 class MentionLine(ArchiveLine):
@@ -335,19 +331,12 @@ class TaskLine(ArchiveLine):
     """Work that waits."""
 
     kind: Annotated[str, one_of(TaskKind)]
-    task_key: Annotated[str, Field(max_length=MAX_ID)] = ""
+    task_key: Annotated[str, Field(max_length=MAX_ID)]
     payload: Text
-    state: Annotated[str, one_of(TaskState)]
+    state: Annotated[str, one_of(state for state in TaskState if state is not TaskState.LEASED)]
     attempts: Ordinal
-    lease_until: Micros | None = None
     not_before: Micros
     last_error: Text
-
-    @model_validator(mode="after")
-    def _lease_ends(self) -> Self:
-        if self.state == TaskState.LEASED and self.lease_until is None:
-            raise ValueError("lease_until is missing, so that nobody would do it again")
-        return self
 
 
 LINES: Mapping[str, type[ArchiveLine]] = {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
+from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.validation.archive_values import Share, Strict, Text
 
 _Scale = Annotated[float, Field(ge=1, le=5, multiple_of=1)]
@@ -40,3 +42,7 @@ class ArchivedProfile(Strict):
         Discriminator(_kind_of_character),
     ]
     bias_strength: Share
+
+
+NEUTRAL_PROFILE = ArchivedProfile.model_validate(asdict(BankProfile()))
+"""Of a bank that was never given one."""

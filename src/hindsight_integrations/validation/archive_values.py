@@ -81,15 +81,6 @@ def is_finite(value: str) -> bool:
         return False
 
 
-def only_record(fields: list[str | bool]) -> list[str | bool]:
-    """Refuse what is not [kind, value, whether the value is a number, category, unit]."""
-    if [type(field) for field in fields] != [str, str, bool, str, str]:
-        raise ValueError("it is not [kind, value, is a number, category, unit]")
-    if fields[2] and not is_finite(str(fields[1])):
-        raise ValueError("its value is not a finite number")
-    return fields
-
-
 def base64_vector(text: str) -> str:
     """Refuse what is not base64 of float32, little endian; the length is compared with the bank's elsewhere."""
     try:

@@ -50,8 +50,8 @@ CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value NOT NULL);
 """
 
 _WATERMARK = """
-SELECT value FROM state WHERE name = 'watermark' AND EXISTS (SELECT 1 FROM state WHERE name = 'form' AND value = '2')
-"""  # form 2 has what was told; an index in an older form is replayed
+SELECT value FROM state WHERE name = 'watermark' AND EXISTS (SELECT 1 FROM state WHERE name = 'form' AND value = '1')
+"""  # an index in another form is replayed
 
 
 class Fts5Keywords(KeywordStores):
@@ -136,7 +136,7 @@ class Fts5Store:
             self._connection.execute("INSERT INTO docs (docs) VALUES ('optimize')")
             self._connection.execute("INSERT INTO told (told) VALUES ('optimize')")
         self._connection.execute(
-            "INSERT OR REPLACE INTO state VALUES ('watermark', ?), ('form', '2')", (str(mark),)
+            "INSERT OR REPLACE INTO state VALUES ('watermark', ?), ('form', '1')", (str(mark),)
         )
         self._connection.execute("COMMIT")
         if self.holds_removed:

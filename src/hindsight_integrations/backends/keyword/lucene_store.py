@@ -21,7 +21,7 @@ from hindsight_integrations.ports.watermark import Watermark
 
 TEXT, TOLD, ROW = "text", "told", "nid"
 WATERMARK, FORM = "watermark", "form"
-PRESENT_FORM = "2"  # 2: what was told; an index in an older form is replayed
+PRESENT_FORM = "1"  # an index in another form is replayed
 INDEX = "org.apache.lucene.index"
 OPENING_ONLY = (".si", ".cfe", ".fnm", ".fdm", ".fdt", ".fdx", ".tmd", ".kdm", ".nvm", ".dvm")
 """Files a search does not read: what Lucene keeps in memory once it has opened them, and stored fields."""

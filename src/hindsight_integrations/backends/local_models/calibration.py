@@ -42,7 +42,7 @@ class Scale:
 MINILM_PASSAGES = Scale(related=0.837, unrelated=0.048)
 MINILM_QUESTIONS = Scale(related=0.600, unrelated=0.081)
 
-# The same text embedded in another batch by an int8 model, as earlier versions did, agrees to .990 at worst: a
+# The same text embedded in another batch by an int8 model agrees to .990 at worst: a
 # duplicate threshold must stay below, or the same sentence written twice would not be one.
 DUPLICATE_CEILING = 0.985
 

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,13 @@ def cl100k_folder() -> Path | None:
 
 
 def _intact(path: Path) -> bool:
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == CACHE_SHA256
+    return path.is_file() and _digest(path, path.stat().st_mtime_ns) == CACHE_SHA256
+
+
+@lru_cache(maxsize=8)
+def _digest(path: Path, _changed: int) -> str:
+    """The SHA-256 of a file of 1.7 MB, computed once for each time it was changed: an engine asks at every opening."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class TiktokenCounter:

@@ -42,9 +42,6 @@ class StoredPassage:
     keys: tuple[MessageKey, ...] = ()
 
 
-# a role that is not given, and the mark of system messages, which are no passages: earlier versions have neither
-_LEFT_OUT = {"messages": {"__all__": {"about_agent"}}, "before": {"__all__": {"about_agent"}}}
-
 _PASSAGE, _ORIGIN = TypeAdapter(StoredPassage), TypeAdapter(Origin)
 
 
@@ -89,7 +86,7 @@ def waiting_tasks(
 def _payload(passage: StoredPassage, origin: Origin) -> str:
     fields = {
         **_ORIGIN.dump_python(origin, mode="json"),
-        **_PASSAGE.dump_python(passage, mode="json", exclude_none=True, exclude=_LEFT_OUT),
+        **_PASSAGE.dump_python(passage, mode="json"),
     }
     return json.dumps(fields, ensure_ascii=False)
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
@@ -22,17 +22,11 @@ from hindsight_integrations.backends.ledger.sqlite.checksums import (
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.erasure import BANK_CONTENT
 from hindsight_integrations.backends.ledger.sqlite.item_reader import damaged_items, seal_items
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_bank
-from hindsight_integrations.backends.ledger.sqlite.observations import wait_for_observations
-from hindsight_integrations.backends.ledger.sqlite.one_record import only_record, write_only_records
-from hindsight_integrations.backends.ledger.sqlite.opinion_tables import take_opinions
-from hindsight_integrations.backends.ledger.sqlite.profile_tables import KEEP_AS_FIRST
 from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.records import seal_records
-from hindsight_integrations.backends.ledger.sqlite.rows import find_bank, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED, find_bank
 from hindsight_integrations.errors import MemoryDamaged
-from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.ports.ledger import ArchiveRow, Json
 
 JSON_FIELDS = frozenset(
@@ -97,14 +91,10 @@ class SqliteArchive:
                         continue
                     values = [{**_bound(row.fields), "bank": found.id, "now": now} for row in batch]
                     _insert(connection, kind, values)
-                    if kind == kinds.UNIT:
-                        _insert_only_records(connection, found.id, batch)
                     units += len(batch) if kind == kinds.UNIT else 0
             except UNFIT as error:
                 raise unreadable(f"a row does not fit: {error}") from error
             _finish(connection, found.id, now)
-            recorded_at = to_micros(self._connections.clock.now())
-            take_opinions(connection, found.id, since=0, recorded_at=recorded_at, assessed_to=now)
             observe_bank(self._connections, connection, found.id)
         return units
 
@@ -118,19 +108,6 @@ def _insert(connection: Connection, kind: str, values: list[dict[str, object]]) 
             value["blocks"] = json.dumps(sorted({key for name in names for key in blocks(name)}))
     for statement in KINDS[kind].inserts:
         connection.executemany(statement, values)
-
-
-def _insert_only_records(connection: Connection, bank: int, units: Sequence[ArchiveRow]) -> None:
-    """The records of units in an archive of before there were several: a field of the unit's line."""
-    given = {str(row.fields["unit_id"]): row.fields.get("record") for row in units}
-    rows = unit_rows(connection, bank, [unit for unit, fields in given.items() if fields])
-    records = []
-    for unit, fields in given.items():
-        if isinstance(fields, list):
-            records.append(
-                (rows[unit], only_record([str(v) if isinstance(v, str) else bool(v) for v in fields]))
-            )
-    write_only_records(connection, bank, records)
 
 
 def _count_others(connection: Connection, bank: int) -> int:
@@ -163,15 +140,11 @@ def _finish(connection: Connection, bank: int, revision: int) -> None:
         f"JOIN units ON units.id = unit WHERE entity = entities.id AND {NOT_OBSERVED}) WHERE bank = ?",
         (bank,),
     )
-    wait_for_observations(connection, bank, revision)
     connection.execute(
         "INSERT INTO unit_sources (bank, thread, message, unit) SELECT DISTINCT bank, thread, value, units.id "
         "FROM units, json_each(sources) WHERE bank = ?",
         (bank,),
     )
-    connection.execute(
-        KEEP_AS_FIRST
-    )  # archives of before changes were recorded have the present profile alone
     seal_records(connection, bank)
     seal_items(connection, bank)
     seal_units(connection, bank)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
-from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import WITHDRAWN
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
-from hindsight_integrations.backends.ledger.sqlite.rows import UNIT_COLUMNS
+from hindsight_integrations.backends.ledger.sqlite.mental_models import WITHDRAWN
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, UNIT_COLUMNS
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 
@@ -37,7 +36,7 @@ _CATEGORY = "(SELECT id FROM record_categories WHERE bank = :bank AND kind = :ki
 """The row id of the category named by a field of the archived row."""
 
 
-_UNLEASED = f"replace({{}}, '{TaskState.LEASED.value}', '{TaskState.PENDING.value}')"
+_UNLEASED = f"replace(state, '{TaskState.LEASED.value}', '{TaskState.PENDING.value}')"
 
 
 def _into(table: str, columns: str, **expressions: str) -> str:
@@ -273,14 +272,13 @@ KINDS = {
         f"INSERT INTO item_units (unit, item) SELECT {_unit('unit_id')}, id FROM items "
         "WHERE bank = :bank AND namespace = :namespace AND key = :item_key",
     ),
-    kinds.TASK: Kind(  # whoever works on one holds a lease of this bank, not of the archive
-        f"SELECT kind, key AS task_key, payload, {_UNLEASED.format('state')} AS state, attempts, not_before, last_error FROM tasks "
+    kinds.TASK: Kind(  # a lease is of this ledger: a leased task leaves as a pending one
+        f"SELECT kind, key AS task_key, payload, {_UNLEASED} AS state, attempts, not_before, last_error FROM tasks "
         "WHERE bank = :bank ORDER BY id",
         _into(
             "tasks",
             "bank, kind, key, payload, state, attempts, not_before, last_error",
             key=":task_key",
-            state=_UNLEASED.format(":state"),
         ),
     ),
 }

@@ -28,7 +28,7 @@ CHECKSUM = "units.checksum"
 _CLOSED_AT, _RECORDS = map(SEALED_COLUMNS.split(", ").index, ("closed_at", "records"))
 _PAGE = 2000
 NEVER_CLOSED = 1 << 61
-"""What stands for no `closed_at`; the trigger of version 4 has it too."""
+"""What stands for no `closed_at`; the trigger `units_closed` of the schema has it too."""
 
 
 def unit_checksum(row: Sequence[Any]) -> int:
@@ -84,17 +84,12 @@ def damaged_vectors(connection: sqlite3.Connection, bank: int) -> dict[int, str]
     }
 
 
-def seal_units(
-    connection: sqlite3.Connection,
-    bank: int,
-    ids: Sequence[int] | None = None,
-    columns: str = SEALED_COLUMNS,
-) -> None:
-    """Give units (of all the bank's, if None) the checksum of what is stored now, damaged or not, in these columns."""
+def seal_units(connection: sqlite3.Connection, bank: int, ids: Sequence[int] | None = None) -> None:
+    """Give units (all the bank's, if None) the checksum of what is stored now, damaged or not."""
     for page in pages(connection, bank) if ids is None else [ids]:
         rows = fetched(
             connection,
-            f"SELECT {columns}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
+            f"SELECT {SEALED_COLUMNS}, units.id FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
             (json.dumps(list(page)),),
         )
         connection.executemany(

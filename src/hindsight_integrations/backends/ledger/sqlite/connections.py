@@ -13,7 +13,7 @@ from hindsight_integrations.backends.gate import Gate
 from hindsight_integrations.backends.ledger.sqlite.high_water import HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.losses import Loss, accept, counted, state_of
-from hindsight_integrations.backends.ledger.sqlite.migrations import prepare
+from hindsight_integrations.backends.ledger.sqlite.schema import create, create_in_memory, is_created
 from hindsight_integrations.errors import (
     EngineClosed,
     InvalidRequest,
@@ -242,7 +242,10 @@ class Connections:
         if not self.read_only and not self._shared_cache:
             self._main.execute("PRAGMA journal_mode = WAL")
             self._main.execute("PRAGMA synchronous = FULL")
-        prepare(self._main, self.path, read_only=self.read_only)
+        if not is_created(self._main, self.path):
+            if self.read_only:
+                raise LedgerReadOnly(self.path, "it holds no ledger, and read_only=True creates none")
+            (create_in_memory if self._shared_cache else create)(self._main)
         if not self.read_only and not self._shared_cache:
             self._main.execute("PRAGMA secure_delete = ON")
             if self._main.execute("SELECT 1 FROM unscrubbed LIMIT 1").fetchone():

@@ -12,14 +12,13 @@ from hindsight_integrations.backends.ledger.rules.entity_changes import LoggedCh
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
 from hindsight_integrations.backends.ledger.sqlite.entities import logged_changes, mention_texts
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target, write_names
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
     note_changed,
     observations_of,
     remove_units,
 )
-from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows, find_bank, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED, entity_rows, find_bank, unit_rows
 from hindsight_integrations.model.entities import EntityChange, EntityChangeKind, EntityRole
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import to_micros

@@ -13,8 +13,13 @@ from hindsight_integrations.backends.ledger.rules.commits import (
     merged_names,
     merged_role,
 )
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT, NOT_OBSERVED
-from hindsight_integrations.backends.ledger.sqlite.rows import batches, entity_rows, marks
+from hindsight_integrations.backends.ledger.sqlite.rows import (
+    IS_FACT,
+    NOT_OBSERVED,
+    batches,
+    entity_rows,
+    marks,
+)
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 

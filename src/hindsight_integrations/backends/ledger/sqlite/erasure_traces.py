@@ -10,7 +10,7 @@ from sqlite3 import Connection
 from hindsight_integrations.backends.ledger.rules.commits import blocks
 from hindsight_integrations.backends.ledger.rules.erased_names import kept_names
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import NOT_OBSERVED
+from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Interval

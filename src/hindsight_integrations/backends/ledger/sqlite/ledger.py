@@ -184,7 +184,7 @@ class SqliteLedger(
             LedgerLost: something that was committed is missing, and `accept_loss` is False.
             LedgerBusy: the directory is open for writing, here or in another process; names its pid.
             LedgerReadOnly: it cannot be written (or, read-only, holds no ledger).
-            SchemaMismatch: a newer version wrote it.
+            SchemaMismatch: a development version or a newer version wrote it.
             LedgerFailed: the file is damaged or not a ledger.
             InvalidRequest: a read-only ledger in memory.
         """

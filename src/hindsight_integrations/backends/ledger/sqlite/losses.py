@@ -74,8 +74,8 @@ def is_lost(connection: Connection, mark: Watermark) -> bool:
     return mark.generation > int(made)
 
 
-def missing_ledger(found: str, marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
-    """The loss where there is no ledger, or one older than any mark; None if nothing says that there was another."""
+def missing_ledger(marks: Sequence[HighWater], indexes: Sequence[IndexMark]) -> Loss | None:
+    """The loss where there is no ledger; None if nothing says that there was one."""
     if not marks and not indexes:
         return None
     known = [*(mark.commit for mark in marks), *(index.mark for index in indexes if index.mark)]
@@ -84,7 +84,7 @@ def missing_ledger(found: str, marks: Sequence[HighWater], indexes: Sequence[Ind
     banks = len({index.bank_key for index in indexes})
     told += [f"there are indexes of {banks} bank(s)"] if banks else []
     return Loss(
-        f"{found}, but {' and '.join(told)}",
+        f"there is no ledger, but {' and '.join(told)}",
         frozenset(mark.ledger for mark in known),
         transactions,
         {},

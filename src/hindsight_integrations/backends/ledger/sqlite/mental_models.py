@@ -9,11 +9,9 @@ from sqlite3 import Connection
 import numpy as np
 
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
-from hindsight_integrations.backends.ledger.sqlite.mental_model_tables import WITHDRAWN
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
-from hindsight_integrations.backends.ledger.sqlite.rows import Row, find_bank
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, Row, find_bank
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.directives import Directive
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer, RefreshTrigger, RefreshWrite
@@ -21,6 +19,16 @@ from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import from_micros, to_micros
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
+
+WITHDRAWN = """(forgotten OR EXISTS (
+    SELECT 1 FROM mental_model_grounds AS ground JOIN units ON units.id = ground.unit
+    WHERE ground.model = mental_models.id AND cited AND (
+        closed_at IS NOT NULL OR changed > mental_models.revision
+        OR EXISTS (SELECT 1 FROM validity_events AS event WHERE event.unit = ground.unit
+            AND event.revision > mental_models.revision)
+    )
+))"""
+"""Condition on a mental model: what its text stands on no longer says what it said."""
 
 _MODELS = f"""
 SELECT id, model_id, name, question, tags, refreshes, max_tokens, created_at, text, extractive, refreshed_at, revision,

@@ -9,9 +9,8 @@ from sqlite3 import Connection
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
-from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, entity_rows
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Observed
 

@@ -15,8 +15,7 @@ from sqlite3 import Connection
 from hindsight_integrations.backends.ledger.rules.commits import check_known
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observation_reader import observations_on
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
-from hindsight_integrations.backends.ledger.sqlite.rows import entity_rows, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, entity_rows, unit_rows
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.model.writes import ObservedWrite, WriteSet
@@ -187,16 +186,6 @@ def note_changed(target: Target, entities: Collection[int]) -> None:
     """The facts of these entities (by row id) are others from this revision on."""
     target.connection.executemany(
         "UPDATE entities SET facts_changed = ? WHERE id = ?", [(target.revision, row) for row in entities]
-    )
-
-
-def wait_for_observations(connection: Connection, bank: int, revision: int) -> None:
-    """Entities of an archive of before there were observations: each that has a fact waits for its first."""
-    connection.execute(
-        "UPDATE entities SET facts_changed = ? WHERE bank = ? AND facts_changed = 0 AND EXISTS ("
-        "SELECT 1 FROM mentions CROSS JOIN units ON units.id = unit "
-        f"WHERE entity = entities.id AND closed_at IS NULL AND {IS_FACT})",
-        (revision, bank),
     )
 
 

@@ -15,8 +15,8 @@ from hindsight_integrations.backends.ledger.sqlite.connections import LEDGER_FIL
 from hindsight_integrations.backends.ledger.sqlite.high_water import HighWater, HighWaterFile
 from hindsight_integrations.backends.ledger.sqlite.locks import DirectoryLock
 from hindsight_integrations.backends.ledger.sqlite.losses import Loss, found_loss, missing_ledger
-from hindsight_integrations.backends.ledger.sqlite.migrations import SCHEMA_VERSION, WITH_HISTORY
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_unobserved
+from hindsight_integrations.backends.ledger.sqlite.schema import is_created
 from hindsight_integrations.backends.ledger.sqlite.tasks import end_leases
 from hindsight_integrations.errors import LedgerReadOnly
 from hindsight_integrations.ports.clock import Clock
@@ -49,6 +49,8 @@ def open_for_writing(
         LedgerBusy: the directory is open for writing already.
         LedgerReadOnly: it cannot be created or written, or is a file.
         LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
     """
     if directory.exists() and not directory.is_dir():
         raise LedgerReadOnly(directory, "it is a file, not a directory")
@@ -88,6 +90,8 @@ def open_for_reading(
     Raises:
         LedgerReadOnly: there is no ledger in it, and none may be created.
         LedgerLost: something that was committed is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
     """
     _checked_loss(directory, accept_loss=accept_loss, index_marks=index_marks)
     if not (directory / LEDGER_FILE).is_file():
@@ -115,6 +119,8 @@ def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks
 
     Raises:
         LedgerLost: something is missing, and `accept_loss` is False.
+        SchemaMismatch: a development version or a newer version wrote it.
+        LedgerFailed: the file is damaged or not a ledger.
     """
     marks = HighWaterFile(directory).read()  # before the ledger: a writer at work may commit in between
     with _looking(directory) as connection:
@@ -132,37 +138,18 @@ def _checked_loss(directory: Path, *, accept_loss: bool, index_marks: IndexMarks
 def _loss(
     connection: sqlite3.Connection | None, marks: Sequence[HighWater], indexes: Sequence[IndexMark]
 ) -> Loss | None:
-    """What is missing, by the version of the ledger found.
-
-    A newer version's, or another application's file, has nothing to say here; opening it will.
-    """
-    version = _version(connection) if connection else 0
-    if version == 0:
-        return missing_ledger("there is no ledger", marks, indexes)
-    if connection and WITH_HISTORY <= version <= SCHEMA_VERSION:
-        return found_loss(connection, marks, indexes)
-    # Indexes of that version's time say nothing that can be read; those that do are later than the ledger.
-    later = [index for index in indexes if index.mark]
-    return (
-        missing_ledger(f"the ledger is of version {version}", marks, later)
-        if 0 < version < WITH_HISTORY
-        else None
-    )
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    """The schema's version; 0 for an empty database, negative for somebody else's."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    return int(version) or -int(tables)
+    """What is missing."""
+    if connection is None:
+        return missing_ledger(marks, indexes)
+    return found_loss(connection, marks, indexes)
 
 
 @contextmanager
 def _looking(directory: Path) -> Iterator[sqlite3.Connection | None]:
-    """A connection that cannot write; None where there is no file, or an empty one."""
+    """A connection that cannot write; None where there is no file, or an empty database."""
     file = directory / LEDGER_FILE
     if not file.is_file() or not file.stat().st_size:
         yield None
         return
     with converted(directory), closing(sqlite3.connect(_reading_uri(directory), uri=True)) as connection:
-        yield connection
+        yield connection if is_created(connection, directory) else None

@@ -11,9 +11,8 @@ from sqlite3 import Connection
 
 import numpy as np
 
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads, sound_units
-from hindsight_integrations.backends.ledger.sqlite.rows import Row, fetched
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, Row, fetched
 from hindsight_integrations.model.opinions import (
     Assessment,
     Evidence,

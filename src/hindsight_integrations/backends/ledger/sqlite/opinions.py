@@ -11,17 +11,33 @@ from math import isfinite
 
 from hindsight_integrations.backends.ledger.rules.commits import check_known
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
-from hindsight_integrations.backends.ledger.sqlite.opinion_tables import IS_OPINION, take_opinions
-from hindsight_integrations.backends.ledger.sqlite.rows import batches, marks, unit_rows
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, IS_OPINION, batches, marks, unit_rows
 from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.model.opinions import EvidenceWrite, FormationWrite, OpinionsWrite, RewordingWrite
+from hindsight_integrations.model.opinions import (
+    UNKNOWN_CONFIDENCE,
+    EvidenceWrite,
+    FormationWrite,
+    OpinionOrigin,
+    OpinionsWrite,
+    RewordingWrite,
+)
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 
 GROUNDS_WITHDRAWN = "its grounds were withdrawn"
 """Why a wording is closed with the last of the facts it stands on; by it the ledger knows its own closings again."""
+
+
+_UNWORDED = f"""
+FROM units WHERE bank = :bank AND created = :revision AND {IS_OPINION}
+AND NOT EXISTS (SELECT 1 FROM opinion_wordings WHERE opinion_wordings.unit = units.id)
+"""
+_GIVEN = f"""
+INSERT INTO opinions SELECT id, bank, min(1.0, max(0.0, coalesce(confidence, {UNKNOWN_CONFIDENCE}))), mentioned_at,
+    :recorded_at, :revision, '{OpinionOrigin.GIVEN.value}', '', 0, '', :revision - 1 {_UNWORDED}
+"""
+_FIRST_WORDINGS = f"INSERT INTO opinion_wordings SELECT id, id, 1, '', :revision {_UNWORDED}"
 
 
 def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
@@ -42,13 +58,9 @@ def write_opinions(target: Target, writes: WriteSet, recorded_at: int) -> None:
         _form(target, writes.bank, formed, opinions.operation, recorded_at)
     for reworded in opinions.reworded:
         _reword(target, writes.bank, reworded)
-    take_opinions(
-        target.connection,
-        target.bank,
-        since=target.revision,
-        recorded_at=recorded_at,
-        assessed_to=target.revision - 1,
-    )
+    values = {"bank": target.bank, "revision": target.revision, "recorded_at": recorded_at}
+    target.connection.execute(_GIVEN, values)
+    target.connection.execute(_FIRST_WORDINGS, values)
     _write_evidence(target, writes.bank, opinions.evidence, recorded_at)
     _note_assessed(target, writes.bank, opinions.assessed)
     keys = {opinions.operation, *(formed.operation for formed in opinions.formed)} - {""}

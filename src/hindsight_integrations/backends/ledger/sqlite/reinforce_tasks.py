@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlite3 import Connection
 
 from hindsight_integrations.backends.ledger.sqlite.connections import Connections
-from hindsight_integrations.backends.ledger.sqlite.observation_tables import IS_FACT
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT
 from hindsight_integrations.backends.ledger.sqlite.tasks import enqueue_keys
 from hindsight_integrations.model.tasks import REINFORCED, TaskKind, TaskWrite
 from hindsight_integrations.model.units import OBSERVED_NETWORKS, ValidityKind

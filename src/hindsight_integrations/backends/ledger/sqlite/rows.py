@@ -18,6 +18,7 @@ from hindsight_integrations.model.profile import BankProfile, BigFive, Dispositi
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.time import Interval, from_micros, to_micros
 from hindsight_integrations.model.units import (
+    OBSERVED_NETWORKS,
     CompactText,
     FactType,
     MemoryUnit,
@@ -33,7 +34,7 @@ T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 """One row as sqlite3 gives it: its column types are the schema's, unknown to the type checker."""
 
-# What a unit's checksum is of, in this order: a change makes every checksum wrong, and needs a migration.
+# What a unit's checksum is of, in this order: a change makes every checksum wrong, and so needs a new schema version.
 SEALED_COLUMNS = (
     "unit_id, text, fact_type, mentioned_at, occurred_start, occurred_end, closed_at, context, confidence, "
     "metadata, tags, document, chunk, thread, sources, speaker, tokens, records"
@@ -51,6 +52,12 @@ ENTITY_COLUMNS = (
     "entities.last_seen"
 )
 BANK_COLUMNS = "name, key, id, revision, embedder, profile"
+IS_FACT = f"kind = 'memory' AND fact_type IN ({', '.join(repr(each.value) for each in OBSERVED_NETWORKS)})"
+"""Condition on a unit: it is a fact."""
+IS_OPINION = f"kind = 'memory' AND fact_type = '{FactType.OPINION.value}'"
+"""Condition on a unit: it words an opinion."""
+NOT_OBSERVED = f"fact_type <> '{FactType.OBSERVATION.value}'"
+"""Condition on a unit: it is not an observation, and so counts among the mentions of an entity."""
 PARAMETERS = 900  # below SQLite's oldest limit of 999 bound values, with room for the bank's
 
 
@@ -252,7 +259,7 @@ def embedder_from(text: str | None) -> EmbedderIdentity | None:
 
 
 def profile_from(text: str) -> BankProfile:
-    """The profile of its JSON. Earlier versions took true for 1, and stored it so."""
+    """The profile of its JSON."""
     fields = json.loads(text)
     values = {name: float(value) for name, value in fields["disposition"].items()}
     character = BigFive(**values) if "openness" in values else Disposition(**values)  # type: ignore[arg-type] # whole
