@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Message, MissingDependency
 from hindsight_integrations.errors import InvalidRequest
@@ -153,7 +154,7 @@ def test_several_ask_at_once(system: MemorySystem) -> None:
         assert list(pool.map(lambda question: recall(system, question), questions)) == alone
 
 
-@pytest.mark.parametrize("of_vectors", OF_VECTORS)
+@every_row("of_vectors", OF_VECTORS)
 def test_every_store_of_vectors_embeds_the_same_texts(of_vectors: str, tmp_path: Path) -> None:
     """The text alone: a date or a field's name within would move its vector."""
     embedder = Recorded()

@@ -7,6 +7,7 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
+from table import every_row
 
 from hindsight_integrations import (
     AsyncHindsight,
@@ -120,7 +121,7 @@ def test_a_bank_of_an_async_engine_serves_code_that_awaits_not() -> None:
 LONG = MetadataFilter("length", 5, ">")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "names"),
     [
         (LONG, ["long", "same"]),

@@ -13,6 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -103,7 +104,7 @@ MESSAGES: list[Any] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("expected", "messages"), MESSAGES)
+@every_row(("expected", "messages"), MESSAGES)
 def test_any_messages_are_taken_as_they_are(
     light: Hindsight, face: str, expected: list[str], messages: list[Any]
 ) -> None:
@@ -120,7 +121,7 @@ def test_any_messages_are_taken_as_they_are(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
+@every_row(
     ("start", "end", "text"),
     [
         pytest.param("user: kayak kayak", "", "kayak " * 500_000, id="3 MB of words"),
@@ -160,7 +161,7 @@ def test_a_long_result_of_a_tool_is_cut_with_a_mark(light: Hindsight, face: str)
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
+@every_row(
     ("expected", "turns"),
     [
         (
@@ -186,8 +187,8 @@ def test_messages_without_ids_are_remembered_once_each(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("messages", [7, object(), {"role": "user"}, [object()], [None], [["user"]]])
-@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
+@every_row("messages", [7, object(), {"role": "user"}, [object()], [None], [["user"]]])
+@every_row("create", [create_recall_node, create_retain_node])
 def test_what_is_no_list_of_messages_is_refused(
     light: Hindsight, face: str, create: Any, messages: Any
 ) -> None:
@@ -229,8 +230,8 @@ USERS: list[Any] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
-@pytest.mark.parametrize(
+@every_row("create", [create_recall_node, create_retain_node])
+@every_row(
     ("bank", "user"), USERS, ids=lambda value: "object" if type(value) is object else ascii(value)[:24]
 )
 def test_any_user_id_is_a_bank_of_its_own_or_refused(

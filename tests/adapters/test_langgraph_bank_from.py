@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import create_retain_node
@@ -43,7 +44,7 @@ def run(*, context: Any = None, config: dict[str, Any] | None = None) -> dict[st
     return {"context": context or {}, "config": {"configurable": {"thread_id": "t", **(config or {})}}}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("place", "given", "bank"),
     [
         ("context.user_id", run(context={"user_id": "ann"}, config={"user_id": "bob"}), "ann"),
@@ -79,7 +80,7 @@ def test_no_client_names_the_bank_of_another_user(light: Hindsight, signed_in: d
     assert light.banks() == ["ann"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "missing"),
     [
         ({}, r"config\.user_id.*user_id"),
@@ -112,7 +113,7 @@ async def _asynchronous(state: Any, runtime: Any) -> str:
     return "ann"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "wrong"),
     [
         ({"bank_from": "user_id"}, "'user_id' is no place"),

@@ -11,6 +11,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -40,7 +41,7 @@ def both(memory: Any, context: Any, **options: Any) -> Graph:
     return graph.compile()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "run", "bank"),
     [
         ({}, {"config": {"configurable": {"user_id": "ann"}}}, "ann"),
@@ -74,9 +75,7 @@ def test_a_context_that_is_a_dict_names_the_bank(light: Hindsight) -> None:
     assert light.banks() == ["ann"]
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"user_id": None}, {"user_id": "  "}, {"user_id": True}, {"user_id": object()}]
-)
+@every_row("given", [{}, {"user_id": None}, {"user_id": "  "}, {"user_id": True}, {"user_id": object()}])
 def test_a_run_without_a_bank_fails_early_and_says_what_to_set(
     light: Hindsight, given: dict[str, Any]
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from checkpoint_rows import ROWS
 from checkpoint_world import OPINION, Way, World, assess, label_of
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.config import (
@@ -27,8 +28,12 @@ from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 PAGE = Path(__file__).parents[2] / "docs" / "checkpoints.md"
+QUICK = [Way("memory", False, "sync"), Way("sqlite", True, "async"), Way("memory", False, "exit")]
 WAYS = [
-    Way(*each) for each in itertools.product(("memory", "sqlite"), (False, True), ("sync", "async", "exit"))
+    pytest.param(way, marks=() if way in QUICK else pytest.mark.slow, id=str(way))
+    for way in itertools.starmap(
+        Way, itertools.product(("memory", "sqlite"), (False, True), ("sync", "async", "exit"))
+    )
 ]
 
 
@@ -104,8 +109,8 @@ def test_every_event_of_the_page_is_played() -> None:
     assert list(ROWS) == list(PAGED)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("event", ROWS)
+@pytest.mark.parametrize("way", WAYS)
+@every_row("event", ROWS)
 def test_a_bank_holds_what_the_page_says(engine: Hindsight, event: str, way: Way) -> None:
     """Memories, history and the opinion's confidence after an event are those of its row."""
     row = ROWS[event]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import (
     BankForgotten,
@@ -44,7 +45,7 @@ def run_with(error: HindsightError, on_error: OnError) -> list[Any]:
     return list(graph.stream({"messages": []}, stream_mode="custom"))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "error",
     [
         InvalidRequest("k", "0", "Use 1."),
@@ -54,7 +55,7 @@ def run_with(error: HindsightError, on_error: OnError) -> list[Any]:
         SchemaMismatch(Path("/memory"), 99, 9),
     ],
 )
-@pytest.mark.parametrize("on_error", list(OnError))
+@every_row("on_error", list(OnError))
 def test_mistakes_of_the_program_are_always_raised(error: HindsightError, on_error: OnError) -> None:
     """What every run would meet again is not hidden behind warnings."""
     with pytest.raises(type(error)):
@@ -69,8 +70,8 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize("error", FAILURES)
-@pytest.mark.parametrize("on_error", [OnError.QUEUE, OnError.SKIP])
+@every_row("error", FAILURES)
+@every_row("on_error", [OnError.QUEUE, OnError.SKIP])
 def test_other_failures_are_one_warning_and_one_line_of_the_log(
     error: HindsightError, on_error: OnError, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -94,7 +95,7 @@ def test_other_failures_are_one_warning_and_one_line_of_the_log(
     assert {"retain", "'ann'", f"({type(error).__name__})"} <= set(line.getMessage().replace(":", "").split())
 
 
-@pytest.mark.parametrize("error", FAILURES)
+@every_row("error", FAILURES)
 def test_under_raise_every_failure_is_the_runs(error: HindsightError) -> None:
     """Who wants to see failures sees them as they are."""
     with pytest.raises(type(error)):

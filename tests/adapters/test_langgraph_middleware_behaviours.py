@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import AsyncHindsight, Hindsight, HindsightError
 from hindsight_integrations.langgraph import HindsightMiddleware
@@ -142,7 +143,7 @@ def test_a_second_run_of_the_same_messages_makes_no_second_memory(light: Hindsig
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("user", [None, "", "  ", 3.5, ["ann"], "x" * 10_000], ids=str)
+@every_row("user", [None, "", "  ", 3.5, ["ann"], "x" * 10_000], ids=str)
 def test_a_run_that_names_no_user_touches_no_bank(light: Hindsight, face: str, user: Any) -> None:
     agent = Agent(light, face)
     with pytest.raises(HindsightError):
@@ -161,7 +162,7 @@ def test_a_user_whose_name_is_an_address_has_a_bank(light: Hindsight, face: str)
     assert "green" not in prompt_text(agent.prompts[-1])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "messages",
     [
         pytest.param([HumanMessage("")], id="empty"),
@@ -274,7 +275,7 @@ def test_an_engine_of_the_async_face(tmp_path: Path) -> None:
     assert "green" in asyncio.run(main())
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [{"bank": ""}, {"bank": 0.5}, {"tools": "what"}, {"on_error": "shrug"}],
     ids=str,
@@ -285,9 +286,7 @@ def test_wrong_options_are_refused_where_they_are_given(light: Hindsight, option
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
-    "options", [{"max_tokens": 0}, {"k": -1}, {"budget": "vast"}, {"types": ["dream"]}], ids=str
-)
+@every_row("options", [{"max_tokens": 0}, {"k": -1}, {"budget": "vast"}, {"types": ["dream"]}], ids=str)
 def test_a_recall_that_cannot_be_is_refused_by_the_first_run(
     light: Hindsight, face: str, options: dict[str, Any]
 ) -> None:

@@ -14,6 +14,7 @@ from langchain.agents.middleware import ModelRetryMiddleware, PIIMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import (
     AsyncHindsight,
@@ -65,8 +66,8 @@ def shows(prompt: list[BaseMessage], text: str = "Thunder") -> bool:
     return any(text in str(message.text) for message in prompt)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
+@every_row("way", WAYS)
+@every_row(
     ("place", "configurable", "state", "context"),
     [
         (None, {"user_id": "ann"}, {}, None),
@@ -139,8 +140,8 @@ def warned(agent: Any, way: str, given: Any) -> list[Any]:
     return [event["node"] for event in found if event["kind"] == "warning"]
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("on_error", ["queue", "skip"])
+@every_row("way", WAYS)
+@every_row("on_error", ["queue", "skip"])
 def test_an_agent_answers_without_its_memory_and_says_so(light: Hindsight, way: str, on_error: str) -> None:
     """Both halves fail, each with one warning; the prompt is that of an agent without memories."""
     model = ScriptedModel(lambda _: "Noted.")
@@ -240,7 +241,7 @@ def test_it_works_over_an_async_engine_and_a_bank_of_it(light_config: Any) -> No
     asyncio.run(whole())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "field"),
     [
         ({"bank": "ann", "bank_from": "auth"}, "bank_from"),

@@ -8,6 +8,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import HindsightMiddleware
@@ -40,7 +41,7 @@ def turn(memory: Any, way: str, reply: AIMessage, **options: Any) -> ToolMessage
     return answer
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "expected"),
     [
         ({}, []),
@@ -75,10 +76,8 @@ def test_a_tool_that_is_none_or_would_see_more_than_recall_is_refused(
         HindsightMiddleware(light, **options)
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-@pytest.mark.parametrize(
-    "call", [calling("recall_memories", query=ASKED), calling("reflect_on_memories", question=ASKED)]
-)
+@every_row("way", ["invoke", "ainvoke"])
+@every_row("call", [calling("recall_memories", query=ASKED), calling("reflect_on_memories", question=ASKED)])
 def test_a_tool_sees_the_runs_user_and_what_recall_may_see(
     light: Hindsight, way: str, call: AIMessage
 ) -> None:

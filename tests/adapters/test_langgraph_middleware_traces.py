@@ -17,6 +17,7 @@ from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langsmith import Client, tracing_context
+from table import every_row
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import HindsightMiddleware
@@ -67,8 +68,8 @@ def every(run: Run) -> list[Run]:
 FACT = {"facts": [{"what": "Ann owns a red kayak.", "fact_type": "world", "sources": ["m1"]}]}
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("traced", [False, True])
+@every_row("way", WAYS)
+@every_row("traced", [False, True])
 def test_a_tracer_sees_nothing_of_the_hooks_unless_it_shall(
     opener: Callable[..., Hindsight], light_config: Any, way: str, traced: bool
 ) -> None:

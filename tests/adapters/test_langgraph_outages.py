@@ -23,6 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from openai_server import Hang, OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
+from table import every_row
 
 from hindsight_integrations import (
     BankNotFound,
@@ -132,7 +133,7 @@ MODEL_TROUBLES: list[Any] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("within", "trouble", "client", "options"), MODEL_TROUBLES)
+@every_row(("within", "trouble", "client", "options"), MODEL_TROUBLES)
 def test_a_model_in_trouble_costs_neither_the_answer_nor_the_turn(
     opener: Callable[..., Hindsight],
     serving: Callable[..., ChatOpenAI],
@@ -167,7 +168,7 @@ def test_a_model_in_trouble_costs_neither_the_answer_nor_the_turn(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
+@every_row(
     ("raised", "remembered_next", "on_error"), [(True, 2, "raise"), (False, 2, "skip"), (False, 2, "queue")]
 )
 def test_what_on_error_makes_of_a_model_that_is_down(
@@ -307,8 +308,8 @@ def reopening(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
-@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
+@every_row("on_error", ["queue", "skip", "raise"])
+@every_row(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
     reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,
@@ -348,7 +349,7 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
+@every_row(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_while_recalling_is_an_answer_without_memories(
     reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,
@@ -377,9 +378,9 @@ MISTAKES: list[HindsightError] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("create", [create_retain_node, create_recall_node])
-@pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda error: type(error).__name__)
+@every_row("create", [create_retain_node, create_recall_node])
+@every_row("on_error", ["queue", "skip", "raise"])
+@every_row("mistake", MISTAKES, ids=lambda error: type(error).__name__)
 def test_mistakes_of_the_program_are_raised_by_every_node(
     opener: Callable[..., Hindsight], face: str, create: Any, on_error: str, mistake: HindsightError
 ) -> None:

@@ -16,6 +16,7 @@ from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import BaseModel, Field
+from table import every_row
 from views_of_remote_work import (
     GAIN,
     LOSS,
@@ -86,8 +87,8 @@ def run(graph: Any, face: str, *given: Any, **options: Any) -> Any:
     return asyncio.run(graph.ainvoke(*given, **options))
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("strategy", list(SCRIPTS))
+@every_row("face", ["sync", "async"])
+@every_row("strategy", list(SCRIPTS))
 def test_the_graph_does_what_the_verb_does(
     opener: Opener, light_config: HindsightConfig, strategy: str, face: str
 ) -> None:
@@ -141,8 +142,8 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("approved", [False, True])
-@pytest.mark.parametrize("strategy", ["single", "agentic"])
+@every_row("approved", [False, True])
+@every_row("strategy", ["single", "agentic"])
 def test_the_edges_are_the_updates_of_opinions(light: Hindsight, strategy: str, approved: bool) -> None:
     """What Mermaid draws: each way an opinion can go has its edge, and all of them join in one commit."""
     graph = create_reflect_subgraph(light, strategy=strategy, interrupt_before_commit=approved)
@@ -305,7 +306,7 @@ def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:
     assert asyncio.run(asked()) == "Ana's kayak is red."
 
 
-@pytest.mark.parametrize("failing", ["first step", "second step", "answer", "typed form"])
+@every_row("failing", ["first step", "second step", "answer", "typed form"])
 def test_a_model_that_fails_before_the_answer_leaves_nothing_and_can_be_asked_again(
     opener: Opener, light_config: HindsightConfig, failing: str
 ) -> None:
@@ -382,7 +383,7 @@ def test_a_memory_that_fails_after_the_answer_does_not_cost_it(
     assert [each.text for each in bank.opinions.list()] == [GAIN]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"strategy": "wild"},

@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import EngineClosed, Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import create_reflect_subgraph
@@ -41,7 +42,7 @@ def run(graph: Any, face: str, messages: Any, **configurable: Any) -> dict[str, 
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
+@every_row(
     ("answered", "messages"),
     [
         pytest.param(False, [], id="no messages"),
@@ -75,7 +76,7 @@ def test_any_messages_are_answered_or_have_an_empty_answer(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
+@every_row(
     ("bank", "user"),
     [
         ("../../etc/passwd", "../../etc/passwd"),

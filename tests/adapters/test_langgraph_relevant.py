@@ -30,6 +30,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -260,7 +261,7 @@ def test_a_table_that_was_shown_is_not_retained_as_news(bank: MemoryBank, door: 
 
 
 @FACES
-@pytest.mark.parametrize("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
+@every_row("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
 def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: str) -> None:
     """Whoever asks for three documents gets three, each of them a memory, however little they say about the question, and
     where a list would be shown too."""

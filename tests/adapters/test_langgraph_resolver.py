@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -61,7 +62,7 @@ BANKS = ("ann", "bob", "eve")
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("bank", "context", "configurable"), WHO)
+@every_row(("bank", "context", "configurable"), WHO)
 def test_a_node_remembers_for_the_one_who_signed_in(
     light: Hindsight, face: str, bank: str, context: Any, configurable: Any
 ) -> None:
@@ -72,7 +73,7 @@ def test_a_node_remembers_for_the_one_who_signed_in(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("bank", "context", "configurable"), WHO)
+@every_row(("bank", "context", "configurable"), WHO)
 def test_a_node_recalls_for_the_one_who_signed_in(
     light: Hindsight, face: str, bank: str, context: Any, configurable: Any
 ) -> None:
@@ -84,8 +85,8 @@ def test_a_node_recalls_for_the_one_who_signed_in(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
-@pytest.mark.parametrize("nothing", [None, "", "  ", False, [], {}, object()])
+@every_row("create", [create_recall_node, create_retain_node])
+@every_row("nothing", [None, "", "  ", False, [], {}, object()])
 def test_a_resolver_that_returns_nothing_is_an_error_of_both_nodes(
     light: Hindsight, face: str, create: Any, nothing: Any
 ) -> None:
@@ -97,7 +98,7 @@ def test_a_resolver_that_returns_nothing_is_an_error_of_both_nodes(
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
+@every_row("create", [create_recall_node, create_retain_node])
 def test_an_error_of_the_users_own_resolver_is_the_runs(light: Hindsight, face: str, create: Any) -> None:
     """A bug in a function of the program is not taken for a memory that fails."""
     graph = graph_of(create(light, bank=lambda state, runtime: 1 // 0))
@@ -106,7 +107,7 @@ def test_an_error_of_the_users_own_resolver_is_the_runs(light: Hindsight, face: 
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
+@every_row("create", [create_recall_node, create_retain_node])
 def test_the_way_out_of_time_travel_that_the_error_names_works(
     light: Hindsight, face: str, create: Any
 ) -> None:

@@ -16,6 +16,7 @@ from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -66,8 +67,8 @@ def chat(memory: Any, *, private: bool) -> Any:
     return graph.compile(InMemorySaver())
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-@pytest.mark.parametrize("private", [False, True])
+@every_row("way", ["invoke", "ainvoke"])
+@every_row("private", [False, True])
 def test_traces_of_the_nodes_can_leave_out_what_was_said(
     opener: Callable[..., Hindsight], way: str, private: bool
 ) -> None:

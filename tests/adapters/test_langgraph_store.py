@@ -20,6 +20,7 @@ from langgraph.store.base import (
     PutOp,
     SearchOp,
 )
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.langgraph import HindsightStore, identity_of, namespace_label
@@ -100,7 +101,7 @@ def test_a_batch_reads_before_it_writes(store: HindsightStore) -> None:
     assert after.value == {"v": 2}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("wanted", "keys"),
     [
         ({"colour": "red"}, "ac"),
@@ -132,7 +133,7 @@ def test_filters(store: HindsightStore, wanted: dict[str, Any], keys: str) -> No
     assert {each.key for each in store.search(("f",), filter=wanted, query="red")} == set(keys)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "wanted",
     [{"a": {"$like": 1}}, {"$nor": []}, {"$and": [1]}, {"a": {"$in": 3}}, [1], {"a": {"b": {"$x": 1}}}],
 )
@@ -174,14 +175,14 @@ def test_items_live_as_long_as_they_are_read(light: Hindsight, clock: FrozenCloc
     assert store.list_namespaces() == [("t",)]
 
 
-@pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), 1e12])
+@every_row("ttl", [0, -1, float("nan"), float("inf"), 1e12])
 def test_a_time_to_live_must_be_one(store: HindsightStore, ttl: float) -> None:
     """Zero would be gone at once, and below it before it came."""
     with pytest.raises(InvalidRequest, match="ttl"):
         store.put(("t",), "a", {"n": 1}, ttl=ttl)
 
 
-@pytest.mark.parametrize("namespace", [("a.b",), ("",), ("a", ""), ()])
+@every_row("namespace", [("a.b",), ("",), ("a", ""), ()])
 def test_labels_langgraph_does_not_allow(store: HindsightStore, namespace: tuple[str, ...]) -> None:
     """Dots and empty labels are LangGraph's own error; nothing is written."""
     with pytest.raises(InvalidNamespaceError):
@@ -199,7 +200,7 @@ def test_a_namespace_of_two_hundred_labels(store: HindsightStore) -> None:
         store.put(deep * 6, "k", {"n": 1})
 
 
-@pytest.mark.parametrize("value", [{"a": {1}}, {"a": b"x"}, {"a": float("nan")}, {1: "x"}, {"a": object()}])
+@every_row("value", [{"a": {1}}, {"a": b"x"}, {"a": float("nan")}, {1: "x"}, {"a": object()}])
 def test_a_value_that_is_no_json(store: HindsightStore, value: Any) -> None:
     """Is refused, and nothing of its batch is written."""
     with pytest.raises(InvalidRequest, match="value"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import BaseStore, GetOp, PutOp, SearchItem
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import HindsightStore, identity_of, namespace_label
@@ -91,7 +92,7 @@ def test_a_value_is_read_anew_each_time(store: HindsightStore) -> None:
     assert again.value["tags"] == ["a"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "value",
     [
         pytest.param({}, id="empty"),
@@ -113,7 +114,7 @@ def test_values_come_back_exactly(store: HindsightStore, value: dict[str, Any]) 
     assert [found.value for found in store.search(ANN, query="anything")] == [value]
 
 
-@pytest.mark.parametrize("key", [" ", "a.b", "a/b", "ключ 🔑", "x" * 1_000, "\n", "%", "_", "NULL", "'"])
+@every_row("key", [" ", "a.b", "a/b", "ключ 🔑", "x" * 1_000, "\n", "%", "_", "NULL", "'"])
 def test_any_text_is_a_key(store: HindsightStore, key: str) -> None:
     store.put(ANN, key, KAYAK)
     item = store.get(ANN, key)
@@ -124,7 +125,7 @@ def test_any_text_is_a_key(store: HindsightStore, key: str) -> None:
     assert store.search(ANN) == []
 
 
-@pytest.mark.parametrize("key", ["", "x" * 5_000, "a\0b", "\ud800", 3, None], ids=str)
+@every_row("key", ["", "x" * 5_000, "a\0b", "\ud800", 3, None], ids=str)
 def test_what_is_no_key_is_refused(door: Door, key: Any) -> None:
     with pytest.raises(InvalidRequest, match="key"):
         door.batch([PutOp(ANN, key, KAYAK)])
@@ -141,7 +142,7 @@ def test_a_mapping_that_is_no_dict_is_stored(
     assert item.value == KAYAK
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "path"),
     [
         pytest.param({"a": {"b": {1, 2}}}, "a", id="set"),
@@ -203,7 +204,7 @@ def test_one_users_items_are_never_anothers(door: Door) -> None:
     assert door.get(BEN, "a1") is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     "identity",
     [
         "ann@example.com",
@@ -233,7 +234,7 @@ def test_identities_with_dots_are_users_of_their_own(store: HindsightStore, iden
     assert len(store.search(("memories", label), query="kayak")) == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "namespace",
     [("a.b",), ("",), ("a", ""), ("a\0b",), (1,), (), "ann", ("a", None), None],
     ids=repr,
@@ -300,8 +301,8 @@ FILTERS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "passing"), FILTERS, ids=[str(wanted) for wanted, _ in FILTERS])
-@pytest.mark.parametrize("query", [None, "thing"])
+@every_row(("wanted", "passing"), FILTERS, ids=[str(wanted) for wanted, _ in FILTERS])
+@every_row("query", [None, "thing"])
 def test_filters(store: HindsightStore, wanted: Any, passing: str, query: str | None) -> None:
     store.put(ANN, "a", {"kind": "boat", "size": 2, "owner": {"name": "Ann", "age": 40}, "text": "thing a"})
     store.put(ANN, "b", {"kind": "boat", "size": 3, "owner": {"name": "Ben", "age": 30}, "text": "thing b"})
@@ -310,7 +311,7 @@ def test_filters(store: HindsightStore, wanted: Any, passing: str, query: str | 
     assert "".join(sorted(keys(store.search(ANN, filter=wanted, query=query)))) == passing
 
 
-@pytest.mark.parametrize(
+@every_row(
     "wanted",
     [
         {"size": {"$near": 2}},
@@ -323,7 +324,7 @@ def test_filters(store: HindsightStore, wanted: Any, passing: str, query: str | 
     ids=str,
 )
 @BOTH_FACES
-@pytest.mark.parametrize("filled", [False, True])
+@every_row("filled", [False, True])
 def test_a_filter_that_says_nothing_known_is_refused_on_an_empty_store_too(
     store: HindsightStore, face: str, filled: bool, wanted: Any
 ) -> None:
@@ -363,15 +364,13 @@ def test_what_is_no_operation_is_refused_and_any_truth_says_to_refresh(door: Doo
     assert door.batch([read])[0].value == KAYAK
 
 
-@pytest.mark.parametrize(
-    "options", [{"limit": -1}, {"offset": -1}, {"max_depth": -1}, {"prefix": "ann"}], ids=str
-)
+@every_row("options", [{"limit": -1}, {"offset": -1}, {"max_depth": -1}, {"prefix": "ann"}], ids=str)
 def test_a_listing_of_namespaces_that_is_none_is_refused(door: Door, options: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest, match=next(iter(options)).replace("prefix", "path")):
         door.list_namespaces(**options)
 
 
-@pytest.mark.parametrize("options", [{"limit": -1}, {"offset": -1}, {"limit": 2.5}, {"limit": "x"}], ids=str)
+@every_row("options", [{"limit": -1}, {"offset": -1}, {"limit": 2.5}, {"limit": "x"}], ids=str)
 def test_a_limit_that_is_none_is_refused(door: Door, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"limit|offset"):
         door.search(ANN, **options)

@@ -13,6 +13,7 @@ import pytest
 from langgraph.config import get_store
 from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, Op, PutOp, SearchOp
+from table import every_row
 
 from hindsight_integrations import AsyncHindsight, Hindsight, HindsightError, MemoryBank
 from hindsight_integrations.langgraph import HindsightStore
@@ -145,7 +146,7 @@ def test_every_kind_of_memory_makes_a_store(tmp_path: Path, light: Hindsight) ->
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("memory", [None, "path", 3, object()])
+@every_row("memory", [None, "path", 3, object()])
 def test_what_is_no_memory_makes_no_store(memory: Any) -> None:
     with pytest.raises((HindsightError, TypeError)):
         HindsightStore(memory)
@@ -224,8 +225,8 @@ def test_a_search_refreshes_what_it_shows_and_nothing_else(light: Hindsight, clo
     assert [item.key for item in store.search(ANN)] == ["kayak"]
 
 
-@pytest.mark.parametrize("ttl", [0, -1, -0.001, float("nan"), float("inf"), "5", True])
-@pytest.mark.parametrize("face", ["sync", "async"])
+@every_row("ttl", [0, -1, -0.001, float("nan"), float("inf"), "5", True])
+@every_row("face", ["sync", "async"])
 def test_a_time_to_live_that_is_none_is_refused(store: HindsightStore, face: str, ttl: Any) -> None:
     def put() -> None:
         if face == "async":
@@ -238,7 +239,7 @@ def test_a_time_to_live_that_is_none_is_refused(store: HindsightStore, face: str
     assert store.search(()) == []
 
 
-@pytest.mark.parametrize("how", ["delete", "overwrite", "expire", "forget", "forget all"])
+@every_row("how", ["delete", "overwrite", "expire", "forget", "forget all"])
 def test_what_is_gone_is_found_no_more_and_in_no_file(
     opener: Any, tmp_path: Path, clock: FrozenClock, how: str
 ) -> None:

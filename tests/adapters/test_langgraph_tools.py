@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from table import every_row
 from tool_calling import Scripted, calling
 from typing_extensions import TypedDict
 
@@ -118,7 +119,7 @@ def test_a_list_that_does_not_fit_says_so(light: Hindsight) -> None:
     assert "These are the first 1 of 5." in shown
 
 
-@pytest.mark.parametrize("where", ["context", "config", "state", "auth"])
+@every_row("where", ["context", "config", "state", "auth"])
 def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
     """In a ToolNode of a graph, wherever the run says whose memory it is."""
     light.bank("alice").retain(KAYAK)
@@ -144,7 +145,7 @@ def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
     assert (message.status, "Bob's kayak is green." in message.content) == ("success", True)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "forged",
     [
         {"bank": "bob"},
@@ -193,7 +194,7 @@ def test_the_model_is_shown_what_it_may_say_and_no_more(bank: MemoryBank) -> Non
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "arguments", "told"),
     [
         ("recall_memories", {}, "query: Field required. Call recall_memories again; it takes query."),
@@ -244,7 +245,7 @@ def test_the_operators_mistakes_and_failures_are_raised(light: Hindsight, run: R
         run(node_of(create_memory_tools(light)), call, ALICE)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "field"),
     [
         ({"names": ["recal"]}, "names"),
@@ -264,7 +265,7 @@ def test_options_are_checked_when_the_tools_are_made(light: Hindsight, options: 
         create_memory_tools(light, **options)
 
 
-@pytest.mark.parametrize("of", ["engine", "async engine", "bank", "async bank"])
+@every_row("of", ["engine", "async engine", "bank", "async bank"])
 def test_any_face_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank, run: Run, of: str) -> None:
     faces = {
         "engine": light,

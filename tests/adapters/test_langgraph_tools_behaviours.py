@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightError
 from hindsight_integrations.langgraph import create_memory_tools
@@ -203,9 +204,7 @@ WRONG: list[Any] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(
-    ("name", "arguments"), WRONG, ids=[f"{name} {str(given)[:30]}" for name, given in WRONG]
-)
+@every_row(("name", "arguments"), WRONG, ids=[f"{name} {str(given)[:30]}" for name, given in WRONG])
 def test_wrong_arguments_are_told_to_the_model_which_goes_on(
     light: Hindsight, face: str, name: str, arguments: dict[str, Any]
 ) -> None:
@@ -233,7 +232,7 @@ def test_a_run_without_a_user_is_an_error_of_who_wrote_it(light: Hindsight, face
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("approved", [True, False])
+@every_row("approved", [True, False])
 def test_erasing_is_asked_of_a_person_who_sees_what_would_go(
     light: Hindsight, face: str, approved: bool
 ) -> None:
@@ -327,7 +326,7 @@ def test_what_a_tool_keeps_carries_the_tags_it_was_told(light: Hindsight) -> Non
     assert [set(unit.tags) for unit in light.bank("ann").iterate_units()] == [{"by-agent"}]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"names": ("recal",)},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.llms import ChatMessage
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemory
@@ -22,8 +23,8 @@ def bank(light: Hindsight) -> MemoryBank:
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("message", [None, 7, b"My kayak.", "My kayak.", {"role": "user"}, object()])
-@pytest.mark.parametrize("verb", ["put", "put_messages", "set"])
+@every_row("message", [None, 7, b"My kayak.", "My kayak.", {"role": "user"}, object()])
+@every_row("verb", ["put", "put_messages", "set"])
 def test_what_is_no_message_is_refused(bank: MemoryBank, face: str, verb: str, message: Any) -> None:
     """A mistake of the program is named, and neither the chat nor the bank has changed."""
     memory = HindsightMemory(bank)
@@ -36,8 +37,8 @@ def test_what_is_no_message_is_refused(bank: MemoryBank, face: str, verb: str, m
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("given", [None, 7, "My kayak is green.", {"role": "user"}])
-@pytest.mark.parametrize("verb", ["put_messages", "set"])
+@every_row("given", [None, 7, "My kayak is green.", {"role": "user"}])
+@every_row("verb", ["put_messages", "set"])
 def test_what_is_no_list_of_messages_is_refused(bank: MemoryBank, face: str, verb: str, given: Any) -> None:
     """A text where a list belongs is no list of characters."""
     memory = HindsightMemory(bank)

@@ -13,6 +13,7 @@ import pytest
 from llama_index.core.llms import ChatMessage
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from table import every_row
 
 from hindsight_integrations import (
     BankNotFound,
@@ -47,22 +48,22 @@ def of(kind: type, bank: Any, **options: Any) -> Any:
     return kind(bank=bank, **options)
 
 
-@pytest.mark.parametrize("kind", EVERY_CLASS)
-@pytest.mark.parametrize("bank", [None, 7, "alice", b"alice", object(), ["alice"]])
+@every_row("kind", EVERY_CLASS)
+@every_row("bank", [None, 7, "alice", b"alice", object(), ["alice"]])
 def test_what_is_no_bank_is_refused(kind: type, bank: Any) -> None:
     """A name is no bank, nor is anything else; the error says what is."""
     with pytest.raises((ValueError, TypeError), match="bank"):
         of(kind, bank)
 
 
-@pytest.mark.parametrize("kind", EVERY_CLASS)
+@every_row("kind", EVERY_CLASS)
 def test_an_engine_in_place_of_a_bank_says_what_to_pass(kind: type, light: Hindsight) -> None:
     """The usual slip."""
     with pytest.raises((ValueError, TypeError), match=r"engine\.bank\(name\)"):
         of(kind, light)
 
 
-@pytest.mark.parametrize("kind", EVERY_CLASS)
+@every_row("kind", EVERY_CLASS)
 def test_an_unknown_option_is_refused(kind: type, light: Hindsight) -> None:
     """A misspelt option is an error, not an option without effect."""
     with pytest.raises((ValueError, TypeError), match="budgett"):
@@ -110,7 +111,7 @@ OPTIONS: list[tuple[Any, str, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("kind", "name", "value"), [(kind, name, value) for kind, name, values in OPTIONS for value in values]
 )
 def test_an_option_of_a_wrong_kind_is_refused_at_construction(
@@ -135,8 +136,8 @@ def used(component: Any) -> None:
         asyncio.run(component.aget([ChatMessage(role="user", content="Which kayak?")]))
 
 
-@pytest.mark.parametrize("kind", [HindsightRetriever, HindsightMemory, HindsightMemoryBlock])
-@pytest.mark.parametrize(("name", "value"), RECALLING)
+@every_row("kind", [HindsightRetriever, HindsightMemory, HindsightMemoryBlock])
+@every_row(("name", "value"), RECALLING)
 def test_a_wrong_option_of_recall_is_refused_by_the_first_at_the_latest(
     kind: type, light: Hindsight, name: str, value: Any
 ) -> None:
@@ -172,7 +173,7 @@ def where(key: str, operator: str, value: Any = None) -> MetadataFilter:
     return MetadataFilter(key=key, operator=FilterOperator(operator), value=value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("expected", "key", "operator", "value"),
     [
         # a key that no memory has
@@ -236,7 +237,7 @@ def test_filters_are_joined_by_their_condition(library: MemoryBank, expected: st
     assert sorted(str(node.node.ref_doc_id) for node in nodes) == list(expected)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "filters",
     [
         7,
@@ -340,9 +341,7 @@ def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> No
         recalled()
 
 
-@pytest.mark.parametrize(
-    "damage", [{"bank": None}, {"bank": 7}, {"bank": {}}, {"session_id": 7}, {"token_limit": "x"}]
-)
+@every_row("damage", [{"bank": None}, {"bank": 7}, {"bank": {}}, {"session_id": 7}, {"token_limit": "x"}])
 def test_a_stored_memory_that_was_damaged_is_refused(
     home: Callable[[], Hindsight], damage: dict[str, Any]
 ) -> None:

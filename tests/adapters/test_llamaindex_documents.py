@@ -12,6 +12,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
 from llama_index.core.schema import ImageNode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, RetainItem
 from hindsight_integrations.llamaindex import HindsightRetriever
@@ -143,7 +144,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
+@every_row("name", sorted(REFUSED))
 def test_what_cannot_be_read_whole_is_refused_whole(bank: MemoryBank, name: str) -> None:
     """Nothing of it is kept, and the error says what to pass."""
     with pytest.raises(InvalidRequest, match="Pass"):

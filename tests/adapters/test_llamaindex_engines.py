@@ -20,6 +20,7 @@ from llama_index.core.retrievers import QueryFusionRetriever, RouterRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.selectors import LLMMultiSelector, LLMSingleSelector
 from llama_index.core.tools import RetrieverTool
+from table import every_row
 
 from hindsight_integrations import (
     Document,
@@ -148,8 +149,8 @@ def test_a_query_engine_follows_the_memory_through_turns_and_restarts(
     assert sorted(unit.id for unit in bank.iterate_units()) == held
 
 
-@pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
-@pytest.mark.parametrize("use_async", [True, False], ids=["both legs at once", "one after the other"])
+@every_row("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
+@every_row("use_async", [True, False], ids=["both legs at once", "one after the other"])
 def test_fusion_with_bm25_holds_nodes_of_both_legs(
     home: Callable[[], Hindsight], mode: str, use_async: bool
 ) -> None:
@@ -295,7 +296,7 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
 
 
 @WAYS
-@pytest.mark.parametrize("holder", ["memory", "block"])
+@every_row("holder", ["memory", "block"])
 def test_a_new_users_first_turn_is_remembered_without_llamaindexs_placeholder(
     light: Hindsight, way: str, holder: str
 ) -> None:
@@ -344,8 +345,8 @@ def test_a_history_given_to_a_chat_engine_each_turn_is_remembered_once(light: Hi
     ]
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("chosen", [[1], [2], [1, 2]])
+@every_row("face", ["sync", "async"])
+@every_row("chosen", [[1], [2], [1, 2]])
 def test_a_router_asks_the_retrievers_that_were_chosen(
     home: Callable[[], Hindsight], face: str, chosen: list[int]
 ) -> None:

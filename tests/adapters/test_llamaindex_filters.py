@@ -13,6 +13,7 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
 )
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
+from table import every_row
 
 from hindsight_integrations import Document, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightRetriever
@@ -52,7 +53,7 @@ def by_llamaindex(filters: MetadataFilters) -> set[str]:
     return {text for text in BOATS if passes(text)}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "filters",
     [
         group(of("length", "==", 10)),
@@ -112,7 +113,7 @@ def test_a_missing_key_and_a_value_of_another_type_match_nothing(bank: MemoryBan
     assert found(bank, filters=group(of("maker", ">", 3))) == set()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"filters": {"maker": "Ohm"}}, "filters: .* is not LlamaIndex's MetadataFilters"),

@@ -16,6 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -83,7 +84,7 @@ def engine(opener: Opener, light_config: HindsightConfig, tmp_path: Path, backen
 
 
 @BACKENDS
-@pytest.mark.parametrize("face", ["sync", "async"])
+@every_row("face", ["sync", "async"])
 def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
     engine: Hindsight, face: str
 ) -> None:
@@ -110,7 +111,7 @@ def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
 
 
 @BACKENDS
-@pytest.mark.parametrize("face", ["sync", "async"])
+@every_row("face", ["sync", "async"])
 def test_what_llamaindex_retained_is_recalled_by_a_graph(engine: Hindsight, face: str) -> None:
     """A turn of a chat with either kind of memory is in the next state of a graph."""
     bank = engine.bank("alice")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.storage.chat_store import SimpleChatStore
+from table import every_row
 
 from hindsight_integrations import (
     BankForgotten,
@@ -280,7 +281,7 @@ def test_async_is_the_same(engine: Hindsight) -> None:
     assert len([text for text in texts(bank) if "Rex" in text]) == 8 * 2
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"token_limit": 0},

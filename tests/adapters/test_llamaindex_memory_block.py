@@ -13,6 +13,7 @@ from llama_index.core.agent.workflow import BaseWorkflowAgent, FunctionAgent, Re
 from llama_index.core.base.llms.types import TextBlock, ToolCallBlock
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import BaseMemoryBlock, Memory
+from table import every_row
 
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemoryBlock
@@ -273,7 +274,7 @@ def test_a_block_is_stored_by_reference(bank: MemoryBank, engine: Hindsight) -> 
         HindsightMemoryBlock.model_validate_json(written)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [{"max_tokens": -1}, {"max_tokens": "many"}, {"max_tokens": True}, {"on_error": "ignore"}],
 )

@@ -16,6 +16,7 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
+from table import every_row
 from workflows.context.serializers import JsonSerializer
 
 from hindsight_integrations import BankNotFound, BankNotOpen, Hindsight, InvalidRequest, MemoryBank
@@ -119,8 +120,8 @@ def test_a_chat_engines_question_is_one_turn(bank: MemoryBank, monkeypatch: pyte
     assert queries == ["Where are my bees?"] * 2
 
 
-@pytest.mark.parametrize("method", ["user", "system"])
-@pytest.mark.parametrize("limit", [20, 60, 90, 150, 400])
+@every_row("method", ["user", "system"])
+@every_row("limit", [20, 60, 90, 150, 400])
 def test_memories_and_history_are_under_the_limit_together(bank: MemoryBank, method: str, limit: int) -> None:
     """The newest turn goes first, then memories, then older turns."""
     for number in range(20):

@@ -26,6 +26,7 @@ from openai_server import (
     ServerReply,
 )
 from pydantic import PrivateAttr
+from table import every_row
 
 from hindsight_integrations import EmbedderMismatch, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.model.reflections import ReflectEventKind
@@ -192,7 +193,7 @@ class Nobodys:
     def invoke(self, messages: object) -> None: ...
 
 
-@pytest.mark.parametrize(
+@every_row(
     "model",
     [
         MockLLM(),
@@ -208,7 +209,7 @@ def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, mode
     assert opener(config=light_config, model=model).bank("ann").count() == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("model", "problem"),
     [
         (MockLLM, "MockLLM is a class, not an object of it"),
@@ -234,7 +235,7 @@ def test_a_model_that_is_nobodys_is_refused(
     assert "Pass a LlamaIndex LLM, a LangChain chat model, 'openai:<name>'" in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "embeddings",
     [Doubled(), MockEmbedding(embed_dim=4), DeterministicFakeEmbedding(size=8), HashEmbedder()],
     ids=["llamaindex", "llamaindex-mock", "langchain", "ours"],
@@ -256,7 +257,7 @@ class Duck:
         return [1.0]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("embeddings", "problem"),
     [
         (MockEmbedding, "MockEmbedding is a class"),

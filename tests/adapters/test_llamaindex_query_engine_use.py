@@ -19,6 +19,7 @@ from llama_index.core.question_gen import LLMQuestionGenerator
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.tools import FunctionTool, QueryEngineTool
 from pydantic import Field
+from table import every_row
 from views_of_remote_work import QUESTION, remembering
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
@@ -188,8 +189,8 @@ async def aweather(city: str) -> str:
     return weather(city)
 
 
-@pytest.mark.parametrize("made", ["function", "sync", "async", "query engine"])
-@pytest.mark.parametrize("door", ["engine", "spec"])
+@every_row("made", ["function", "sync", "async", "query engine"])
+@every_row("door", ["engine", "spec"])
 def test_tools_of_llamaindex_are_called(
     opener: Opener, light_config: HindsightConfig, bank: MemoryBank, made: str, door: str
 ) -> None:
@@ -260,7 +261,7 @@ def test_answers_are_those_of_a_moment(bank: MemoryBank) -> None:
     assert before.source_nodes == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("option", "given"),
     [
         ("tags", "work"),

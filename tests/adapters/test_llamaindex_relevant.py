@@ -32,6 +32,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore
 from scripted_agents import last_said, turn
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -209,7 +210,7 @@ def test_a_query_engine_is_given_a_list_whole(known: MemoryBank, face: str) -> N
 
 
 @FACES
-@pytest.mark.parametrize("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
+@every_row("asked", [NEVER_MENTIONED[2], "What does Ines still have to do?", FOOD])
 def test_a_given_k_is_exactly_k_memories(known: MemoryBank, face: str, asked: str) -> None:
     """Whoever asks for three nodes gets three, each of them a memory, however little they say about the question, and
     where a list would be shown too."""

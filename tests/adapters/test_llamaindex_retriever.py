@@ -15,6 +15,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from table import every_row
 
 from hindsight_integrations import Document, Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightRetriever
@@ -165,7 +166,7 @@ def test_a_query_engine_answers_from_memories_sync_and_async(bank: MemoryBank) -
         assert len(response.source_nodes) == 2
 
 
-@pytest.mark.parametrize("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
+@every_row("mode", ["reciprocal_rerank", "relative_score", "dist_based_score", "simple"])
 def test_fusion_with_another_retriever_keeps_one_node_a_memory(bank: MemoryBank, mode: str) -> None:
     """QueryFusionRetriever merges by node id in every mode; a memory found twice comes once."""
     leaves: list[BaseRetriever] = [HindsightRetriever(bank), HindsightRetriever(bank.asynchronous, k=1)]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent, ToolCallResult
 from llama_index.core.tools import FunctionTool
+from table import every_row
 from views_of_remote_work import GAIN, QUESTION, opinion, remembering, single
 
 from hindsight_integrations import EngineClosed, Hindsight, HindsightConfig, InvalidRequest, MemoryBank
@@ -200,7 +201,7 @@ UNUSABLE: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("option", "given"), [(option, given) for option, all_given in UNUSABLE.items() for given in all_given]
 )
 def test_unusable_options_are_refused_when_the_tools_are_made(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.migration import aimport_langmem, aimport_mem0, import_langmem, import_mem0
@@ -157,7 +158,7 @@ def test_a_file_of_mem0(light: Hindsight, tmp_path: Path, lines: bool) -> None:
     assert light.banks() == ["all"]
 
 
-@pytest.mark.parametrize("wrong", [{"results": 5}, 5, b"x", {"memory": "x"}])
+@every_row("wrong", [{"results": 5}, 5, b"x", {"memory": "x"}])
 def test_what_is_no_list_of_memories_is_refused(light: Hindsight, wrong: Any) -> None:
     """With what would be taken."""
     with pytest.raises(InvalidRequest, match="get_all"):

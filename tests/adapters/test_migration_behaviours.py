@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightError
 from hindsight_integrations.langgraph import HindsightStore
@@ -52,7 +53,7 @@ def record(number: int, **fields: Any) -> dict[str, Any]:
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("wrap", [lambda it: it, lambda it: {"results": it}], ids=["list", "results"])
+@every_row("wrap", [lambda it: it, lambda it: {"results": it}], ids=["list", "results"])
 def test_memories_come_with_their_times_and_once(
     light: Hindsight, face: str, wrap: Callable[[Any], Any]
 ) -> None:
@@ -114,7 +115,7 @@ WRONG: list[Any] = [
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@every_row("wrong", WRONG, ids=str)
 def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     light: Hindsight, face: str, wrong: Any
 ) -> None:
@@ -125,7 +126,7 @@ def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     assert len(texts(light, "ann")) == 2
 
 
-@pytest.mark.parametrize(
+@every_row(
     "fields",
     [
         {"created_at": "yesterday"},
@@ -166,13 +167,13 @@ def test_a_file_of_either_form(light: Hindsight, tmp_path: Path, face: str) -> N
     assert mem0(face, str(lines), light).created == 2
 
 
-@pytest.mark.parametrize("given", [None, 3, {"memories": 3}, "no such file.json"], ids=str)
+@every_row("given", [None, 3, {"memories": 3}, "no such file.json"], ids=str)
 def test_what_is_no_export_is_refused(light: Hindsight, given: Any) -> None:
     with pytest.raises((HindsightError, OSError)):
         import_mem0(given, light)
 
 
-@pytest.mark.parametrize("content", ["not json", "{", "3", "\x00\x01"])
+@every_row("content", ["not json", "{", "3", "\x00\x01"])
 def test_a_file_that_is_no_export_is_refused(light: Hindsight, tmp_path: Path, content: str) -> None:
     path = tmp_path / "export.json"
     path.write_text(content, encoding="utf-8")
@@ -208,7 +209,7 @@ def langmem_store(store: Any) -> Any:
 
 
 @BOTH_FACES
-@pytest.mark.parametrize("source", ["memory", "hindsight"])
+@every_row("source", ["memory", "hindsight"])
 def test_langmem_comes_by_users_and_once(light: Hindsight, face: str, source: str) -> None:
     store = langmem_store(InMemoryStore() if source == "memory" else HindsightStore(light, bank="langmem's"))
     report = langmem(face, store, light, namespace=("memories",))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from table import every_row
 
 import hindsight_integrations
 from hindsight_integrations import AsyncHindsight, AsyncMemoryBank, Hindsight, MemoryBank
@@ -158,7 +159,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("sync", "asynchronous"), PAIRS)
+@every_row(("sync", "asynchronous"), PAIRS)
 def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
     """Verbs, parameters, defaults, annotations and docstrings of both faces are the same, namespaces included."""
     assert verbs(sync) - ONLY_SYNC == verbs(asynchronous) - ONLY_ASYNC
@@ -279,7 +280,7 @@ def test_prompt_text_lives_in_templates() -> None:
 INSTRUCTION = "Answer from the memories below alone. " * 4
 
 
-@pytest.mark.parametrize(
+@every_row(
     "source",
     [
         f"SYSTEM = {INSTRUCTION!r}",

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from table import every_row
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "docs" / "sources.md"
@@ -65,7 +65,7 @@ def listed(title: str) -> frozenset[str]:
     return frozenset(entries if label == "Headings" else (entry.split(" ", 1)[0] for entry in entries))
 
 
-@pytest.mark.parametrize("title", CITED)
+@every_row("title", CITED)
 def test_every_citation_of_a_source_is_in_its_outline(title: str) -> None:
     """Whoever follows a citation finds the section, equation or heading it names."""
     cited = list(citations(CITED[title]))
@@ -100,7 +100,7 @@ def rows() -> Iterator[tuple[str, str]]:
         yield from re.findall(r"`([\w.]+)` in `([\w.]+)`", line)
 
 
-@pytest.mark.parametrize(("name", "module"), sorted(set(rows())) if SOURCES.is_file() else [])
+@every_row(("name", "module"), sorted(set(rows())) if SOURCES.is_file() else [])
 def test_every_formula_and_constant_listed_is_in_its_module(name: str, module: str) -> None:
     """docs/sources.md says truly where a formula or constant is."""
     found: object = import_module(f"hindsight_integrations.{module}")

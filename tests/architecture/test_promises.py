@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from table import every_row
 
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^]]*\]\([^)]*\)")
@@ -46,7 +46,7 @@ def test_every_promise_has_a_row_and_every_row_is_a_promise() -> None:
     assert [*rows()] == promised()
 
 
-@pytest.mark.parametrize("promise", rows())
+@every_row("promise", rows())
 def test_the_tests_of_a_promise_are_there(promise: str) -> None:
     """A test that is renamed or removed must be replaced in the table."""
     named = TEST.findall(rows()[promise])

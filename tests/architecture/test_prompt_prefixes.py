@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from pydantic import BaseModel
+from table import every_row
 
 from hindsight_integrations import prompts
 from hindsight_integrations.cara.reflection.agentic.toolbox import MEMORY_TOOLS
@@ -272,7 +273,7 @@ def test_every_prompt_is_rendered_here() -> None:
     assert {"extract_facts_prompt", "observe_prompt", "answer_prompt"} <= FUNCTIONS.keys()
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
+@every_row("rendered", RENDERINGS)
 def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list[Prompt[Any]]) -> None:
     """The same to the byte, and the schema that goes along with it; what differs begins behind it, in the same words."""
     system = system_of(rendered[0])
@@ -282,7 +283,7 @@ def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list
         assert sent(one) != sent(other)
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
+@every_row("rendered", RENDERINGS)
 def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -> None:
     """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
     assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
@@ -305,7 +306,7 @@ def test_answers_in_any_character_begin_with_the_same_rules() -> None:
     assert len(set(systems)) == len(PROFILES)
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
+@every_row("rendered", RENDERINGS)
 def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any]]) -> None:
     """Of a second try a service has read everything already but the answer and what is wrong with it."""
     for prompt in rendered:
@@ -314,7 +315,7 @@ def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any
         assert sent(repair_prompt(again, answer="more", problem="other")).startswith(sent(again))
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
+@every_row("rendered", RENDERINGS)
 def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None:
     """For services that take no schema the system message grows by it, the same for all data."""
     systems = {system_of(with_schema_in_words(prompt)) for prompt in rendered}

@@ -29,6 +29,7 @@ from openai_server import (
     Status,
 )
 from pydantic import BaseModel, SecretStr
+from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.backends.language_model.named_models import openai_model
@@ -157,7 +158,7 @@ class TestChatOpenAI(LanguageModelContract):
         (found,) = asyncio.run(model.complete(prompt)).output.facts
         assert [record.value for record in found.records] == [Decimal("3.41")]
 
-    @pytest.mark.parametrize(
+    @every_row(
         ("reply", "expected"),
         [
             (Status(429), ModelUnavailable),
@@ -242,7 +243,7 @@ def test_openai_model_without_a_key_is_refused(monkeypatch: pytest.MonkeyPatch) 
         openai_model("openai:gpt-test")
 
 
-@pytest.mark.parametrize("name", ["gpt-test", "anthropic:claude", "openai:", ""])
+@every_row("name", ["gpt-test", "anthropic:claude", "openai:", ""])
 def test_other_providers_are_not_guessed(name: str) -> None:
     """Memory text is never sent to a provider the caller did not name."""
     with pytest.raises(InvalidRequest, match="openai:<name>"):
@@ -271,7 +272,7 @@ def test_transport_errors_are_unavailable_whatever_the_client() -> None:
             asyncio.run(model.complete(verdict_prompt()))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("status", "expected"),
     [
         (408, ModelUnavailable),

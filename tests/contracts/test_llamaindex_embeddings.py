@@ -17,6 +17,7 @@ from openai_server import (
     ServerReply,
     Status,
 )
+from table import every_row
 
 from hindsight_integrations.backends.embedding.llamaindex import LlamaIndexEmbedder
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable
@@ -114,7 +115,7 @@ def test_questions_are_embedded_as_questions() -> None:
     assert embedder.embed_query("ferry") @ plain.embed_query("ferry") < 0.9
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rows", "problem"),
     [
         ([[1.0, 0.0]], "1 vectors for 2 texts"),

@@ -35,6 +35,7 @@ from openai_server import (
     Status,
 )
 from pydantic import BaseModel, Field
+from table import every_row
 
 from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
@@ -204,7 +205,7 @@ def test_memories_with_braces_are_no_templates(serving: Serving) -> None:
     assert server.requests[0].body["messages"][-1]["content"] == "Is {this} a {{variable}}, or {0}?"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "expected"),
     [
         (Status(429), ModelUnavailable),

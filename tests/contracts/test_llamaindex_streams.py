@@ -22,6 +22,7 @@ from openai_server import (
     ServerReply,
     Status,
 )
+from table import every_row
 
 from hindsight_integrations.backends.language_model.llamaindex import LlamaIndexModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
@@ -78,7 +79,7 @@ def test_reasoning_is_left_out(serving: Serving) -> None:
     assert "".join(pieces) == TEXT
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "error"),
     [
         (Status(503), ModelUnavailable),

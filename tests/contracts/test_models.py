@@ -16,6 +16,7 @@ from langchain_openai import OpenAIEmbeddings
 from openai_server import OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
 from strategies import aware_datetimes, intervals, memory_units
+from table import every_row
 
 from hindsight_integrations.backends.embedding.langchain import LangChainEmbedder
 from hindsight_integrations.backends.local_models.onnx import (
@@ -146,7 +147,7 @@ class TestLangChainEmbedder(EmbedderContract):
         assert identity.dimension == 32
         assert identity.thresholds.semantic_link == 0.7
 
-    @pytest.mark.parametrize(
+    @every_row(
         ("vectors", "problem"),
         [
             ([[1.0, 0.0]], "1 vectors for 2 texts"),

@@ -32,6 +32,7 @@ from openai_server import (
     Status,
 )
 from pydantic import SecretStr
+from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
@@ -286,7 +287,7 @@ def test_a_template_without_tools_is_a_refusal(serving: Serving) -> None:
     assert asked(model).answer == "yes"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         '<think>{"answer": "no", "confidence": 1}?</think>{"answer": "yes", "confidence": 0.5}',
@@ -294,7 +295,7 @@ def test_a_template_without_tools_is_a_refusal(serving: Serving) -> None:
     ],
     ids=["reasoning", "fence"],
 )
-@pytest.mark.parametrize("without", [frozenset(), frozenset(TOOL_LESS)], ids=["schema", "words"])
+@every_row("without", [frozenset(), frozenset(TOOL_LESS)], ids=["schema", "words"])
 def test_reasoning_and_fences_cost_no_second_call(
     serving: Serving, text: str, without: frozenset[Feature]
 ) -> None:
@@ -312,12 +313,12 @@ def test_a_server_that_talks_instead_of_calling_is_understood(serving: Serving) 
     assert asked(LangChainModel(chat(server))).answer == "yes"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     ['{"answer": "yes", "confidence": 0.5', '{"answer": "yes", "confidence": 0.5} and so on, '],
     ids=["open", "whole"],
 )
-@pytest.mark.parametrize(
+@every_row(
     "without", [frozenset(), frozenset(SCHEMA_LESS), frozenset(TOOL_LESS)], ids=["schema", "tool", "words"]
 )
 def test_an_answer_that_was_cut_off_is_never_taken(
@@ -332,7 +333,7 @@ def test_an_answer_that_was_cut_off_is_never_taken(
     assert caught.value.output.startswith('{"answer"')
 
 
-@pytest.mark.parametrize("reply", [Status(429, retry_after=0.05), Status(500), Status(503), Dropped(VERDICT)])
+@every_row("reply", [Status(429, retry_after=0.05), Status(500), Status(503), Dropped(VERDICT)])
 def test_what_passes_is_asked_again(
     serving: Serving, monkeypatch: pytest.MonkeyPatch, reply: ServerReply
 ) -> None:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import pytest
 from pydantic import BaseModel
+from table import every_row
 
 from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
 from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt, PromptMessage, Role
@@ -107,7 +108,7 @@ def test_a_requests_file_is_the_same_everywhere(tmp_path: Path) -> None:
     assert caught.value.path.name == "verdict-c76b35f85dca0b86.json"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "change",
     [
         {"messages": (PromptMessage(Role.USER, "Is it not so?"),)},

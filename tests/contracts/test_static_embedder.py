@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from table import every_row
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from hindsight_integrations import Hindsight, HindsightConfig
@@ -141,7 +142,7 @@ def cut(content: bytes) -> bytes:
     return content[:-4]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "problem"),
     [
         (b"", "cut short"),

@@ -26,6 +26,7 @@ from openai_server import (
     Status,
 )
 from pydantic import SecretStr
+from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
 from hindsight_integrations.backends.language_model.structured_ways import Extra
@@ -101,7 +102,7 @@ def test_parts_that_are_reasoning_are_left_out() -> None:
     assert "".join(asyncio.run(read(model))) == TEXT
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "error"),
     [
         (Status(503), ModelUnavailable),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import StorageConfig
@@ -127,7 +128,7 @@ def test_a_time_of_nothing_is_looked_up_by_its_words(street: Street) -> None:
     assert street.embedder.asked[-1] == "What did the choir do this week?"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "question",
     [
         "yesterday",

@@ -16,6 +16,7 @@ from langchain_openai import ChatOpenAI
 from ledger_support import commit
 from openai_server import Hang, OpenAIServer, ServerReply, Status
 from pydantic import SecretStr
+from table import every_row
 
 from hindsight_integrations import (
     Document,
@@ -321,7 +322,7 @@ def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
-@pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])
+@every_row("payload", ["", "{}", "not json", '{"messages": 7}'])
 def test_a_poisoned_task_blocks_no_other(
     opened: Opened, clock: FrozenClock, payload: str, tmp_path: Path
 ) -> None:
@@ -460,7 +461,7 @@ def test_modes_and_guidelines_reach_the_model(opener: Callable[..., Hindsight]) 
     assert prompts["narrative"] == prompts["custom"].partition("\n\nThe owner of this memory")[0]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"extraction": "custom"},

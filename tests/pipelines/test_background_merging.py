@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage, ToolMessage
+from table import every_row
 
 from hindsight_integrations import (
     BackgroundRefused,
@@ -117,7 +118,7 @@ MARKED: dict[str, Callable[[MemoryBank], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", MARKED)
+@every_row("how", MARKED)
 def test_what_the_program_marks_is_merged_when_tasks_are_done(bank: MemoryBank, how: str) -> None:
     """As one task, in the retain's own commit; the same again is nothing new."""
     MARKED[how](bank)
@@ -152,7 +153,7 @@ UNMARKED: dict[str, Callable[[MemoryBank], object]] = {
 }
 
 
-@pytest.mark.parametrize("who", UNMARKED)
+@every_row("who", UNMARKED)
 def test_nobody_else_says_who_the_agent_is(bank: MemoryBank, who: str) -> None:
     """A user, an assistant, a tool, and what is not marked leave the background byte for byte as it is."""
     UNMARKED[who](bank)
@@ -162,7 +163,7 @@ def test_nobody_else_says_who_the_agent_is(bank: MemoryBank, who: str) -> None:
     assert len(bank.profile.history()) == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "message",
     [
         Message(PIRATE, about_agent=True),
@@ -179,7 +180,7 @@ def test_a_mark_on_anybody_elses_message_is_refused(bank: MemoryBank, message: o
     assert (bank.count(), waiting(bank)) == (0, [])
 
 
-@pytest.mark.parametrize("mark", ["yes", 1, None, [True]])
+@every_row("mark", ["yes", 1, None, [True]])
 def test_a_mark_is_true_or_false(bank: MemoryBank, mark: Any) -> None:
     """Wherever it stands."""
     calls: list[Callable[[], object]] = [
@@ -225,7 +226,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(SAID)))
+@every_row("order", list(itertools.permutations(SAID)))
 def test_what_was_said_later_wins_whatever_is_merged_first(opener: Opener, order: tuple[str, ...]) -> None:
     """Snippets retained, and so merged, out of order come to the same background, but for the order of sentences."""
     bank = opener(config=LIGHT).bank("alice")
@@ -311,7 +312,7 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize("how", SPOILED)
+@every_row("how", SPOILED)
 def test_a_spoiled_answer_is_repaired_or_refused(opener: Opener, how: str) -> None:
     """Told what is wrong, the model mends it; if it never does, nothing of the spoiling is stored, and nothing is lost."""
     model = ScriptedModel([{"background": SPOILED[how]}, {"background": MERGED}])
@@ -330,7 +331,7 @@ def test_a_spoiled_answer_is_repaired_or_refused(opener: Opener, how: str) -> No
     assert bank.profile.history()[-1].profile.background == told
 
 
-@pytest.mark.parametrize("reply", ["not json", {"wrong": 1}, {"background": 7}, {"background": None}])
+@every_row("reply", ["not json", {"wrong": 1}, {"background": 7}, {"background": None}])
 def test_an_answer_outside_the_schema_is_no_background(opener: Opener, reply: Any) -> None:
     """The rules merge then."""
     bank = with_model(opener, ScriptedModel([reply] * 3))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     BankNotFound,
@@ -31,7 +32,7 @@ from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "message"),
     [
         ("", "text: it is empty"),
@@ -69,7 +70,7 @@ def test_what_cannot_be_retained_says_why(light: Hindsight, content: Any, messag
     assert bank.count() == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"tags": "work"}, "is a single string"),
@@ -89,7 +90,7 @@ def test_options_of_retain_are_checked(light: Hindsight, options: dict[str, Any]
     assert bank.count() == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("query", "options", "message"),
     [
         ("", {}, "query: it is empty"),
@@ -118,9 +119,7 @@ def test_what_cannot_be_asked_says_why(
         bank.recall(query, **options)
 
 
-@pytest.mark.parametrize(
-    "query", ["the of and", "🙂🙃", "?!", "\ud800 broken", "a\x00b", "AND (OR title: *", "東京"]
-)
+@every_row("query", ["the of and", "🙂🙃", "?!", "\ud800 broken", "a\x00b", "AND (OR title: *", "東京"])
 def test_odd_questions_are_answered(real: Hindsight, query: str) -> None:
     """Stop words, emoji, lone surrogates and query syntax give a result, not an error."""
     bank = real.bank("alice")
@@ -161,14 +160,14 @@ def test_vectors_that_are_none_are_refused(
     assert bank.count() == 0
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 513, "a\x00b", "a\ud800", None, 7])
+@every_row("name", ["", "  ", "x" * 513, "a\x00b", "a\ud800", None, 7])
 def test_names_that_cannot_be_banks(light: Hindsight, name: Any) -> None:
     """Empty, over-long and unprintable bank ids are refused."""
     with pytest.raises(InvalidRequest, match="bank id"):
         light.bank(name)
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "team/alice", "ä漢字 🙂", "x" * 512, "CON", "."])
+@every_row("name", ["../../etc/passwd", "team/alice", "ä漢字 🙂", "x" * 512, "CON", "."])
 def test_any_other_name_is_a_bank(opener: Callable[..., Hindsight], tmp_path: Path, name: str) -> None:
     """Slashes, dots, any script and 512 characters are fine, and nothing is written outside the directory."""
     home = tmp_path / "home"

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import HindsightConfig
 
@@ -72,7 +73,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("returned", "share"),
     [([], 0.0), ([("D1:1",)], 0.5), ([("D1:1", "D7:7"), ("D1:1",)], 0.5), ([("D1:2", "D1:1")], 1.0)],
 )

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -90,8 +91,8 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("kind", DAMAGES)
+@every_row("seed", [1, 2])
+@every_row("kind", DAMAGES)
 def test_damaged_chroma_is_rebuilt_from_the_ledger(
     opener: Callable[..., Hindsight], tmp_path: Path, kind: str, seed: int
 ) -> None:

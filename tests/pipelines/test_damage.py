@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight, ItemPut
@@ -59,8 +60,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.parametrize("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
+@every_row("damage", DAMAGES.values(), ids=DAMAGES)
+@every_row("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
 def test_a_damaged_memory_is_named_and_not_served(
     opener: Opener, tmp_path: Path, damage: Callable[[Path], None], reranker: FixedReranker | None
 ) -> None:
@@ -259,7 +260,7 @@ def test_no_text_reaches_the_log_or_an_error(
     assert "code is" not in caplog.text + "".join(told)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "damage",
     [
         "value = replace(value, '1033', '1032')",

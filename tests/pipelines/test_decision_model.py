@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import AsyncHindsight, Hindsight, InvalidRequest, MemoryBank, ModelUnavailable
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
@@ -158,7 +159,7 @@ def test_the_async_face_decides_the_same() -> None:
     assert asyncio.run(run()) is False
 
 
-@pytest.mark.parametrize("wrong", [5, ScriptedModel, HashEmbedder(), lambda: None])
+@every_row("wrong", [5, ScriptedModel, HashEmbedder(), lambda: None])
 def test_what_cannot_decide_is_refused_at_the_door(opener: Callable[..., Hindsight], wrong: object) -> None:
     """By `open`, saying what is accepted."""
     with pytest.raises(InvalidRequest, match="Pass a LlamaIndex LLM"):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from archived import archived_rows
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank, Message
 from hindsight_integrations.ports.arrays import Matrix
@@ -74,9 +75,7 @@ def test_tags_alone_cost_no_embedding(light: Hindsight) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"text": " "}, {"tags": "x"}, {"occurred": ("2024-05-02", "2024-05-01")}]
-)
+@every_row("changes", [{}, {"text": " "}, {"tags": "x"}, {"occurred": ("2024-05-02", "2024-05-01")}])
 def test_a_senseless_edit_is_refused(light: Hindsight, changes: Any) -> None:
     """Nothing to change, empty text, bad tags or a backward time: an error, and the memory is as it was."""
     bank = light.bank("alice")
@@ -120,8 +119,8 @@ STORING: dict[str, Callable[[MemoryBank, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("verb", STORING)
-@pytest.mark.parametrize("damage", DAMAGES)
+@every_row("verb", STORING)
+@every_row("damage", DAMAGES)
 def test_vectors_that_are_none_are_never_stored(
     opener: Callable[..., Hindsight], verb: str, damage: str
 ) -> None:

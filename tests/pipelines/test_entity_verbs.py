@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, Message
 
@@ -119,7 +120,7 @@ def test_changes_survive_reopening(opener: Callable[..., Hindsight], tmp_path: P
     assert names(bank) == {"Robert Miller": 1, "Bob": 1}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda bank: bank.entities.merge("Bob", "Nobody"),

@@ -11,6 +11,7 @@ import pytest
 from archived import archived_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, MemoryUnit, UnitPage
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
@@ -119,7 +120,7 @@ def test_every_filter_agrees_with_brute_force(bank: MemoryBank) -> None:
         assert [unit.text for unit in bank.iterate_units(**filters)] == expected
 
 
-@pytest.mark.parametrize("limit", [1, 2, 60, 61, 1000])
+@every_row("limit", [1, 2, 60, 61, 1000])
 def test_pages_of_any_size_are_the_same_list(bank: MemoryBank, limit: int) -> None:
     """However it is cut, the list is one; no page is longer than asked for, and only the last has no cursor."""
     found = pages(bank, limit, include_invalidated=True)
@@ -219,7 +220,7 @@ def test_a_cursor_belongs_to_its_bank_and_filters(light: Hindsight) -> None:
             target.units(cursor=bad, **filters)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"limit": 0}, "limit: 0 is not a whole number from 1 to 10,000"),

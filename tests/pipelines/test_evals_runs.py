@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from openai_server import Hang, OpenAIServer, RecordedRequest, ServerReply
+from table import every_row
 
 from hindsight_integrations.evals.results import ResultFiles
 
@@ -131,7 +132,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, data: Path) -> dict[str, byt
     return written(run)
 
 
-@pytest.mark.parametrize("calls", [1, 2, 9, 15])
+@every_row("calls", [1, 2, 9, 15])
 def test_a_run_killed_at_a_model_call_goes_on_to_the_same_report(
     tmp_path: Path, data: Path, whole: dict[str, bytes], calls: int
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import AsyncHindsight, Hindsight, MemoryBank
 from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
@@ -79,7 +80,7 @@ def asked(bank: MemoryBank, question: str, **options: Any) -> Reflection:
     return bank.reflect(question, as_of=NOW, **options)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("question", "value", "entries"),
     [
         ("How much did I spend on coffee this week?", "12.95", 3),

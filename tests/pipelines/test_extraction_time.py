@@ -17,6 +17,7 @@ from openai_server import (
     RecordedRequest,
     ServerReply,
 )
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, Message, ModelUnavailable
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
@@ -161,8 +162,8 @@ def test_nobody_waits_for_a_thread_that_is_left_behind(opener: Opener, server: O
     assert not closing.is_alive()
 
 
-@pytest.mark.parametrize("name", ["model_timeout_s", "extraction_timeout_s"])
-@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+@every_row("name", ["model_timeout_s", "extraction_timeout_s"])
+@every_row("seconds", [0, -1, float("nan")])
 def test_a_time_in_which_nobody_answers_is_refused(name: str, seconds: float) -> None:
     """A limit of nothing is a mistake, found when it is written."""
     config: Any = HindsightConfig() if name == "model_timeout_s" else RetainConfig()

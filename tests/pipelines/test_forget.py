@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     BankNotFound,
@@ -85,7 +86,7 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
     return open_engine
 
 
-@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
+@every_row("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
     opened: Opened, tmp_path: Path, flushed: bool
 ) -> None:
@@ -244,7 +245,7 @@ def test_a_bank_can_be_removed_wholly(opened: Opened, tmp_path: Path) -> None:
     assert any(TOKEN in text for text in texts(fresh, TOKEN))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "selectors",
     [{}, {"unit": "u", "document": "d"}, {"unit": "nobody"}, {"document": "none"}, {"entity": "nobody"}],
 )
@@ -335,12 +336,12 @@ def conversation(
     return engine.bank("alice")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "selector",
     [{"thread": "t"}, {"thread": "t", "message": "s1"}, {"window": ("2024-05-04", "2024-05-05")}, {}],
 )
-@pytest.mark.parametrize("storage", [LIGHT, REAL], ids=["exact+fts5", "chroma+lucene"])
-@pytest.mark.parametrize("state", ["extracted", "without memories", "waiting"])
+@every_row("storage", [LIGHT, REAL], ids=["exact+fts5", "chroma+lucene"])
+@every_row("state", ["extracted", "without memories", "waiting"])
 def test_what_was_said_goes_from_every_file(
     opener: Callable[..., Hindsight],
     tmp_path: Path,

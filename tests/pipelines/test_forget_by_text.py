@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, Message
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
@@ -42,7 +43,7 @@ def left(bank: MemoryBank) -> list[str]:
     return [unit.text.removeprefix("user: ") for unit in bank.units(include_invalidated=True).units]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "gone"),
     [
         ("Frank's phone number", {NUMBER, REACHED}),
@@ -76,7 +77,7 @@ def test_a_dry_run_names_the_identifiers_and_the_receipt_does_not(opener: Callab
         assert "1234567" not in str(bank.forget(text="Frank's phone number"))
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text", ["Forget all you know", "Bertha's phone number", "0170 7654321", "Quentin", "everything about it"]
 )
 def test_what_nothing_tells_of_is_an_error_and_erases_nothing(
@@ -191,7 +192,7 @@ def test_settle_forgets_what_is_older_than_it_may_get(
         }
 
 
-@pytest.mark.parametrize("days", [0, -3, True, "30"])
+@every_row("days", [0, -3, True, "30"])
 def test_an_age_that_is_none_is_refused(days: object) -> None:
     """Nothing is forgotten by a slip of the pen."""
     with pytest.raises(InvalidRequest, match="is no age"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from archived import archived_rows
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, Message
 
@@ -124,7 +125,7 @@ def test_employees_of_one_letter_are_not_one_to_an_erasure(light: Hindsight) -> 
     assert texts(bank) == {"Employee Y works.", "Employee Z works."}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"entity": "Anna Berg", "names": ["Anna Burg"]}, "is none of its names: anna berg, anna borg"),

@@ -16,6 +16,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from llama_index.core.schema import QueryBundle
+from table import every_row
 
 from hindsight_integrations import (
     AsyncMemoryBank,
@@ -181,8 +182,8 @@ def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
     assert verbs_of(bank) == verbs_of(bank.asynchronous) == set(VERBS)
 
 
-@pytest.mark.parametrize("face", ["sync", "async"])
-@pytest.mark.parametrize("verb", VERBS)
+@every_row("face", ["sync", "async"])
+@every_row("verb", VERBS)
 def test_an_object_of_a_forgotten_bank_does_nothing(light: Hindsight, verb: str, face: str) -> None:
     """Every verb raises the same error, which says what to do; the bank that bears the name now stays as it was."""
     old, new, unit = replaced(light)
@@ -206,7 +207,7 @@ def test_the_indexes_of_the_next_bank_are_left_alone(real: Hindsight) -> None:
     assert not real.doctor().failures
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@every_row("verb", VERBS)
 def test_without_a_next_bank_the_error_is_the_same(light: Hindsight, verb: str) -> None:
     """A forgotten bank is forgotten whether or not its name is in use."""
     old = light.bank("alice")
@@ -386,7 +387,7 @@ def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest
         next(units)
 
 
-@pytest.mark.parametrize("verb", ["recall", "count", "units", "profile.get", "history"])
+@every_row("verb", ["recall", "count", "units", "profile.get", "history"])
 def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path, verb: str) -> None:
     """A read-only engine's object too is of the bank it was made for, which the engine that writes may forget."""
     writer = opener(tmp_path, config=LIGHT)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from table import every_row
 
 SCRIPT = Path(__file__).with_name("fill_disk.py")
 SIZE = "30m"
@@ -42,8 +43,8 @@ def course(folder: Path, keywords: str, way: str, look: str) -> str:
     return done.stdout or done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("keywords", ["fts5", "lucene"])
-@pytest.mark.parametrize("look", ["looking", "blind"])
+@every_row("keywords", ["fts5", "lucene"])
+@every_row("look", ["looking", "blind"])
 def test_a_full_disk_holds_nothing_up_and_loses_nothing(
     scarce: tuple[Path, str], keywords: str, look: str
 ) -> None:

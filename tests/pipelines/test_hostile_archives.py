@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations import (
     ArchiveInvalid,
@@ -364,7 +365,7 @@ def test_every_kind_of_line_is_tried(good: list[Line]) -> None:
     assert kinds == LINES.keys() == {kind for kind, *_ in BAD}
 
 
-@pytest.mark.parametrize(("kind", "field", "value", "reason"), SHOWN_LATER)
+@every_row(("kind", "field", "value", "reason"), SHOWN_LATER)
 def test_lines_that_do_not_go_together_are_refused(
     engine: Hindsight, good: list[Line], kind: str, field: str, value: Any, reason: str
 ) -> None:
@@ -379,7 +380,7 @@ def test_the_unchanged_archive_is_taken(engine: Hindsight, good: list[Line]) -> 
     assert load(engine, sealed(good)) is None
 
 
-@pytest.mark.parametrize(("kind", "field", "value"), BAD, ids=lambda each: repr(each)[:30])
+@every_row(("kind", "field", "value"), BAD, ids=lambda each: repr(each)[:30])
 def test_a_value_that_no_memory_has_is_refused(
     engine: Hindsight, good: list[Line], kind: str, field: str, value: Any
 ) -> None:
@@ -398,7 +399,7 @@ def test_a_value_that_no_memory_has_is_refused(
 VALUES = [None, True, -1, 2**63, 10**400, 0.5, "", "\ud800", "\x00", [], ["a"], {}, {"a": 1}]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", LINES)
+@every_row("kind", LINES)
 def test_any_value_in_any_field_is_read_back_or_refused(
     engine: Hindsight, good: list[Line], kind: str
 ) -> None:
@@ -524,9 +525,7 @@ def test_a_bank_with_traces_of_earlier_memories_takes_no_archive(engine: Hindsig
     assert bank.archive.load(io.StringIO(sealed(good))) == 8
 
 
-@pytest.mark.parametrize(
-    "given", [None, 5, b"x", object(), "", "a\x00b", "\ud800", "~nobody-of-this-name/x", io.BytesIO()]
-)
+@every_row("given", [None, 5, b"x", object(), "", "a\x00b", "\ud800", "~nobody-of-this-name/x", io.BytesIO()])
 def test_what_is_no_file_is_refused(engine: Hindsight, given: Any) -> None:
     """A path that cannot be one, or an object that is no text file, is named, for reading and for writing."""
     for verb in (engine.bank("target").archive.load, engine.bank("target").archive.export):

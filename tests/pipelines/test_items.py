@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import FoundItem, Hindsight, InvalidRequest, ItemDelete, ItemPut, MemoryBank
 from hindsight_integrations.bank import item_writing
@@ -173,8 +174,8 @@ def test_a_repeated_key_in_one_write(bank: MemoryBank) -> None:
     assert [each.item.value for each in bank.items.search(query="two")] == [{"text": "two"}]
 
 
-@pytest.mark.parametrize("vectors", [VectorBackend.EXACT, VectorBackend.CHROMA])
-@pytest.mark.parametrize("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
+@every_row("vectors", [VectorBackend.EXACT, VectorBackend.CHROMA])
+@every_row("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
 def test_they_survive_a_restart(
     opener: Callable[..., Hindsight], tmp_path: Path, vectors: VectorBackend, keywords: KeywordBackend
 ) -> None:
@@ -232,7 +233,7 @@ def holding(folder: Path, word: str) -> set[str]:
     return {path.relative_to(folder).parts[1] for path in files if word in path.read_text("latin-1").lower()}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "where"),
     [
         ({"a": {1, 2}}, "value.a"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table import every_row
 from waiting_work import Opened, Reader
 
 from hindsight_integrations import (
@@ -174,7 +175,7 @@ def test_a_filter_that_passes_nothing_is_said(mill: MemoryBank) -> None:
     assert "metadata=a == 1 and (not (b == x or c is_empty))," in explained
 
 
-@pytest.mark.parametrize(
+@every_row(
     "given", ["attic", 5, MetadataFilter("a", 1, "like"), {"a": {"$gt": 5}}, MetadataFilter("a", 1, "in")]
 )
 def test_what_is_no_filter_is_refused(mill: MemoryBank, given: Any) -> None:

@@ -25,6 +25,7 @@ from observed_banks import (
     tell,
     waiting,
 )
+from table import every_row
 
 from hindsight_integrations import BankProfile, Hindsight, HindsightConfig, ModelUnavailable
 from hindsight_integrations.model.results import Settled
@@ -83,7 +84,7 @@ ONCE = [
 ]
 
 
-@pytest.mark.parametrize("spoiled", [one for _, one in ONCE], ids=[name for name, _ in ONCE])
+@every_row("spoiled", [one for _, one in ONCE], ids=[name for name, _ in ONCE])
 def test_a_spoiled_answer_is_repaired(opened: Opened, spoiled: tuple[str, list[int]]) -> None:
     """The model is told what is wrong with which observation, and its next answer is what is stored."""
     asked = Asked([said(*OBSERVED[:2], spoiled), said(*OBSERVED)])
@@ -96,7 +97,7 @@ def test_a_spoiled_answer_is_repaired(opened: Opened, spoiled: tuple[str, list[i
     assert {text for text in observations(bank) if "Alice" in text} == {text for text, _ in OBSERVED}
 
 
-@pytest.mark.parametrize("spoiled", [one for _, one in ONCE], ids=[name for name, _ in ONCE])
+@every_row("spoiled", [one for _, one in ONCE], ids=[name for name, _ in ONCE])
 def test_what_stays_spoiled_is_refused_and_the_rest_kept(
     opened: Opened, spoiled: tuple[str, list[int]]
 ) -> None:
@@ -110,7 +111,7 @@ def test_what_stays_spoiled_is_refused_and_the_rest_kept(
     assert covered(bank) == (set(facts[:4]), {facts[4]})
 
 
-@pytest.mark.parametrize(
+@every_row(
     "answer",
     [
         said(),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, RecallResult
 from hindsight_integrations.config import ObservationConfig, RecallConfig
@@ -150,7 +151,7 @@ WITHDRAWALS: dict[str, Callable[[MemoryBank, str], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", WITHDRAWALS)
+@every_row("how", WITHDRAWALS)
 def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str, str], how: str) -> None:
     """At once, and not only once it is made anew; what stands on other facts stays, unless a fact was erased."""
     WITHDRAWALS[how](bank, ids["bakery"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
@@ -250,7 +251,7 @@ def holding(data: Path, needle: bytes) -> list[str]:
     return [path.name for path in (data / mapped.FOLDER).iterdir() if needle in path.read_bytes()]
 
 
-@pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
+@every_row("suffix", [".vectors", ".ids", ".json"])
 def test_damaged_or_deleted_files_are_made_anew(
     filed: Callable[[Path], Hindsight], tmp_path: Path, suffix: str
 ) -> None:

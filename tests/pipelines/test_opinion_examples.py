@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from opinionated_banks import Agent, answering, assessing, config, held, log_of, say
 from replayed_confidence import replayed
+from table import every_row
 
 from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.model.opinions import Conviction
@@ -143,7 +144,7 @@ class Spoken(dict[str, Verdict]):
         return self._verdict()
 
 
-@pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED)
+@every_row("spoiled", SPOILED.values(), ids=SPOILED)
 def test_a_spoiled_assessment_is_repaired(opener: Callable[..., Hindsight], spoiled: dict[str, Any]) -> None:
     """The model is asked once more, and its sound answer is what counts."""
     answers = iter([{**SOUND, **spoiled}, SOUND])
@@ -153,7 +154,7 @@ def test_a_spoiled_assessment_is_repaired(opener: Callable[..., Hindsight], spoi
     assert held(bank).confidence == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED)
+@every_row("spoiled", SPOILED.values(), ids=SPOILED)
 def test_what_stays_spoiled_is_refused(opener: Callable[..., Hindsight], spoiled: dict[str, Any]) -> None:
     """An unsound wording is never kept, though the assessment is; of an assessment that cannot be read there is no row."""
     bank = contradicted(opener, lambda: {**SOUND, **spoiled})

@@ -28,6 +28,7 @@ from opinionated_banks import (
     log_of,
     say,
 )
+from table import every_row
 
 from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.model.reflections import OpinionOutcome
@@ -123,7 +124,7 @@ def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
         assert held(bank).confidence == pytest.approx(START + STEP - 2 * STEP - STEP / 2)
 
 
-@pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
+@every_row("order", list(permutations(range(4))), ids=str)
 def test_the_order_of_arrival_does_not_matter(opened: Opened, order: tuple[int, ...]) -> None:
     """Facts that arrive late, older than what was assessed before, count where they belong, at 0 and 1 too."""
     bank = believing(opened())

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import profiles
+from table import every_row
 
 from hindsight_integrations import (
     BankProfile,
@@ -78,8 +79,8 @@ def test_whatever_profiles_are_set_each_holds_in_its_time(
             assert bank.profile.get(as_of=moment) == (held[-1] if held else NEUTRAL)
 
 
-@pytest.mark.parametrize("value", [0, 6, 2.5, NAN, INFINITE, True, False, None, "3", [3], 10**400])
-@pytest.mark.parametrize("name", ["skepticism", "literalism", "empathy"])
+@every_row("value", [0, 6, 2.5, NAN, INFINITE, True, False, None, "3", [3], 10**400])
+@every_row("name", ["skepticism", "literalism", "empathy"])
 def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) -> None:
     """Anything else is refused by name, booleans and numbers that are none included."""
     with pytest.raises(
@@ -88,8 +89,8 @@ def test_a_dimension_is_a_whole_number_of_one_to_five(name: str, value: object) 
         Disposition(**{name: value})  # type: ignore[arg-type] # that is the point
 
 
-@pytest.mark.parametrize("value", [-0.01, 1.01, NAN, INFINITE, True, False, None, "0.5", [0.5], 10**400])
-@pytest.mark.parametrize(
+@every_row("value", [-0.01, 1.01, NAN, INFINITE, True, False, None, "0.5", [0.5], 10**400])
+@every_row(
     "name", ["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism", "bias_strength"]
 )
 def test_a_trait_and_the_bias_strength_are_numbers_of_nought_to_one(name: str, value: object) -> None:
@@ -104,7 +105,7 @@ def test_whole_floats_are_whole_numbers() -> None:
     assert repr(Disposition(4.0, 3, 1)) == "Disposition(skepticism=4, literalism=3, empathy=1)"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("make", "message"),
     [
         (lambda: BankProfile(disposition={"skepticism": 1, "openness": 0.5}), "Pass a Disposition or a BigFive"),  # type: ignore[arg-type]
@@ -265,7 +266,7 @@ def test_history_tells_every_change_and_restore_goes_back(light: Hindsight, cloc
     assert len(bank.profile.history()) == 3
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("number", "message"),
     [
         (2, "number: there is no change 2. Pass one that profile.history"),

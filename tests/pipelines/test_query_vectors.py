@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     Channel,
@@ -52,7 +53,7 @@ class FailingOnQuestions(HashEmbedder):
         return super().embed_query(text)
 
 
-@pytest.mark.parametrize("length", [1.0, 1e-30, 7.5, 1e30])
+@every_row("length", [1.0, 1e-30, 7.5, 1e30])
 def test_the_embedders_own_vector_changes_nothing(light: Hindsight, length: float) -> None:
     """A framework that has embedded the question already gets the same answer, whatever length its vectors are of."""
     bank = fill(light.bank("street"))
@@ -100,7 +101,7 @@ def test_a_question_with_its_vector_needs_no_embedder(opener: Callable[..., Hind
     assert bank.recall(QUESTION, embedding=HashEmbedder().embed_query(QUESTION)).units
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "message"),
     [
         ("a text", "str is no vector"),

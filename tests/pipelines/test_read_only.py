@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     AsyncMemoryBank,
@@ -210,7 +211,7 @@ def test_every_verb_is_here() -> None:
     assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
 
 
-@pytest.mark.parametrize("verb", CALLS)
+@every_row("verb", CALLS)
 def test_what_writes_is_refused_by_name_and_the_rest_answers(
     opener: Callable[..., Hindsight], folder: Path, verb: str
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     Budget,
@@ -140,7 +141,7 @@ def test_a_question_without_names_or_causes_does_not_walk(garden: MemoryBank) ->
 TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("tags", "match", "expected"),
     [
         ([], TagsMatch.ANY, {"none", "a", "ab", "b"}),

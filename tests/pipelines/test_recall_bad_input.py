@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Channel, Hindsight, InvalidRequest, MemoryBank, RecallResult, StorageError
 
@@ -32,7 +33,7 @@ def texts(result: RecallResult) -> list[str]:
     return [item.unit.text for item in result.units]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("query", "message"),
     [
         ("x " * 50_000, "query: it has 100,000 characters, over the limit of 8,000"),
@@ -49,7 +50,7 @@ def test_what_is_no_question_says_why(light: Hindsight, query: Any, message: str
         fill(light.bank("street")).recall(query)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "query",
     [
         "who are you and what is it to me",
@@ -74,7 +75,7 @@ def test_odd_questions_leave_recall_as_it_was(real: Hindsight, query: str) -> No
     assert texts(bank.recall("who grows figs?"))[0] == HOUSES[2][0]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"max_tokens": True}, "max_tokens: True is not a whole number"),
@@ -106,7 +107,7 @@ def test_options_out_of_range_say_why(light: Hindsight, options: dict[str, Any],
     assert texts(bank.recall("figs"))[0] == HOUSES[2][0]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "window",
     [
         ("2024-03-01", "2024-04-01"),
@@ -126,7 +127,7 @@ def test_windows_may_be_naive_or_of_any_zone(light: Hindsight, window: Any) -> N
     assert in_window == {HOUSES[0][0], HOUSES[1][0]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("filters", "reason"),
     [
         ({"tags": ["nowhere"], "tags_match": "all_strict"}, "tags nowhere"),
@@ -179,8 +180,8 @@ def complete(found: RecallResult) -> bool:
     return {Channel.SEMANTIC, Channel.KEYWORD} <= set(found.units[0].channels)
 
 
-@pytest.mark.parametrize("damage", [scribble, smear, cut_short])
-@pytest.mark.parametrize("index", ["chroma", "lucene"])
+@every_row("damage", [scribble, smear, cut_short])
+@every_row("index", ["chroma", "lucene"])
 def test_an_index_broken_while_closed_is_healed(
     opener: Callable[..., Hindsight], tmp_path: Path, index: str, damage: Callable[[Path], None]
 ) -> None:
@@ -194,7 +195,7 @@ def test_an_index_broken_while_closed_is_healed(
     assert texts(bank.recall("spoons"))[0].endswith("Di Okoro carves spoons")
 
 
-@pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
+@every_row("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -205,7 +206,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
         assert_whole(engine, retained)
 
 
-@pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
+@every_row("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     Budget,
@@ -104,7 +105,7 @@ def test_of_one_moment_the_better_memory_comes_first(light: Hindsight) -> None:
 TAGGED = {"none": [], "a": ["a"], "ab": ["a", "b"], "b": ["b"]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "expected"),
     [
         ({"tag_groups": [{"tags": ["a"]}]}, {"a", "ab"}),
@@ -211,7 +212,7 @@ def test_a_reranker_threshold_without_a_reranker_says_so(bank: MemoryBank) -> No
     assert any("no reranker read anything" in note for note in found.trace.notes)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("given", "message"),
     [
         ({"bm25": 1}, "min_scores: 'bm25' is no stage. Use: semantic, keyword, reranker, final"),
@@ -231,7 +232,7 @@ def test_impossible_thresholds_are_refused(light: Hindsight, given: Any, message
 # --- budgets
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("max_tokens", "low", "mid", "high"),
     [(4096, 102, 307, 1024), (2048, 51, 154, 512), (100, 20, 20, 25), (32_000, 800, 2000, 2000)],
 )
@@ -256,10 +257,8 @@ def test_a_small_token_budget_does_not_narrow_the_search(light: Hindsight) -> No
     assert len(found.units) < 30
 
 
-@pytest.mark.parametrize(
-    "field", ["max_tokens", "max_entity_tokens", "max_chunk_tokens", "max_source_fact_tokens"]
-)
-@pytest.mark.parametrize("value", [0, -1, 1.5])
+@every_row("field", ["max_tokens", "max_entity_tokens", "max_chunk_tokens", "max_source_fact_tokens"])
+@every_row("value", [0, -1, 1.5])
 def test_budgets_that_are_none_are_refused(light: Hindsight, field: str, value: Any) -> None:
     """Zero, negative and broken budgets get an error that names the option and its range."""
     with pytest.raises(InvalidRequest, match=f"{field}: {value} is not a whole number from 1 to 10,000,000"):

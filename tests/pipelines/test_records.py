@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table import every_row
 
 from hindsight_integrations import (
     Aggregation,
@@ -74,7 +75,7 @@ def test_records_are_listed_in_order_of_time(bank: MemoryBank) -> None:
     ] == ["coffee on Monday"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("how", "value"),
     [
         ("sum", "3.71"),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel, Field, ValidationError
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MalformedOutput, MemoryBank
 from hindsight_integrations.prompts.reflect_step import LookupStep, ReflectStepAnswer, step_said
@@ -120,7 +121,7 @@ def test_a_step_comes_back_in_the_form_it_is_written_in(ask: Ask) -> None:
     assert json.loads(step_said(LookupStep.model_validate(said)).text).keys() == said.keys() - {"answer"}
 
 
-@pytest.mark.parametrize(
+@every_row(
     "arguments",
     [
         {"kind": "expense", "end": None},

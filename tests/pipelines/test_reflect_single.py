@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     FactType,
@@ -83,7 +84,7 @@ def test_memories_are_shown_in_tiers_each_in_the_order_of_time(
     assert FactType.OPINION not in {item.unit.fact_type for item in reflection.recalled.units}
 
 
-@pytest.mark.parametrize("budget", [30, 60, 200, 4096])
+@every_row("budget", [30, 60, 200, 4096])
 def test_all_tiers_together_keep_to_the_token_budget(
     bank: MemoryBank, model: ScriptedModel, budget: int
 ) -> None:

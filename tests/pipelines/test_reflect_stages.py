@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from table import every_row
 from views_of_remote_work import (
     GAIN,
     LOSS,
@@ -113,7 +114,7 @@ def test_what_a_person_refuses_is_not_kept(opener: Opener, light_config: Hindsig
     assert [each.text for each in bank.opinions.list()] == [survey]
 
 
-@pytest.mark.parametrize("approved", [5, "1", [True], [9], ["1"], [None], [[1]]], ids=str)
+@every_row("approved", [5, "1", [True], [9], ["1"], [None], [[1]]], ids=str)
 def test_numbers_that_are_no_candidates_are_refused(
     opener: Opener, light_config: HindsightConfig, approved: Any
 ) -> None:
@@ -186,7 +187,7 @@ def test_options_are_those_of_the_verb() -> None:
     assert own == DEFAULTS
 
 
-@pytest.mark.parametrize("given", [{}, {"query": "x"}, {"candidates": []}, {"nothing": 1}])
+@every_row("given", [{}, {"query": "x"}, {"candidates": []}, {"nothing": 1}])
 def test_what_no_stage_made_is_refused(
     opener: Opener, light_config: HindsightConfig, given: dict[str, Any]
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import tool as langchain_tool
+from table import every_row
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
 from hindsight_integrations.bank.reading import recalled
@@ -315,7 +316,7 @@ def test_a_window_is_never_widened(bank: MemoryBank) -> None:
         session.call("records", kind="expense", start="2024-06-01")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("tool", "arguments", "told"),
     [
         ("recall", {}, "query"),
@@ -432,7 +433,7 @@ def test_langchains_tools_are_used() -> None:
         use(box, "tide", days="many")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "tool",
     [5, object(), lambda: 1, type, ScriptedModel([])],
     ids=["number", "object", "lambda", "type", "model"],

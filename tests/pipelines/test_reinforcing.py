@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from langchain_core.messages import HumanMessage
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message, ModelUnavailable
 from hindsight_integrations.cara.opinions import reinforcing
@@ -240,7 +241,7 @@ def test_skeptical_agents_take_smaller_steps_and_are_themselves_in_the_prompt(op
     assert "Nestor" in assessor.systems[0]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "spoiled",
     [
         None,
@@ -364,7 +365,7 @@ def test_a_rewording_stands_on_all_it_took_something_from(opened: Opened) -> Non
     assert [version.text for version in log.versions if version.closed_at is None] == [PYTHON]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "spoiled",
     [
         "Python is a good language for data work with limits.",

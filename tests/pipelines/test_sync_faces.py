@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import EngineClosed, Hindsight, MemoryBank
 from hindsight_integrations.bank.memory_bank import MOVED
@@ -66,7 +67,7 @@ def test_async_objects_serve_code_that_cannot_await(light: Hindsight) -> None:
         light.bank("alice")
 
 
-@pytest.mark.parametrize("old", sorted(MOVED))
+@every_row("old", sorted(MOVED))
 def test_a_verb_that_moved_says_where_it_went(light: Hindsight, old: str) -> None:
     """The old name of a verb is no attribute of either face, and the error names the new one, which exists."""
     bank = light.bank("alice")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.keyword.fts5 import Fts5Store
@@ -71,7 +72,7 @@ def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> Non
     assert (found.unit.id, set(found.channels)) == (kayak, CHANNELS)
 
 
-@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
+@every_row("flushed", [True, False], ids=["on disk", "waiting"])
 def test_corrections_and_closings_count_at_once(
     opener: Opener, tmp_path: Path, config: HindsightConfig, flushed: bool
 ) -> None:
@@ -171,7 +172,7 @@ def full(*_: Any, **__: Any) -> None:
     raise OSError(errno.ENOSPC, "no space left on device")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("index", "broken", "failure"),
     [
         ("vector", [(ChromaVectorIndex, "upsert")], refusing),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
@@ -208,7 +209,7 @@ REFUSED: dict[str, tuple[Answer, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@every_row("case", REFUSED)
 def test_what_cannot_be_meant_is_dropped_and_the_fact_kept(opener: Opener, case: str) -> None:
     """A change that names nothing sound costs itself, with a reason; nothing is closed."""
     answer, reason = REFUSED[case]

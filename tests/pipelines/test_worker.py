@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 from waiting_work import (
     RETAINING,
     SECONDS,
@@ -74,7 +75,7 @@ def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path:
     assert engine.settle().created == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "match"),
     [
         ({"worker": True, "read_only": True}, "read-only"),

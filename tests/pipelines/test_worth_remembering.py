@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -158,7 +159,7 @@ def open_for(opener: Any) -> Any:
     return open_engine
 
 
-@pytest.mark.parametrize(("code", "text", "states"), TABLE, ids=[text for _, text, _ in TABLE])
+@every_row(("code", "text", "states"), TABLE, ids=[text for _, text, _ in TABLE])
 def test_what_states_something_is_kept_whole_and_a_question_is_no_memory(
     open_for: Any, code: str, text: str, states: bool
 ) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table import every_row
 
 from hindsight_integrations import (
     BankProfile,
@@ -297,7 +298,7 @@ def check(name: str, call: Callable[[Any], object]) -> None:
             assert name.startswith("open(") or not isinstance(refused, StorageError)
 
 
-@pytest.mark.parametrize("name", [*VERBS, *INSIDE])
+@every_row("name", [*VERBS, *INSIDE])
 def test_a_wrong_argument_says_what_to_do_or_works(bank: MemoryBank, name: str, monkeypatch: Any) -> None:
     """No value makes a verb raise anything but an error of this package; the bank works on afterwards."""
     (unit,) = [unit.id for unit in bank.units().units]
@@ -335,7 +336,7 @@ OPENING = [
 ]
 
 
-@pytest.mark.parametrize("option", ["path", *OPENING])
+@every_row("option", ["path", *OPENING])
 def test_a_wrong_setting_says_what_to_do_or_works(
     light_config: HindsightConfig, option: str, monkeypatch: Any, tmp_path: Path
 ) -> None:
@@ -373,7 +374,7 @@ def test_every_verb_and_argument_is_tried() -> None:
     assert [*inspect.signature(Hindsight.open).parameters] == ["path", *OPENING]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (lambda bank: bank.retain("x", thread=None), "thread: it is NoneType, not text"),
