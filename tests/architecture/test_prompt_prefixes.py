@@ -16,7 +16,6 @@ from inspect import getmembers, isfunction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-import pytest
 from pydantic import BaseModel
 
 from hindsight_integrations import prompts
@@ -245,12 +244,23 @@ def rendering_functions() -> dict[str, Render]:
 
 
 FUNCTIONS = rendering_functions()
-RENDERINGS = [
-    pytest.param(group(FUNCTIONS[name]), id=f"{name}-{number}")
+RENDERINGS = {
+    f"{name}-{number}": group(FUNCTIONS[name])
     for name, groups in GROUPS.items()
     if name in FUNCTIONS
     for number, group in enumerate(groups)
-]
+}
+
+
+def failures(check: Callable[[list[Prompt[Any]]], None]) -> list[str]:
+    """The groups of renderings for which a check fails, each with what is wrong."""
+    failed = []
+    for group, rendered in RENDERINGS.items():
+        try:
+            check(rendered)
+        except AssertionError as error:
+            failed.append(f"{group}: {error}")
+    return failed
 
 
 def system_of(prompt: Prompt[Any]) -> str:
@@ -272,9 +282,13 @@ def test_every_prompt_is_rendered_here() -> None:
     assert {"extract_facts_prompt", "observe_prompt", "answer_prompt"} <= FUNCTIONS.keys()
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
-def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list[Prompt[Any]]) -> None:
+def test_prompts_of_other_data_begin_with_the_same_system_message() -> None:
     """The same to the byte, and the schema that goes along with it; what differs begins behind it, in the same words."""
+    failed = failures(check_same_system_message)
+    assert not failed, "\n".join(failed)
+
+
+def check_same_system_message(rendered: list[Prompt[Any]]) -> None:
     system = system_of(rendered[0])
     assert {system_of(prompt).encode() for prompt in rendered} == {system.encode()}
     assert len({json.dumps(prompt.schema.model_json_schema()) for prompt in rendered}) == 1
@@ -282,9 +296,13 @@ def test_prompts_of_other_data_begin_with_the_same_system_message(rendered: list
         assert sent(one) != sent(other)
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
-def test_a_system_message_has_nothing_of_the_data(rendered: list[Prompt[Any]]) -> None:
+def test_a_system_message_has_nothing_of_the_data() -> None:
     """No memory text, date, id or name; but for the profile of who answers, which stands behind the rules that all share."""
+    failed = failures(check_no_data)
+    assert not failed, "\n".join(failed)
+
+
+def check_no_data(rendered: list[Prompt[Any]]) -> None:
     assert any(DATA.search(prompt.messages[-1].text) for prompt in rendered)
     system = system_of(rendered[0])
     if rendered[0].name in {"answer", "assess_evidence", "reflect_step"}:
@@ -305,18 +323,26 @@ def test_answers_in_any_character_begin_with_the_same_rules() -> None:
     assert len(set(systems)) == len(PROFILES)
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
-def test_a_repair_begins_with_all_that_was_sent_before(rendered: list[Prompt[Any]]) -> None:
+def test_a_repair_begins_with_all_that_was_sent_before() -> None:
     """Of a second try a service has read everything already but the answer and what is wrong with it."""
+    failed = failures(check_repair)
+    assert not failed, "\n".join(failed)
+
+
+def check_repair(rendered: list[Prompt[Any]]) -> None:
     for prompt in rendered:
         again = repair_prompt(prompt, answer="nonsense", problem="facts: missing")
         assert sent(again).startswith(sent(prompt))
         assert sent(repair_prompt(again, answer="more", problem="other")).startswith(sent(again))
 
 
-@pytest.mark.parametrize("rendered", RENDERINGS)
-def test_a_schema_in_words_keeps_the_prefix(rendered: list[Prompt[Any]]) -> None:
+def test_a_schema_in_words_keeps_the_prefix() -> None:
     """For services that take no schema the system message grows by it, the same for all data."""
+    failed = failures(check_schema_in_words)
+    assert not failed, "\n".join(failed)
+
+
+def check_schema_in_words(rendered: list[Prompt[Any]]) -> None:
     systems = {system_of(with_schema_in_words(prompt)) for prompt in rendered}
     assert len(systems) == 1
     assert systems.pop().startswith(system_of(rendered[0]))
