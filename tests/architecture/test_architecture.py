@@ -1,4 +1,4 @@
-"""The house rules that tools do not check: import cost, faces in step, sizes, prompts in their place."""
+"""The house rules that tools do not check: import cost, sync/async parity, vendor homes, prompts in one place."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
 # What only one face has: making one face of the other, and what an engine needs of itself.
 ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now", "bank_now", "place", "read_only"}
 
-LONGEST_FUNCTION, P90_FUNCTION, LONGEST_MODULE = 50, 25, 400  # lines, docstrings of functions aside
-
 # SQL, lists of words, and words for people: nothing of it is sent to a language model.
 NOT_FOR_MODELS = (
     "text/",
@@ -66,26 +64,6 @@ NOT_FOR_MODELS = (
     "backends/local_models/",
 )
 PROMPT_WORDS = 20  # in the texts of one statement; no statement that needs none has more than 16
-
-
-def functions() -> Iterator[tuple[str, int]]:
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                assert node.end_lineno is not None
-                yield (
-                    f"{path.relative_to(SOURCE)}:{node.name}",
-                    node.end_lineno - node.lineno + 1 - documented(node),
-                )
-
-
-def documented(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many lines a function's docstring takes."""
-    first = node.body[0]
-    is_text = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and ast.get_docstring(node)
-    )
-    return (first.end_lineno or first.lineno) - first.lineno + 1 if is_text else 0
 
 
 def imported(path: Path) -> set[str]:
@@ -188,17 +166,6 @@ def test_the_namespaces_of_a_bank_are_found() -> None:
         "maintenance",
     }
     assert names == {"", *here}
-
-
-def test_functions_and_modules_stay_small() -> None:
-    """The house numbers of the design hold."""
-    sizes = sorted(functions(), key=lambda item: item[1])
-    assert [item for item in sizes if item[1] > LONGEST_FUNCTION] == []
-    assert sizes[int(len(sizes) * 0.9)][1] <= P90_FUNCTION
-    lengths = {
-        str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES
-    }
-    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
 
 
 def test_each_vendor_package_has_one_home() -> None:

@@ -63,7 +63,6 @@ class TestObservations:
         }
         (row,) = rows(told, "o1")
         assert told.grounds_of(BANK, np.array([row, *rows(told, "f1")])) == {row: ("f1", "f2")}
-        assert told.standing_on(BANK, np.array(rows(told, "f2", "f3"))).tolist() == [row]
         assert seen(told, BOB) == (True, ())
 
     def test_a_new_fact_makes_it_stale_and_leaves_it(self, told: Ledger) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from table import every_row
+from plain_metadata import selects
 from waiting_work import Opened, Reader
 
 from hindsight_integrations import (
@@ -25,7 +26,7 @@ from hindsight_integrations import (
     MetadataOperator,
     RetainItem,
 )
-from hindsight_integrations.model.metadata import OF_LISTS, OF_TEXT, selects, shared_metadata
+from hindsight_integrations.model.metadata import OF_LISTS, OF_TEXT, shared_metadata
 from hindsight_integrations.search.channels import keyword, semantic
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder

@@ -99,11 +99,6 @@ class DictMemoryGraph:
         given, units = self._pairs(self._units, entities)
         return Mentions(units, given)
 
-    def degrees(self, entities: IntArray) -> IntArray:
-        """How many units mention each entity; 0 for unknown ones."""
-        with self._lock:
-            return np.array([len(self._units.get(entity, ())) for entity in entities.tolist()], np.int64)
-
     def clear(self) -> None:
         """Drop everything, watermark included."""
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, reject
@@ -17,9 +18,9 @@ from hindsight_integrations.cara.background import (
     merged_by_rule,
     own_sentences,
     read_sentence,
-    relation,
 )
 from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages import LANGUAGES
 
 EN = (LANGUAGES["en"],)
@@ -236,6 +237,20 @@ REFUSED = [
     ("I was born in Oslo to two teachers in 1980.", "You were born in Turku on a ferry."),
     ("I like dogs and cats a lot.", "You don't like dogs."),
 ]
+
+
+STRONGEST_FIRST = (Relation.CONFLICTS, Relation.REFINES, Relation.ADDS, Relation.VAGUER, Relation.REPEATS)
+NEAREST_FIRST = (Relation.CONFLICTS, Relation.REFINES, Relation.REPEATS, Relation.VAGUER, Relation.ADDS)
+
+
+def relation(old: str, new: str, languages: Sequence[Language]) -> Relation:
+    """What a new sentence is to an old one: of each of its statements to the nearest, and of these the strongest."""
+    known = read_sentence(old, languages).said
+    each = [
+        min((between(told, said) for told in known), key=NEAREST_FIRST.index, default=Relation.ADDS)
+        for said in read_sentence(new, languages).said
+    ]
+    return min(each, key=STRONGEST_FIRST.index, default=Relation.REPEATS)
 
 
 @every_row(("code", "old", "new", "expected"), PAIRS)

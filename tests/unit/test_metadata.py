@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from table import every_row
+from plain_metadata import selects
 
 from hindsight_integrations import InvalidRequest, MetadataFilter, MetadataGroup
-from hindsight_integrations.model.metadata import MetadataCondition, MetadataOperator, number_of, selects
+from hindsight_integrations.model.metadata import MetadataCondition, MetadataOperator, number_of
 from hindsight_integrations.validation.metadata import MAX_FILTERS, checked_metadata, checked_metadata_filter
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
+from plain_metadata import selects
 
 from hindsight_integrations import MetadataFilter, MetadataGroup
-from hindsight_integrations.model.metadata import selects
 from hindsight_integrations.search import metadata_rows
 from hindsight_integrations.search.metadata_rows import MetadataRows
 

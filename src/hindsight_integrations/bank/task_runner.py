@@ -74,7 +74,7 @@ class TaskRun:
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour."""
+    """How long a task rests after so many failed attempts: 1, 2, 4 ... minutes, at most an hour (decision 020)."""
     return _doubled(attempts - 1, LONGEST_DELAY)
 
 

@@ -63,22 +63,6 @@ class _Sentence:
     said: tuple[Statement, ...]
 
 
-def relation(old: str, new: str, languages: Sequence[Language]) -> Relation:
-    """What a new sentence is to an old one.
-
-    Args:
-        old: of the background, in any grammatical person.
-        new: of the snippet, likewise; several statements in it count as their strongest (a conflict, then a refinement).
-        languages: of the bank, the likeliest first.
-    """
-    known = read_sentence(old, languages).said
-    each = [_strongest(known, said) for said in read_sentence(new, languages).said]
-    for relation_ in (Relation.CONFLICTS, Relation.REFINES, Relation.ADDS, Relation.VAGUER):
-        if relation_ in each:
-            return relation_
-    return Relation.REPEATS
-
-
 def merged_by_rule(current: str, snippet: str, languages: Sequence[Language], *, name: str = "") -> str:
     """The background with a snippet merged in by rules alone.
 
@@ -213,13 +197,6 @@ def _denied(old: Statement, new: Statement) -> bool:
 def _turned_round(old: Statement, new: Statement) -> bool:
     """Whether one puts first what the other puts second."""
     return old.pair is not None and new.pair is not None and old.pair == new.pair[::-1] != new.pair
-
-
-_ORDER = (Relation.CONFLICTS, Relation.REFINES, Relation.REPEATS, Relation.VAGUER, Relation.ADDS)
-
-
-def _strongest(known: Sequence[Statement], new: Statement) -> Relation:
-    return min((between(old, new) for old in known), key=_ORDER.index, default=Relation.ADDS)
 
 
 def _with_sentence(background: list[_Sentence], new: _Sentence) -> list[_Sentence]:

@@ -113,18 +113,6 @@ GivenMetadata: TypeAlias = (
 ...}, {"filters": [...], "condition": ...}, or a list of these, all of which must hold."""
 
 
-def selects(condition: MetadataTest, metadata: Metadata) -> bool:
-    """Whether a condition lets a memory with this metadata through.
-
-    Args:
-        condition: a checked one: operators fit their values.
-        metadata: the memory's.
-    """
-    if isinstance(condition, MetadataFilter):
-        return value_test(condition)(metadata.get(condition.key))
-    return combined(condition, [selects(part, metadata) for part in condition.filters])
-
-
 def said(condition: MetadataTest) -> str:
     """A condition in words, for people: `year >= 2020 and not (channel == mail)`."""
     if isinstance(condition, MetadataFilter):
@@ -136,13 +124,6 @@ def said(condition: MetadataTest) -> str:
     if condition.condition == MetadataCondition.NOT:
         return f"not ({' or '.join(parts)})"
     return f" {condition.condition} ".join(parts)
-
-
-def combined(group: MetadataGroup, passed: Sequence[bool]) -> bool:
-    """Whether a group lets through what its filters, in their order, did or did not; see `MetadataGroup`."""
-    if not passed or group.condition == MetadataCondition.AND:
-        return all(passed)
-    return any(passed) is (group.condition == MetadataCondition.OR)
 
 
 def value_test(wanted: MetadataFilter) -> Callable[[MetadataValue | None], bool]:

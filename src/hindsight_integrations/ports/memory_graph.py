@@ -92,10 +92,6 @@ class MemoryGraph(Protocol):
         """The (unit, entity) pairs of the given entities, ordered by given entity, then unit id."""
         ...
 
-    def degrees(self, entities: IntArray) -> IntArray:
-        """How many units mention each entity; 0 for unknown ones."""
-        ...
-
     def clear(self) -> None:
         """Drop everything, watermark included."""
         ...

@@ -1,6 +1,6 @@
-"""Who an agent is, in words: s = Verbalize(n, h, Theta) (paper section 6.1, eq. 23; earlier paper 6.1 and 8.3).
+"""Who an agent is, in words: s = Verbalize(n, h, Theta) (paper sections 5.2.1 and 6.1, eq. 23).
 
-The words are in `templates/`: `disposition.md` and `big_five.md`, a row for each degree of each trait, and `bias_*.md`.
+Big Five and bias: earlier paper 6.1, 6.2, 7.2 and 8.3. The words are in `templates/`: `disposition.md` and `big_five.md`, a row for each degree of each trait, and `bias_*.md`.
 """
 
 from __future__ import annotations

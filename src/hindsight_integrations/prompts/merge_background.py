@@ -1,4 +1,7 @@
-"""The prompt that merges a snippet into a background, h' = Merge(h, h_new) (paper eq. 27), and its answer schema."""
+"""The prompt that merges a snippet into a background, and its answer schema.
+
+h' = Merge(h, h_new) (paper eq. 27 and section 5.6; earlier paper 10.2).
+"""
 
 from __future__ import annotations
 

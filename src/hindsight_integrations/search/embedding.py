@@ -16,7 +16,7 @@ from hindsight_integrations.ports.embedder import Embedder
 
 
 def embedding_text(text: str, occurred: Interval | None, mentioned_at: datetime) -> str:
-    """What is embedded: the text with a readable time, which the stored text does not carry (earlier paper 2.3.2)."""
+    """Return the text to embed: the stored text with a readable time (paper section 4.1.2; earlier paper 2.3.2)."""
     return f"{text} ({readable_time(occurred, mentioned_at)})"
 
 

@@ -20,7 +20,8 @@ Cosine = TypeVar("Cosine", float, Float64Array)
 def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
     """A cosine, or an array of them, between a question and a passage, on the reference scale.
 
-    The line through the embedder's equivalents of 0.3 (channel floor) and 0.7 (semantic link), prolonged on both sides.
+    The line through the embedder's equivalents of 0.3 (channel floor [earlier paper 3.1.1]) and 0.7 (semantic link
+    [earlier paper 2.5.2]), prolonged on both sides.
 
     Args:
         cosine: on the embedder's own scale.
@@ -36,7 +37,8 @@ def question_cosine(cosine: Cosine, thresholds: Thresholds) -> Cosine:
 def passage_cosine(cosine: float, thresholds: Thresholds) -> float:
     """A cosine between two passages, on the reference scale, clipped to [0, 1].
 
-    The line through the embedder's equivalents of 0.7 (semantic link) and 0.92 (duplicate), prolonged on both sides.
+    The line through the embedder's equivalents of 0.7 (semantic link [earlier paper 2.5.2]) and 0.92 (duplicate
+    [decision 010]), prolonged on both sides.
 
     Args:
         cosine: on the embedder's own scale.

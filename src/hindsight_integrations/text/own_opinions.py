@@ -1,4 +1,4 @@
-"""Whether a text states an opinion of its speaker's, with a reason (paper section A.2). Pure.
+"""Whether a text states an opinion of its speaker's, with a reason (paper section A.2; decision 132). Pure.
 
 What stands in quotes is somebody else's.
 """

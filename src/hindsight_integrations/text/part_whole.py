@@ -1,4 +1,4 @@
-"""Part and whole in statements and texts: what belongs to what, clauses, and the items of lists. Pure."""
+"""Part and whole in statements and texts: what belongs to what, and the items of lists. Pure."""
 
 from __future__ import annotations
 
@@ -92,12 +92,6 @@ def names_one_of_a_list(statement: frozenset[str], text: str, language: Language
         if sum(bool(item & statement) for item in (opening, *others)) == 1:
             return True
     return False
-
-
-def clauses(text: str, language: Language) -> list[frozenset[str]]:
-    """Content stems of each clause or list item of a text's account, in order; empty ones left out."""
-    pieces = language.parts.clause_end.split(account(text))
-    return [stems for piece in pieces if (stems := content_stems(piece, language))]
 
 
 def account(text: str) -> str:

@@ -11,9 +11,6 @@ _ENDS = re.compile(
     r"(?<=[.!?…])[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
 )  # what stands in brackets behind a sentence belongs to it
 _MARKS = re.compile(r"^[\s\-*•>¿¡\"'\u201c\u201e]+")
-INTERJECTION = (
-    3  # words: a sentence as short as that, without a number or a name, is a greeting, thanks or "nice!"
-)
 
 
 def spoken_sentences(text: str) -> list[str]:

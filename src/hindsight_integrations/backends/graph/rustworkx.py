@@ -229,13 +229,6 @@ class RustworkxMemoryGraph:
             for node in nodes.tolist():
                 self._units_by_entity.pop(node, None)
 
-    def degrees(self, entities: IntArray) -> IntArray:
-        """How many units mention each entity, (n,); 0 for unknown ones."""
-        with self._lock:
-            nodes = self._entities.nodes(entities).tolist()
-            numbers = [0 if node == ABSENT else self._graph.in_degree(node) for node in nodes]
-        return np.array(numbers, np.int64)
-
     def clear(self) -> None:
         """Drop everything, watermark included."""
         with self._lock:

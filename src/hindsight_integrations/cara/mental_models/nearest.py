@@ -1,4 +1,4 @@
-"""Which mental models a reflection is shown: those near its question that may be seen where its memories may."""
+"""Which mental models a reflection is shown: those near its question that share its tags (decisions 084 and 134)."""
 
 from __future__ import annotations
 

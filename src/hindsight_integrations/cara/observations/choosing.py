@@ -1,4 +1,4 @@
-"""Which facts of an entity are shown to a model where not all of them fit. Pure."""
+"""Which facts of an entity are shown to a model where not all of them fit (decision 125). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The few facts of an entity that say most of the rest: its observations where no model sums them up. Pure."""
+"""The few facts of an entity that say most of the rest: its observations where no model sums them up (decision 125). Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a text as an opinion of the agent's, in words for the model that wrote it (paper section A.2). Pure."""
+"""Faults of a text as an opinion of the agent's, in words for the model that wrote it (paper section A.2; decision 132). Pure."""
 
 from __future__ import annotations
 

@@ -49,7 +49,3 @@ class ObservationReader(Protocol):
         Units that were not made from facts are left out.
         """
         ...
-
-    def standing_on(self, bank: str, ids: IntArray) -> IntArray:
-        """Row ids of the observations made from any of these facts (by row id), ascending."""
-        ...

@@ -1,4 +1,4 @@
-"""The semantic channel: nearest units by cosine (paper section 4.2.2, eq. 9 and 10)."""
+"""The semantic channel: nearest units by cosine (paper section 4.2.2, eq. 9 and 10; earlier paper 3.1.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph channel: spreading activation over a MemoryGraph (paper section 4.2.2, eq. 12).
+"""The graph channel: spreading activation over a MemoryGraph (paper section 4.2.2, eq. 12; earlier paper 3.1.3).
 
 Hubs (`hub_entities`) transmit nothing.
 """
@@ -258,7 +258,7 @@ def spread_by_distance(
     budget: int,
     similarity: Similarity,
 ) -> Hits:
-    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves.
+    """Spreading activation (paper eq. 12) that ranks the units of each distance from the seeds among themselves (decision 004).
 
     For a chain of possessives: what "Alice's manager's team" did stands two hops away, in words that need not be the
     question's, behind all there is on Alice herself. So each distance has its own ranking, by activation, then cosine,

@@ -10,7 +10,7 @@ from hindsight_integrations.ports.memory_graph import LINK_CODES, Edges
 
 DECAY = 0.8  # delta of paper eq. 12 [earlier paper 3.1.3]
 GAIN_CAP = 0.95  # an edge always loses a little, so that activation cannot grow: 2.0 * 0.8 would (no source)
-ENTITY_WEIGHT = 1.0  # "constant, never decays" [earlier paper 2.5.3]
+ENTITY_WEIGHT = 1.0  # "constant, never decays" [paper eq. 3; earlier paper 2.5.3]
 ENTITY_MULTIPLIER = 1.2  # mu(entity) > 1 [paper eq. 12]; the value has no source
 CAUSAL_MULTIPLIERS = {  # mu of causal links [earlier paper 3.1.3]
     CausalRelation.CAUSES: 2.0,

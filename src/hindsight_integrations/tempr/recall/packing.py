@@ -1,4 +1,7 @@
-"""Packing ranked units, and what was taken back of them, into a token budget (paper section 4.2.5, eq. 8 and 17)."""
+"""Packing ranked units, and what was taken back of them, into a token budget (paper section 4.2.5, eq. 8 and 17).
+
+The same is "Stage 4: Token Truncation" of the recall docs.
+"""
 
 from __future__ import annotations
 

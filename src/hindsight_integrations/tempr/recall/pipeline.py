@@ -33,7 +33,7 @@ from hindsight_integrations.tempr.recall.trace import CandidateTrace, unit_trace
 
 
 async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> RecallResult:
-    """Find the memories that answer a query and fit its token budget. Changes nothing.
+    """Find the memories that answer a query and fit its token budget: Recall(B, Q, k) of paper eq. 7. Changes nothing.
 
     Args:
         query: checked.

@@ -123,7 +123,7 @@ def rerank_text(unit: MemoryUnit) -> str:
 def score_until(
     reranker: Reranker, query: str, units: Sequence[MemoryUnit], deadline_ms: float
 ) -> FloatArray:
-    """Logits of the first m <= n units, (m,): batches in order until the next one would overrun the deadline.
+    """Logits of the first m <= n units, (m,): batches in order until the next one would overrun the deadline (decision 053).
 
     The first batch is always scored. A batch is predicted to take as long as the slowest so far.
     """

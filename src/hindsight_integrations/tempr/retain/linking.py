@@ -104,7 +104,7 @@ def semantic_links(vectors: Matrix, near: Sequence[Hits], threshold: float) -> l
 
 
 def causal_links(drafts: Sequence[Draft]) -> list[Link]:
-    """Links for the cause-effect relations extraction claimed (paper section 4.1.4, item 3)."""
+    """Links for the cause-effect relations extraction claimed (paper section 4.1.4, item 3; earlier paper 2.5.4)."""
     return [
         Link(
             draft.unit.id,

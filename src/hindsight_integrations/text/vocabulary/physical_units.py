@@ -1,6 +1,7 @@
 """Units of time, length, mass and the like: their symbols, and what one is in terms of another (decision 113).
 
-Names and definitions are pint's, and in full the CLDR's; which units are read at all is said here, so that "points" are no
+Names and definitions are pint's, and in full the CLDR's; symbols are those of the SI brochure and its table of units
+accepted with the SI. Which units are read at all is said here, so that "points" are no
 typographic points, "hands" no lengths and "calories", which are mostly thousands of them, are not converted.
 """
 

@@ -79,11 +79,6 @@ class ObservationReads(BankReads):
                 grounds.setdefault(observation, []).append(fact)
         return {observation: tuple(facts) for observation, facts in grounds.items()}
 
-    def standing_on(self, bank: str, ids: IntArray) -> IntArray:
-        """Row ids of the observations made from any of these facts."""
-        with self._at(bank) as (connection, _):
-            return np.array(observations_on(connection, ids.tolist()), np.int64)
-
 
 def observations_on(connection: Connection, facts: Collection[int]) -> list[int]:
     """Row ids of the observations made from any of these facts, ascending."""
