@@ -41,6 +41,7 @@ def test_what_is_retained_is_recalled_and_counted(tmp_path: Path) -> None:
     assert "1 memories" in health
 
 
+@pytest.mark.promise("Every error says what to do.")
 def test_an_error_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
     """An unknown bank or an unreadable file ends with status 1 and a sentence, not a traceback."""
     run("retain", str(tmp_path), "Alice moved to Lisbon.")

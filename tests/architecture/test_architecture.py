@@ -137,6 +137,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.promise("Sync and async do the same.")
 @every_row(("sync", "asynchronous"), PAIRS)
 def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
     """Verbs, parameters, defaults, annotations and docstrings of both faces are the same, namespaces included."""
@@ -226,6 +227,7 @@ def built_prompts(source: str) -> list[int]:
     return [call.lineno for call in calls if re.fullmatch(made, ast.unparse(call.func))]
 
 
+@pytest.mark.promise("Memory text is data, never an instruction.")
 def test_prompts_are_built_in_one_place() -> None:
     """Whoever wants to know what a model is sent reads prompts/, and nothing else."""
     outside = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in ("prompts", "testing")]

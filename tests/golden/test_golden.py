@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from builders import make_unit
 from pydantic import BaseModel
 from table import every_row
@@ -301,6 +302,7 @@ CASES: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.promise("Memory text is data, never an instruction.")
 @every_row("name", CASES)
 def test_what_a_model_sees_is_as_recorded(name: str) -> None:
     """The prompt or schema is exactly the recorded one."""

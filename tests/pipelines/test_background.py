@@ -125,6 +125,9 @@ def serving() -> Iterator[Callable[[Sequence[ServerReply]], ChatOpenAI]]:
 TROUBLES = [Status(429), Status(503), Hang()]
 
 
+@pytest.mark.promise(
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+)
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_by_default_a_model_in_trouble_leaves_nothing_written(
     opener: Callable[..., Hindsight],
@@ -140,6 +143,9 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
     assert bank.retain(TALK).created == 1
 
 
+@pytest.mark.promise(
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+)
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_queued_a_model_in_trouble_costs_no_message(
     opener: Callable[..., Hindsight],
@@ -283,6 +289,9 @@ def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened,
     assert bank.tasks.settle().created == 1
 
 
+@pytest.mark.promise(
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+)
 @pytest.mark.parametrize("trouble", [DOWN, ModelRefused("test", "expired")], ids=["down", "refused"])
 def test_an_outage_of_a_day_kills_no_task(opened: Opened, clock: FrozenClock, trouble: Exception) -> None:
     """A model that is away for a day costs no attempt, however often settle asks, and leaves all to be done afterwards."""

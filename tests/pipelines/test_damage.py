@@ -60,6 +60,9 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.promise(
+    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+)
 @every_row("damage", DAMAGES.values(), ids=DAMAGES)
 @every_row("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
 def test_a_damaged_memory_is_named_and_not_served(
@@ -129,6 +132,9 @@ def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
         bank.archive.export(tmp_path / "alice.archive")
 
 
+@pytest.mark.promise(
+    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+)
 def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Path) -> None:
     """Half a sum is a wrong one: records and aggregates say which memory is damaged instead."""
     with opener(tmp_path) as engine:
@@ -152,6 +158,9 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
                 ask()
 
 
+@pytest.mark.promise(
+    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+)
 @pytest.mark.parametrize("wrong", [b"code is 1032", b"code is 103\xb3"])
 def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: bytes) -> None:
     """The passage a sound memory came from is left out where it is not what was written, and the notes say so."""
@@ -169,6 +178,9 @@ def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: 
         assert "chunks: 1 passages are damaged and left out" in found.trace.notes
 
 
+@pytest.mark.promise(
+    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+)
 def test_a_damaged_vector_is_named(opener: Opener, tmp_path: Path) -> None:
     """Vectors say nothing of themselves; a deep look finds one that is not what was stored, and reindex mends it."""
     ids = kept(opener, tmp_path)

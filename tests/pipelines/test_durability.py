@@ -28,21 +28,25 @@ def run(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
     """Two SIGKILLs in each of eleven kinds of operation, over Lucene and FTS5: all that was acknowledged is there and found."""
     assert run("crash.py", "--kills", "22").splitlines()[-1].startswith("22 kills, ")
 
 
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
 def test_no_acknowledged_item_is_lost_when_the_process_is_killed() -> None:
     """Four SIGKILLs amid puts, replacements, deletes and erasures: each key holds what was acknowledged last."""
     assert run("item_kills.py", "--kills", "4").splitlines()[-1].endswith(" 0 problems")
 
 
+@pytest.mark.promise("No bank sees another's memory.")
 def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
     """Sixteen threads and 64 tasks on four banks of three engines: no error, no foreign answer, no loss, no twin."""
     assert "0 problems" in run("stress.py", "--seconds", "6").splitlines()[-1]
 
 
+@pytest.mark.promise("No bank sees another's memory.")
 def test_two_engines_in_memory_see_nothing_of_each_other(opener: Callable[..., Hindsight]) -> None:
     """The same bank name in two ":memory:" engines is two banks, and closing one leaves the other."""
     first, second = opener(), opener()
@@ -63,6 +67,7 @@ def test_memory_only_engines_write_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
 def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Deleting every index folder loses nothing: they are made again from the ledger."""
     with opener(tmp_path) as first:

@@ -119,6 +119,9 @@ STORING: dict[str, Callable[[MemoryBank, str], object]] = {
 }
 
 
+@pytest.mark.promise(
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+)
 @every_row("verb", STORING)
 @every_row("damage", DAMAGES)
 def test_vectors_that_are_none_are_never_stored(

@@ -86,6 +86,7 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
     return open_engine
 
 
+@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
 @every_row("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
     opened: Opened, tmp_path: Path, flushed: bool
@@ -258,6 +259,7 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
     assert bank.count() == len(OTHERS)
 
 
+@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
 def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
@@ -279,6 +281,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     assert files_with(data, TOKEN.encode()) == files_with(data, embedder.seen[0]) == set()
 
 
+@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
 def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""
     embedder = Recording()

@@ -182,6 +182,9 @@ def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
     assert verbs_of(bank) == verbs_of(bank.asynchronous) == set(VERBS)
 
 
+@pytest.mark.promise(
+    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises `BankForgotten` and does nothing, whatever bears the name next."
+)
 @every_row("face", ["sync", "async"])
 @every_row("verb", VERBS)
 def test_an_object_of_a_forgotten_bank_does_nothing(light: Hindsight, verb: str, face: str) -> None:
@@ -241,6 +244,9 @@ def test_namespaces_taken_before_are_of_the_old_bank_too(light: Hindsight) -> No
     assert new.count() == 0
 
 
+@pytest.mark.promise(
+    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises `BankForgotten` and does nothing, whatever bears the name next."
+)
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> None:
     """A LlamaIndex retriever and LangGraph nodes made of a bank raise when it was forgotten."""

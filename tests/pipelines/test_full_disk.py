@@ -43,6 +43,9 @@ def course(folder: Path, keywords: str, way: str, look: str) -> str:
     return done.stdout or done.stderr[-2000:]
 
 
+@pytest.mark.promise(
+    "An index that could not be written is named in the result (`result.behind`), and recall answers without it."
+)
 @every_row("keywords", ["fts5", "lucene"])
 @every_row("look", ["looking", "blind"])
 def test_a_full_disk_holds_nothing_up_and_loses_nothing(

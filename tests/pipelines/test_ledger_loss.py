@@ -101,6 +101,9 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
     second.close()
 
 
+@pytest.mark.promise(
+    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+)
 @pytest.mark.parametrize("damage", [delete, truncate, flip])
 def test_a_damaged_write_ahead_log_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
@@ -119,6 +122,9 @@ def test_a_damaged_write_ahead_log_is_a_loss(
         assert "Alice likes apples." in texts(again)
 
 
+@pytest.mark.promise(
+    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+)
 def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
     """All that was acknowledged is in the log; so is a mark that the kill left behind it."""
     retained(tmp_path)
@@ -136,6 +142,9 @@ def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
             assert len(texts(engine)) == 4
 
 
+@pytest.mark.promise(
+    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+)
 @pytest.mark.parametrize("remains", ["mark", "indexes"])
 def test_a_deleted_ledger_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, remains: str
@@ -170,6 +179,9 @@ def with_lucene(opener: Opener, path: Path) -> None:
         engine.bank("alice").retain("Alice likes plums.")
 
 
+@pytest.mark.promise(
+    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+)
 @every_row("mark", [True, False])
 @every_row("later", [("figs", "pears"), ("figs",)])
 def test_a_ledger_put_back_beside_newer_indexes_is_a_loss(

@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from hindsight_integrations import Hindsight, HindsightConfig, RetainItem
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.trace import Channel
@@ -39,6 +41,7 @@ def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
     return missed
 
 
+@pytest.mark.promise("A retain returns once its memories are on disk and every channel finds them.")
 def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
     """Each of 300 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
     for _ in range(2):

@@ -163,6 +163,7 @@ def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight])
     assert states == {"for anna": ModelState.STALE, "for all": ModelState.CURRENT}
 
 
+@pytest.mark.promise("A kept answer that may be out of date is marked, and hides no fact.")
 @pytest.mark.parametrize(
     ("text", "about", "state"),
     [
@@ -195,6 +196,9 @@ def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]
     assert bank.mental_models.get("Bea").state is ModelState.CURRENT
 
 
+@pytest.mark.promise(
+    "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
+)
 @pytest.mark.parametrize("what", ["withdrawn", "corrected", "forgotten"])
 def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], what: str) -> None:
     """Withdrawn, corrected or forgotten, a fact takes the text along until it is refreshed; the question stays."""
@@ -218,6 +222,7 @@ def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], wh
     assert not any(TEA in prompt for prompt in model.prompts)
 
 
+@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
 def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Nor is what a model wrote while it was shown the fact, whether it cited it or not."""
     model = Answering(wording=lambda texts: f"Xylotea for {len(texts)}")

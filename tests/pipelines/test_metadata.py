@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table import every_row
 from plain_metadata import selects
+from table import every_row
 from waiting_work import Opened, Reader
 
 from hindsight_integrations import (

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import socket, sys
 
@@ -38,6 +40,7 @@ print(tried, backends["vectors"], backends["model"])
 """
 
 
+@pytest.mark.promise("Nothing phones home.")
 def test_no_connection_is_tried_and_a_key_in_the_environment_names_no_model(tmp_path: Path) -> None:
     """Installed models, Chroma and Lucene at work, with a key at hand: no address is looked up, none connected to."""
     environment = {**os.environ, "OPENAI_API_KEY": "sk-nobody"}

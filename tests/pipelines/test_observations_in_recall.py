@@ -151,6 +151,9 @@ WITHDRAWALS: dict[str, Callable[[MemoryBank, str], object]] = {
 }
 
 
+@pytest.mark.promise(
+    "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
+)
 @every_row("how", WITHDRAWALS)
 def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str, str], how: str) -> None:
     """At once, and not only once it is made anew; what stands on other facts stays, unless a fact was erased."""
@@ -178,6 +181,9 @@ def test_a_summary_is_not_shown_of_a_time_before_its_facts(bank: MemoryBank, ids
         assert {item.text for item in searched.units} == expected
 
 
+@pytest.mark.promise(
+    "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
+)
 def test_a_summary_is_not_shown_of_a_time_at_which_its_fact_was_withdrawn(
     light: Hindsight, bank: MemoryBank
 ) -> None:
@@ -292,6 +298,9 @@ def files_with(folder: Path, needle: str) -> list[Path]:
     ]
 
 
+@pytest.mark.promise(
+    "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
+)
 @pytest.mark.parametrize("first_withdrawn", [False, True])
 def test_a_forgotten_fact_leaves_no_summary_in_any_file(
     opener: Callable[..., Hindsight], tmp_path: Path, *, first_withdrawn: bool

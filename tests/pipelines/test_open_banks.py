@@ -48,6 +48,9 @@ def filled(hindsight: Hindsight, count: int) -> list[MemoryBank]:
     return banks
 
 
+@pytest.mark.promise(
+    "Beyond that the least recently used idle bank is closed; it opens again by itself when it is next asked."
+)
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_any_of_many_banks_answers(opener: Opener, tmp_path: Path, where: str) -> None:
     """Objects of twenty banks go on working while three are open; the least recently used were closed."""
@@ -112,6 +115,9 @@ def paused(opener: Opener, tmp_path: Path) -> Iterator[tuple[Hindsight, list[Mem
     embedder.go_on.set()
 
 
+@pytest.mark.promise(
+    "Beyond that the least recently used idle bank is closed; it opens again by itself when it is next asked."
+)
 def test_a_recall_in_flight_keeps_its_bank(
     paused: tuple[Hindsight, list[MemoryBank], Pausing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +243,9 @@ def test_no_bank_at_all_cannot_be_asked_for() -> None:
         StorageConfig(open_banks=0)
 
 
+@pytest.mark.promise(
+    "Open indexes take memory and file descriptors: at most `StorageConfig(open_banks=64)` banks have theirs open."
+)
 @pytest.mark.parametrize("keywords", [KeywordBackend.LUCENE, KeywordBackend.FTS5])
 def test_descriptors_are_those_of_the_open_banks(
     opener: Opener, tmp_path: Path, keywords: KeywordBackend

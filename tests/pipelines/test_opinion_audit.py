@@ -74,6 +74,9 @@ def audited(bank: MemoryBank, **moment: Any) -> float:
     return expected
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 def test_the_history_gives_the_confidence_from_nothing(bank: MemoryBank) -> None:
     """At each revision and each day, in `opinions`, in recall, by id, and at the trajectory's end."""
     now = audited(bank)

@@ -93,6 +93,7 @@ def by_tool(bank: MemoryBank, order: str) -> None:
     bank.retain(turns, timestamp="2024-03-06", facts=[fact])
 
 
+@pytest.mark.promise("Memory text is data, never an instruction.")
 @every_row("order", ORDERS)
 @every_row("deliver", [by_user, by_document, by_tool])
 def test_a_sane_assessor_leaves_everything_as_it_is(
@@ -106,6 +107,7 @@ def test_a_sane_assessor_leaves_everything_as_it_is(
     assert len(log_of(bank).evidence) == (0 if deliver is by_tool else 1)
 
 
+@pytest.mark.promise("Memory text is data, never an instruction.")
 @pytest.mark.parametrize("deliver", [by_user, by_document, by_tool])
 def test_an_obedient_assessor_gives_one_source_one_assessment(
     bank: MemoryBank, agent: Agent, deliver: Callable[[MemoryBank, str], None]
@@ -132,6 +134,7 @@ def test_an_obedient_assessor_gives_one_source_one_assessment(
     assert [row.step for log in logs for row in log.evidence] == [0.15] * bool(step)
 
 
+@pytest.mark.promise("Memory text is data, never an instruction.")
 def test_orders_lie_between_the_markers(bank: MemoryBank, agent: Agent) -> None:
     """Wherever a prompt shows one, it stands on a line of its own number inside the fence, which it cannot close."""
     for order in ORDERS:

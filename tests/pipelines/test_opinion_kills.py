@@ -7,9 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 def test_whatever_is_killed_every_opinion_is_what_one_delivery_gives(tmp_path: Path) -> None:
     """Killed after the assessments of evidence, in reflections and in retains, a bank holds after each step what it would have
     held: facts, opinions, rows of evidence, and every confidence."""

@@ -75,6 +75,9 @@ def believing(engine: Hindsight, name: str = "harbour") -> MemoryBank:
     return bank
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 def test_the_same_retain_three_times(opened: Opened) -> None:
     """A message that comes in three times, and settles after each, is one row of evidence."""
     bank = believing(opened())
@@ -85,6 +88,9 @@ def test_the_same_retain_three_times(opened: Opened) -> None:
     assert len(log_of(bank).evidence) == 1
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, clock: FrozenClock) -> None:
     """One who assessed so slowly that another took the task over writes nothing on top."""
     engine = opened()
@@ -105,6 +111,9 @@ def test_a_task_that_two_do_moves_nothing_twice(opened: Opened, agent: Agent, cl
     assert (held(bank).confidence, len(log_of(bank).evidence)) == (START + STEP, 1)
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
     """Whoever of them assesses a fact, it counts once, and none is left out."""
     engine = opened(worker=True, clock=SystemClock())
@@ -124,6 +133,9 @@ def test_two_who_settle_and_the_worker_at_once(opened: Opened) -> None:
         assert held(bank).confidence == pytest.approx(START + STEP - 2 * STEP - STEP / 2)
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 @every_row("order", list(permutations(range(4))), ids=str)
 def test_the_order_of_arrival_does_not_matter(opened: Opened, order: tuple[int, ...]) -> None:
     """Facts that arrive late, older than what was assessed before, count where they belong, at 0 and 1 too."""
@@ -157,6 +169,9 @@ def test_a_restart_in_between_changes_nothing(opened: Opened, tmp_path: Path) ->
         assert (held(bank).confidence, len(log_of(bank).evidence)) == (START + STEP, 1)
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 @pytest.mark.parametrize("operation", ["the question of Monday", None], ids=["with a key", "without a key"])
 def test_the_same_reflection_fifty_times(opened: Opened, operation: str | None) -> None:
     """It is one opinion with the confidence it was formed with, facts that came in between assessed once."""
@@ -192,6 +207,7 @@ def test_the_same_reflection_eight_times_at_once(opened: Opened, agent: Agent, o
     assert (held(bank).confidence, log_of(bank).evidence) == (START, ())
 
 
+@pytest.mark.promise("No agent talks itself into what it believes.")
 def test_an_agent_does_not_talk_itself_into_its_belief(opened: Opened, agent: Agent) -> None:
     """Fifty turns in which it says again what it believes, found by extraction as opinion and as experience, move nothing."""
     bank = believing(opened())
@@ -215,6 +231,9 @@ def fifty_from(bank: MemoryBank, wordings: Iterator[str], speaker: Callable[[int
     bank.tasks.settle()
 
 
+@pytest.mark.promise(
+    "What one person says again counts once where rules or the model see that it is the same."
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_user_in_fifty_wordings_counts_once(opened: Opened, agent: Agent, seed: int) -> None:
     """Under an assessor whom every wording convinces anew and who sees no repetition, in any order, with the real embedder.

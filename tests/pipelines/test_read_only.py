@@ -211,6 +211,9 @@ def test_every_verb_is_here() -> None:
     assert set(verbs(AsyncMemoryBank)) == CALLS.keys()
 
 
+@pytest.mark.promise(
+    "One process owns a data directory for writing; others may open it with `read_only=True`."
+)
 @every_row("verb", CALLS)
 def test_what_writes_is_refused_by_name_and_the_rest_answers(
     opener: Callable[..., Hindsight], folder: Path, verb: str

@@ -273,6 +273,9 @@ LIMITS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.promise(
+    "What a reflection looks up stays within its tags, its moment and its window, whatever the model asks for."
+)
 @pytest.mark.parametrize("limits", LIMITS)
 def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> None:
     """No tool shows what the reflection's tags leave out, however the model asks for it."""
@@ -291,6 +294,9 @@ def test_tags_are_never_widened(bank: MemoryBank, limits: dict[str, Any]) -> Non
     assert "Brünn" in everything
 
 
+@pytest.mark.promise(
+    "What a reflection looks up stays within its tags, its moment and its window, whatever the model asks for."
+)
 def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
     """A reflection as of 4 May knows nothing of what was said after it, and what was withdrawn later still held."""
     early = Session(bank, as_of=datetime(2024, 5, 4, tzinfo=UTC))
@@ -303,6 +309,9 @@ def test_a_moment_is_never_widened(bank: MemoryBank) -> None:
     assert "withdrawn" not in then.lines("search_turns", words="Olmütz")
 
 
+@pytest.mark.promise(
+    "What a reflection looks up stays within its tags, its moment and its window, whatever the model asks for."
+)
 def test_a_window_is_never_widened(bank: MemoryBank) -> None:
     """Days asked for are cut to the reflection's window; outside of it the model is told what it may ask."""
     window = Interval(datetime(2024, 5, 2, tzinfo=UTC), datetime(2024, 5, 6, tzinfo=UTC))

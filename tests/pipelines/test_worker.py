@@ -39,6 +39,9 @@ from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.doubles import HashEmbedder
 
 
+@pytest.mark.promise(
+    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+)
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_what_waits_is_done_without_a_call(
     opened: Opened, reader: Reader, tmp_path: Path, where: str
@@ -52,6 +55,7 @@ def test_what_waits_is_done_without_a_call(
     assert (health.worker, health.working, health.dead, health.next_due) == ("own", True, 0, None)
 
 
+@pytest.mark.promise("No thread runs in the background unless asked.")
 def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     """Neither by default nor with worker="elsewhere" is there a thread or a call that nobody made."""
     engine = opened()
@@ -61,6 +65,7 @@ def test_without_a_worker_nothing_runs(opened: Opened, reader: Reader) -> None:
     assert engine.doctor().tasks.worker == "none"
 
 
+@pytest.mark.promise("No thread runs in the background unless asked.")
 def test_a_worker_elsewhere_is_told_of(opened: Opened, reader: Reader, tmp_path: Path) -> None:
     """An engine that leaves the work to others says so, does nothing by itself, and settles when it is called."""
     engine = opened(tmp_path, worker="elsewhere")

@@ -161,6 +161,9 @@ def test_a_handler_slower_than_its_lease_keeps_it(
     assert (task.state, task.lease) == (TaskState.DONE, 1)
 
 
+@pytest.mark.promise(
+    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+)
 def test_a_stolen_lease_is_noticed(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,9 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.promise(
+    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+)
 def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> None:
     """Killed six times in the midst of their work, a process with a worker and `hindsight-memory work` together do every
     task once: none is lost, half done or done twice, and no more banks are open than may be."""

@@ -298,6 +298,7 @@ def check(name: str, call: Callable[[Any], object]) -> None:
             assert name.startswith("open(") or not isinstance(refused, StorageError)
 
 
+@pytest.mark.promise("Every error says what to do.")
 @every_row("name", [*VERBS, *INSIDE])
 def test_a_wrong_argument_says_what_to_do_or_works(bank: MemoryBank, name: str, monkeypatch: Any) -> None:
     """No value makes a verb raise anything but an error of this package; the bank works on afterwards."""
@@ -346,6 +347,7 @@ def test_a_wrong_setting_says_what_to_do_or_works(
     check(f"open({option})", lambda value: Hindsight.open(**{**given, option: value}).close())
 
 
+@pytest.mark.promise("Every error says what to do.")
 def test_every_verb_and_argument_is_tried() -> None:
     """The table above knows every parameter of every public verb; a new one must be put into it."""
     missing = []
@@ -374,6 +376,7 @@ def test_every_verb_and_argument_is_tried() -> None:
     assert [*inspect.signature(Hindsight.open).parameters] == ["path", *OPENING]
 
 
+@pytest.mark.promise("Every error says what to do.")
 @every_row(
     ("call", "message"),
     [

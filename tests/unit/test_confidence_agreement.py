@@ -80,6 +80,9 @@ def logs(draw: st.DrawFn) -> OpinionLog:
     )
 
 
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
 @given(
     logs(), st.none() | st.integers(0, 45), st.none() | st.integers(1, 40), st.integers(0, 999), st.randoms()
 )

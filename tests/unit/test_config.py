@@ -23,6 +23,7 @@ from hindsight_integrations.config import (
 )
 
 
+@pytest.mark.promise("Nothing phones home.")
 def test_the_environment_overrides_defaults() -> None:
     """Each HINDSIGHT_ variable sets what it names; an API key alone selects no model."""
     config = HindsightConfig.from_env(

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from table import every_row
 from plain_metadata import selects
+from table import every_row
 
 from hindsight_integrations import InvalidRequest, MetadataFilter, MetadataGroup
 from hindsight_integrations.model.metadata import MetadataCondition, MetadataOperator, number_of

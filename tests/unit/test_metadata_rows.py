@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from table import every_row
 from plain_metadata import selects
+from table import every_row
 
 from hindsight_integrations import MetadataFilter, MetadataGroup
 from hindsight_integrations.search import metadata_rows
