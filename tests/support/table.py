@@ -43,7 +43,7 @@ def every_row(
                 try:
                     test(*args, **fixtures, **dict(zip(columns, values, strict=True)))
                 except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - reported below, every one
-                    failures.append(f"{label}: {_place(error)}{type(error).__name__}: {error}")
+                    failures.append(_line(label, error))
             if failures:
                 pytest.fail(f"{len(failures)} of {len(cases)} rows:\n" + "\n".join(failures), pytrace=False)
 
@@ -72,7 +72,9 @@ def _values(row: Any, width: int) -> tuple[Any, ...]:
     return (row,) if width == 1 else tuple(row)
 
 
-def _place(error: BaseException) -> str:
-    """Line of the test that failed."""
+def _line(label: str, error: BaseException) -> str:
+    """One line of the report: the row, the line of the test, and what went wrong; any characters."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "/tests/" in f.filename]
-    return f"line {frames[-1].lineno}: " if frames else ""
+    place = f"line {frames[-1].lineno}: " if frames else ""
+    text = f"{label}: {place}{type(error).__name__}: {error}"[: 5 * SHOWN]
+    return text.encode("utf-8", "backslashreplace").decode()
