@@ -25,7 +25,7 @@ from ledger_support import changes, commit
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.opinions import OpinionsWrite
-from hindsight_integrations.ports.ledger import ArchiveRow, Ledger
+from hindsight_integrations.ports.ledger import Ledger
 
 
 class TestForgottenOpinions:
@@ -158,14 +158,3 @@ class TestForgottenOpinions:
             assert confidence_of(log, as_of_revision=revision) == confidence_of(
                 log_of(believed), as_of_revision=revision
             )
-
-    def test_an_archive_of_before_gives_opinions(self, believed: Ledger) -> None:
-        """Units of the opinion network in archives that know no opinions become some that were given."""
-        rows = [
-            row for row in believed.archive_rows(BANK) if not row.kind.startswith(("opinion", "evidence"))
-        ]
-        believed.create_bank("copy")
-        believed.restore_rows("copy", iter([ArchiveRow(row.kind, row.fields) for row in rows]))
-        (log,) = believed.opinions("copy")
-        assert (log.id, log.origin, log.confidence, log.evidence) == ("o", "given", 0.5, ())
-        assert believed.facts_since("copy", log.assessed_to).size == 0

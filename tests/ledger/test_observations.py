@@ -27,7 +27,7 @@ from table import every_row
 from hindsight_integrations.errors import InvalidRequest, RevisionConflict
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Observed
+from hindsight_integrations.ports.ledger import EntitySplit, Ledger, Observed
 
 
 class TestObservations:
@@ -211,17 +211,6 @@ class TestObservations:
             assert told.observed("copy", [entity]) == told.observed(BANK, [entity])
         (row,) = told.row_ids("copy", ["o1"]).values()
         assert told.grounds_of("copy", np.array([row])) == {row: ("f1", "f2")}
-
-    def test_an_archive_of_before_waits_for_observations(self, told: Ledger) -> None:
-        """Entities of a bank that came in without observations get theirs without a new fact; those without facts do not."""
-        tell(told, with_vector(make_unit("op", fact_type=FactType.OPINION)), of="carol")
-        rows_there = [
-            ArchiveRow(row.kind, {**row.fields, **({"facts_changed": 0} if row.kind == "entity" else {})})
-            for row in told.archive_rows(BANK)
-        ]
-        told.create_bank("copy")
-        told.restore_rows("copy", iter(rows_there))
-        assert told.facts_changed("copy", [ALICE, BOB, "carol"]) == {ALICE, BOB}
 
     def test_a_forgotten_bank_leaves_nothing_made(self, told: Ledger) -> None:
         """Neither erasing everything nor dropping the bank leaves observations behind."""
