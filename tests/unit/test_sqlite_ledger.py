@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -240,7 +241,7 @@ def test_every_ledger_has_an_id_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [{}, {"read_only": True}, {"accept_loss": True}], ids=str)
 @pytest.mark.parametrize("version", [1, 2, 13, 14])
 def test_a_directory_of_a_development_version_is_refused_by_name(
-    tmp_path: Path, version: int, how: dict[str, bool]
+    tmp_path: Path, version: int, how: dict[str, Any]
 ) -> None:
     """The error says which version wrote it, what this one reads and what to do; the file stays as it is, its lock free."""
     opened_with(tmp_path, "u1").close()
