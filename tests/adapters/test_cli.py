@@ -52,6 +52,19 @@ def test_an_error_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
     assert run("demo", str(tmp_path / "missing.json")).returncode == 1
 
 
+def test_evaluations_that_are_not_installed_are_named() -> None:
+    """They are a distribution of their own: one line says what to install."""
+    absent = "import sys; sys.modules['hindsight_evals'] = None; " + SCRIPT
+    done = subprocess.run(
+        [sys.executable, "-c", absent, "eval", "run", "folder", "--episodes", "forgetting:plain"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Evaluations are not installed. From this repository: pip install ./evals\n"
+
+
 def test_the_demo_shows_all_four_channels() -> None:
     """The sample conversation is retained and every channel contributes to the memories shown."""
     done = run("demo")

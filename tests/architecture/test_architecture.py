@@ -35,7 +35,7 @@ HEAVY = [
 ]
 
 VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRIBUTING.md]
-    "chromadb": {"backends/vector/chroma", "evals/peers/chroma.py"},
+    "chromadb": {"backends/vector/chroma"},
     "jnius": {"backends/keyword/java.py"},
     "jnius_config": {"backends/keyword/java.py"},
     "rustworkx": {"backends/graph/rustworkx.py"},
@@ -56,9 +56,6 @@ NOT_FOR_MODELS = (
     "text/",
     "testing/",
     "errors.py",
-    "cli/evals.py",
-    "evals/errors.py",
-    "evals/report/",
     "backends/ledger/",
     "backends/keyword/",
     "backends/local_models/",

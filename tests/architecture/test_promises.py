@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MADE_BY = re.compile(r"\s*\(`[\w./-]+\.py`\)")  # README names the script beside the promise
+MADE_BY = re.compile(r"\s*\(`hindsight-evals bench \w+`\)")  # README names the benchmark beside the promise
 
 
 def promises() -> list[str]:
@@ -20,10 +20,11 @@ def promises() -> list[str]:
     return [sentence for text in texts for sentence in re.split(r"(?<=\.)\s+(?=[A-Z])", text) if sentence]
 
 
-def marked() -> dict[str, list[str]]:
-    """Texts of the markers of all tests, each with the tests that bear it."""
+def marked(*folders: str) -> dict[str, list[str]]:
+    """Texts of the markers of the tests in these folders, each with the tests that bear it."""
     tests: dict[str, list[str]] = {}
-    sources = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("*.py"))}
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    sources = {path: path.read_text(encoding="utf-8") for path in paths}
     for path, source in sources.items():
         for node in ast.walk(ast.parse(source)) if "mark.promise" in source else ():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
@@ -38,11 +39,14 @@ def marked() -> dict[str, list[str]]:
 
 
 def test_every_promise_has_a_test() -> None:
-    tests = marked()
+    """One that `make test` runs; those of `evals/tests` come on top."""
+    tests = marked("tests")
     assert len(promises()) >= 10
     assert [promise for promise in promises() if promise not in tests] == []
 
 
 def test_every_marker_is_a_promise() -> None:
     sentences = promises()
-    assert {text: tests for text, tests in marked().items() if text not in sentences} == {}
+    assert {
+        text: tests for text, tests in marked("tests", "evals/tests").items() if text not in sentences
+    } == {}

@@ -223,15 +223,3 @@ def test_a_cancelled_waiter_does_not_block_the_next() -> None:
         return order
 
     assert asyncio.run(run()) == ["first", "next"]
-
-
-def test_the_speed_benchmark_runs() -> None:
-    """Two hundred facts go through the benchmark as a reader would start it, and it reports every stage and the links."""
-    script = Path(__file__).resolve().parents[2] / "benchmarks" / "retain_speed.py"
-    command = [sys.executable, str(script), "--sizes", "200", "--real", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "200 facts, synthetic" in done.stdout
-    assert all(
-        stage in done.stdout for stage in ("resolve entities", "into Chroma", "commit", "links a unit")
-    )

@@ -1,10 +1,8 @@
-"""Kills, crowds and neighbours: nothing acknowledged is lost, and no bank sees another's memory."""
+"""Lost indexes and neighbours: nothing acknowledged is lost, and no bank sees another's memory. Kills: `evals/tests/test_kills.py`."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,38 +10,6 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import LedgerLost
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-
-
-def run(script: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / script), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
-def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
-    """Two SIGKILLs in each of eleven kinds of operation, over Lucene and FTS5: all that was acknowledged is there and found."""
-    assert run("crash.py", "--kills", "22").splitlines()[-1].startswith("22 kills, ")
-
-
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
-def test_no_acknowledged_item_is_lost_when_the_process_is_killed() -> None:
-    """Four SIGKILLs amid puts, replacements, deletes and erasures: each key holds what was acknowledged last."""
-    assert run("item_kills.py", "--kills", "4").splitlines()[-1].endswith(" 0 problems")
-
-
-@pytest.mark.promise("No bank sees another's memory.")
-def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
-    """Sixteen threads and 64 tasks on four banks of three engines: no error, no foreign answer, no loss, no twin."""
-    assert "0 problems" in run("stress.py", "--seconds", "6").splitlines()[-1]
 
 
 @pytest.mark.promise("No bank sees another's memory.")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from table import every_row
+from time_expressions import load, milliseconds, score
 
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.time_expressions import find_window
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 TABLE = Path(__file__).parent / "time_table"
 TABLES = [  # language, folder, least share exact, most false alarms
     ("en", TABLE, 1.0, 0.0),
@@ -35,20 +32,11 @@ TABLES = [  # language, folder, least share exact, most false alarms
 SLOWEST = 10  # ms at p95; several times what the benchmark measures, for a busy machine
 
 
-@pytest.fixture(scope="module")
-def benchmark() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        yield import_module("time_expressions")
-
-
 @every_row(("code", "table", "least", "most"), TABLES, ids=[f"{row[0]}-{row[1].name}" for row in TABLES])
-def test_a_table_is_read_as_its_writer_meant(
-    benchmark: ModuleType, code: str, table: Path, least: float, most: float
-) -> None:
+def test_a_table_is_read_as_its_writer_meant(code: str, table: Path, least: float, most: float) -> None:
     """A question that names a time searches that time, start and end exact; names, titles, numbers, habits and durations
     narrow no search."""
-    scores = benchmark.score(table, code)
+    scores = score(table, code)
     assert scores.exact >= least, "\n".join(scores.misses)
     assert scores.false_alarms <= most, "\n".join(scores.alarms)
 
@@ -56,10 +44,10 @@ def test_a_table_is_read_as_its_writer_meant(
 @pytest.mark.parametrize(
     ("code", "table"), [("en", TABLE), ("es", TABLE / "es/first_blind"), ("de", TABLE / "de/first_blind")]
 )
-def test_reading_a_question_is_quick(benchmark: ModuleType, code: str, table: Path) -> None:
+def test_reading_a_question_is_quick(code: str, table: Path) -> None:
     """Finding the window costs a recall no noticeable time."""
-    rows = benchmark.load(table, "dated.jsonl")[::10]
-    times = benchmark.milliseconds(rows, 5, code)
+    rows = load(table, "dated.jsonl")[::10]
+    times = milliseconds(rows, 5, code)
     assert times[int(0.95 * (len(times) - 1))] < SLOWEST, f"p50 {statistics.median(times):.1f} ms"
 
 

@@ -1,4 +1,4 @@
-"""The commands: demo, doctor, retain, recall, work, and `eval` with its own."""
+"""The commands: demo, doctor, retain, recall and work, and `eval`, which another distribution has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from rich.table import Table
 from hindsight_integrations import Hindsight, HindsightError
 from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
 from hindsight_integrations.cli.demo import run_demo
-from hindsight_integrations.cli.evals import app as evals
 from hindsight_integrations.cli.show import show_recalled
 from hindsight_integrations.cli.work import told, work
 
@@ -24,7 +23,6 @@ app = typer.Typer(
     help="Long-term memory for agents, from the command line.", no_args_is_help=True, add_completion=False
 )
 console = Console(highlight=False)
-app.add_typer(evals, name="eval")
 
 INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 
@@ -113,6 +111,23 @@ def do_work(
         os._exit(INTERRUPTED)  # all is closed; a model's call that nobody waits for would keep the process
     if not all_done:
         raise typer.Exit(1)
+
+
+@app.command(
+    "eval",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    add_help_option=False,
+)
+def evaluate(context: typer.Context) -> None:
+    """Run `hindsight-evals`, a distribution of its own."""
+    try:
+        from hindsight_evals.cli import run_command
+    except ModuleNotFoundError as error:
+        if error.name not in {"hindsight_evals", "hindsight_evals.cli"}:
+            raise
+        typer.echo("Evaluations are not installed. From this repository: pip install ./evals", err=True)
+        raise typer.Exit(2) from error
+    run_command(context.args, program="hindsight-memory eval")
 
 
 def run() -> None:

@@ -23,7 +23,7 @@ UNITS_READ = 15
 CHARACTERS_READ = 2_000  # of each; bounds the cost (no source)
 
 # The two signals of own units where a question names no speaker, or several: their means where it names one, printed
-# by benchmarks/abstention.py.
+# by hindsight-evals bench abstention.
 NEUTRAL_WORDS, NEUTRAL_SHARE = 0.2, 0.76
 
 

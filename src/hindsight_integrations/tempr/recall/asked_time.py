@@ -18,7 +18,7 @@ from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.time_expressions import TimeWindow
 from hindsight_integrations.text.times import question_time
 
-# Printed by benchmarks/asked_times.py: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
+# Printed by hindsight-evals bench asked_times: of LoCoMo conv-26, 41, 43 time searched earns 0.8, 1.2, 0.4 and 0.2 points of evidence where
 # 50, 65, 80 and 90 % of the turns are of the time added to a question; where 89 % to all are, it costs 1.4 (decision 163).
 SAYS_NOTHING = 0.9
 """Share of the memories that may be returned from which on a window tells none of them from the others."""

@@ -1,7 +1,7 @@
 """How likely it is that what was recalled answers the question (decisions 052 and 165).
 
 Scores say how near a memory is to a question, not whether it answers it; `answer_signals` counts what else speaks for an
-answer, and a logistic model weighs it. `benchmarks/abstention.py` fits the constants and prints what they are worth.
+answer, and a logistic model weighs it. `hindsight-evals bench abstention` fits the constants and prints what they are worth.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Weights:
     names: float
 
 
-# Printed by benchmarks/abstention.py: LoCoMo conv-26, 41, 43 (turns) and 26, 41 (facts), 2026-11-22.
+# Printed by hindsight-evals bench abstention: LoCoMo conv-26, 41, 43 (turns) and 26, 41 (facts), 2026-11-22.
 WITHOUT_RERANKER = Weights(bias=-9.70, relevance=11.29, words=0.83, share=2.94, names=1.39)
 WITH_RERANKER = Weights(bias=-4.12, relevance=0.32, words=0.26, share=3.28, names=0.76)
 

@@ -43,7 +43,7 @@ class Bar:
     behind: float
 
 
-# Printed by benchmarks/relevance_cut.py on LoCoMo conv-26, 41, 43: at 1,024 tokens each pair of nearness and distance costs at
+# Measured on LoCoMo conv-26, 41, 43: at 1,024 tokens each pair of nearness and distance costs at
 # most 0.5 points of evidence there, and no answer of four Memora weeks and of the LongMemEval sample (decision 164).
 UNREAD = Bar(nearness=0.44, logit=math.inf, behind=2.5 / RRF_K)
 READ_BY: Mapping[str, Bar] = MappingProxyType(

@@ -33,7 +33,7 @@ LONG_SPAN = LONG_SPAN_DAYS * DAY  # microseconds
 
 SEMANTIC_DEGREE = 50
 """Semantic links a unit may have in all. Its own five are the paper's; those of later units to it had no bound, and in a
-bank of 100k synthetic facts the most linked one had 295 (benchmarks/retain_speed.py). Temporal links need none: 38."""
+bank of 100k synthetic facts the most linked one had 295 (hindsight-evals bench retain_speed). Temporal links need none: 38."""
 
 EXACT_LINKING_LIMIT = 400_000
 """Units beyond which a product of a large batch costs as much as HNSW (0.6 ms at 100k, linear)."""

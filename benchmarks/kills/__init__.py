@@ -1,1 +1,0 @@
-"""Helpers of `crash.py`: what a killed process does, what it may leave behind, and what is looked for afterwards."""

@@ -1,1 +1,0 @@
-"""Helpers of `engine_speed.py`: synthetic facts and vectors, and clocks."""

@@ -1,0 +1,156 @@
+"""What a time in a question leaves to be searched for: evidence with and without the words of the time, and its channel.
+
+    hindsight-evals bench asked_times --data DIR [--facts DIR] [--conversations conv-26,conv-41] [--cache DIR]
+
+Three sets of LoCoMo questions: those that name a time; each fourth of the others with the year of most turns added ("... in
+2023?"); and each fourth with a "since" added of which a share of all turns is, where it was said since then. Each is asked in
+four ways: as it is; with the words of the time searched for as well (`_without` cuts nothing); with time searched whatever
+share of the bank is of it, and never (`SAYS_NOTHING` out of reach, and 0). Share of the evidence turns that what recall returns covers, at
+four budgets, nobody reranks; numpy and FTS5. The constants of `tempr/recall/asked_time.py` were chosen on conv-26, 41, 43.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+from hindsight_evals.benchmarks.locomo.coverage import Mode, coverage
+from hindsight_evals.benchmarks.locomo.dataset import Conversation, Question, load_conversation
+from hindsight_evals.benchmarks.locomo.run import CACHE, Facts, retain_all
+from hindsight_evals.benchmarks.memora.bank import LIGHT
+from hindsight_evals.datasets.extracted import load_facts
+from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.backends.local_models.onnx import OnnxEmbedder
+from hindsight_integrations.model.time import LocalDates
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.times import question_time
+
+BUDGETS = (256, 512, 1024, 2048)  # tokens
+SHARES = (0.5, 0.65, 0.8, 0.9)  # of all turns, said since the time that is added
+EVERY = 4  # of the questions without a time, one in so many is asked with one
+ASKED_TIME = "hindsight_integrations.tempr.recall.asked_time"
+
+
+def ways() -> Mapping[str, AbstractContextManager[object]]:
+    """In which ways each question is asked."""
+    return {
+        "as it is": nullcontext(),
+        "words of the time searched": patch(f"{ASKED_TIME}._without", lambda text, _found: text),
+        "time always searched": patch(f"{ASKED_TIME}.SAYS_NOTHING", 2.0),
+        "time never searched": patch(f"{ASKED_TIME}.SAYS_NOTHING", 0.0),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A question that names a time, the set it is of, and its evidence."""
+
+    of: str
+    text: str
+    evidence: frozenset[str]
+
+
+def questions(conversation: Conversation) -> Iterator[Timed]:
+    """The questions of all three sets."""
+    plain: list[Question] = []
+    for question in conversation.questions:
+        if question_time(question.text, conversation.asked_at, LocalDates(UTC), (ENGLISH,)):
+            yield Timed("with a time", question.text, question.evidence)
+        else:
+            plain.append(question)
+    years = Counter(session.moment.year for session in conversation.sessions for _ in session.messages)
+    for question in plain[::EVERY]:
+        yield Timed(
+            "in the year of most", _with(question, f"in {years.most_common(1)[0][0]}"), question.evidence
+        )
+    for place, share in enumerate(SHARES):
+        since, later = _since(conversation, share)
+        known = [question for question in plain if question.evidence <= later]
+        for question in known[place % EVERY :: EVERY]:
+            text = _with(question, f"since {since.day} {since:%B} {since.year}")
+            yield Timed(f"since, of {share:.0%}", text, question.evidence)
+
+
+def _with(question: Question, time: str) -> str:
+    return f"{question.text.rstrip('?')} {time}?"
+
+
+def _since(conversation: Conversation, share: float) -> tuple[datetime, frozenset[str]]:
+    """When the sessions begin that hold a share of all turns, and the ids of those turns."""
+    total = sum(len(session.messages) for session in conversation.sessions)
+    later: set[str] = set()
+    since = conversation.asked_at
+    for session in reversed(conversation.sessions):
+        if len(later) >= share * total:
+            break
+        since = session.moment
+        later |= {message.id for message in session.messages if message.id}
+    return since, frozenset(later)
+
+
+def measured(
+    conversation: Conversation, facts: Facts | None, embedder: Embedder
+) -> dict[tuple[str, str], list[list[float]]]:
+    """By set and way, the shares of evidence covered at each budget, a question a row."""
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    config = HindsightConfig(storage=LIGHT)
+    with (
+        TemporaryDirectory() as folder,
+        Hindsight.open(folder, embeddings=embedder, reranker=None, config=config) as engine,
+    ):
+        bank = engine.bank(conversation.name)
+        retain_all(bank, conversation, facts)
+        asked = list(questions(conversation))
+        for way, changed in ways().items():
+            with changed:
+                for question in asked:
+                    row = _covered(bank, question, conversation.asked_at)
+                    found.setdefault((question.of, way), []).append(row)
+    return found
+
+
+def _covered(bank: MemoryBank, question: Timed, moment: datetime) -> list[float]:
+    recalls = (bank.recall(question.text, max_tokens=budget, query_timestamp=moment) for budget in BUDGETS)
+    return [coverage(question.evidence, (item.unit.sources for item in found.units)) for found in recalls]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure every conversation and print a table of means a mode."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of conv-*.json")
+    parser.add_argument("--facts", type=Path, help="folder of conv-*.jsonl")
+    parser.add_argument("--conversations", default="conv-26,conv-41,conv-43")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    options = parser.parse_args(argv)
+    rows: dict[tuple[Mode, str, str], list[list[float]]] = {}
+    with closing(DiskCache(options.cache / "locomo.sqlite")) as cache:
+        embedder = CachedEmbedder(OnnxEmbedder(), cache)
+        for name in options.conversations.split(","):
+            conversation = load_conversation(options.data / f"{name}.json")
+            given = options.facts / f"{name}.jsonl" if options.facts else None
+            modes: list[tuple[Mode, Facts | None]] = [(Mode.TURNS, None)]
+            if given and given.is_file():
+                modes.append((Mode.FACTS, load_facts(given)))
+            for mode, facts in modes:
+                for (of, way), found in measured(conversation, facts, embedder).items():
+                    rows.setdefault((mode, of, way), []).extend(found)
+    print(f"| | questions | way | {' | '.join(map(str, BUDGETS))} |\n|{'---|' * (3 + len(BUDGETS))}")
+    for (mode, of, way), found in sorted(rows.items(), key=lambda row: row[0][:2]):
+        means = " | ".join(f"{100 * mean(column):.1f}" for column in zip(*found, strict=True))
+        print(f"| {mode}, {of} | {len(found)} | {way} | {means} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""Whether recall still finds what was said when ten times as much was said by people of the same first names.
+
+    hindsight-evals bench distraction --data LOCOMO --foreign MEMORA [--facts FACTS] [--times 10] [--out FOLDER]
+
+All LoCoMo conversations are kept in one bank and every question is asked of it, under 512, 1,024 and 2,048 tokens. Then
+chats of Memora's people are kept beside them until there are ten times as many foreign turns as units: each chat is
+voiced by the two speakers of some LoCoMo conversation, on a day of it, so that neither a name nor a date tells it from
+what was said. The same questions again. With --facts the conversations that have extracted facts are asked about
+those, in a bank of their own; foreign chats are turns there, too. Plain vector, BM25 and RRF rank the very same units.
+
+--out writes `alone.json` and `foreign.json`, to be compared by `locomo_table`:
+
+    hindsight-evals bench locomo_table FOLDER/foreign.json --against bm25
+
+LoCoMo: see `locomo_retrieval`. Memora is geniesinc/Memora (Apache-2.0).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from hindsight_evals.benchmarks.locomo.ablation import Part, configured_without, parts, without
+from hindsight_evals.benchmarks.locomo.baselines import Baselines, Corpus
+from hindsight_evals.benchmarks.locomo.coverage import Mode, Outcome
+from hindsight_evals.benchmarks.locomo.dataset import Conversation, Question, Session, load_conversation
+from hindsight_evals.benchmarks.locomo.run import CACHE, Asking, Facts, Setup, retain_all
+from hindsight_evals.benchmarks.locomo.table import all_tables
+from hindsight_evals.benchmarks.locomo.unanswerable import speakers
+from hindsight_evals.datasets.extracted import load_facts
+from hindsight_evals.datasets.memora import load_memora
+from hindsight_evals.runner.disk_cache import CachedEmbedder, CachedReranker, DiskCache
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RetainItem
+from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, OnnxEmbedder
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+BUDGETS = (512, 1024, 2048)  # tokens
+AT_ONCE = 50  # foreign chats a commit
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """What is kept in one bank and asked about: conversations, with their facts where the mode is facts."""
+
+    mode: Mode
+    conversations: tuple[Conversation, ...]
+    facts: Mapping[str, Facts]
+
+
+SEED = 20_260_101
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignSession:
+    """A chat between two people who have names of a LoCoMo conversation and nothing else of it."""
+
+    thread: str
+    messages: tuple[Message, ...]
+
+
+def told_apart(conversation: Conversation) -> Conversation:
+    """The same conversation with its name before each turn id, so that "D1:1" is one turn in a bank of many."""
+    name = conversation.name
+    return replace(
+        conversation,
+        sessions=tuple(_session_told_apart(name, session) for session in conversation.sessions),
+        questions=tuple(_question_told_apart(name, question) for question in conversation.questions),
+    )
+
+
+def facts_told_apart(name: str, facts: Facts) -> Facts:
+    """Facts of a conversation, citing its turns by the ids of `told_apart`."""
+    return {
+        number: [
+            fact.model_copy(update={"sources": [_turn(name, source) for source in fact.sources]})
+            for fact in given
+        ]
+        for number, given in facts.items()
+    }
+
+
+def foreign_sessions(
+    folder: Path, conversations: Sequence[Conversation], *, turns: int
+) -> Iterator[ForeignSession]:
+    """Chats of Memora's people, revoiced, until there are so many turns; the same ones each time.
+
+    A chat becomes one of a conversation's two speakers, on a day of that conversation: neither names nor dates tell it
+    from what was said.
+
+    Args:
+        folder: Memora's files, `<period>-<persona>.json`.
+        conversations: whose speakers and days are used.
+        turns: how many turns are wanted; fewer come where the files have fewer.
+    """
+    chance = Random(SEED)
+    chats = [
+        (f"{path.stem}/{chat.id}", chat.messages)
+        for path in sorted(folder.glob("*.json"))
+        for chat in load_memora(path).sessions
+    ]
+    chance.shuffle(chats)
+    for name, messages in chats:
+        if turns <= 0:
+            return
+        conversation = chance.choice(conversations)
+        said_on = chance.choice(conversation.sessions)
+        names = dict(
+            zip(dict.fromkeys(each.speaker for each in messages), _pair(conversation, chance), strict=False)
+        )
+        revoiced = tuple(
+            _revoiced(said, said_on, names, place) for place, said in enumerate(messages[:turns])
+        )
+        turns -= len(revoiced)
+        yield ForeignSession(name, tuple(replace(each, id=f"{name}/{each.id}") for each in revoiced))
+
+
+def _pair(conversation: Conversation, chance: Random) -> list[str]:
+    return chance.sample(speakers(conversation), k=2)
+
+
+def _revoiced(said: Message, on: Session, names: Mapping[str, str], place: int) -> Message:
+    """What somebody said, by somebody else, at the place-th moment of another session."""
+    moment = on.messages[min(place, len(on.messages) - 1)].timestamp
+    return replace(said, speaker=names[said.speaker], timestamp=moment, role=None)
+
+
+def _session_told_apart(name: str, session: Session) -> Session:
+    messages = tuple(replace(message, id=_turn(name, message.id or "")) for message in session.messages)
+    return replace(session, messages=messages)
+
+
+def _question_told_apart(name: str, question: Question) -> Question:
+    renamed = frozenset(_turn(name, turn) for turn in question.evidence)
+    audited = question.audited and frozenset(_turn(name, turn) for turn in question.audited)
+    return replace(question, evidence=renamed, audited=audited)
+
+
+def _turn(name: str, turn: str) -> str:
+    return f"{name}/{turn}"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Ask alone, then among foreign turns; print both and write them."""
+    options = _parser().parse_args(argv)
+    conversations = [told_apart(load_conversation(path)) for path in sorted(options.data.glob("conv-*.json"))]
+    if not conversations:
+        sys.exit(f"no conv-*.json in {options.data}")
+    alone: list[Outcome] = []
+    among: list[Outcome] = []
+    with closing(DiskCache(options.cache / "locomo.sqlite")) as cache:
+        setup = _setup(options, cache)
+        for corpora in _corpora(conversations, options):
+            with without(options.without), _bank(corpora, setup) as (folder, bank):
+                corpus = Corpus.read(folder, bank.name)
+                alone += _asked(corpora, bank, corpus, setup)
+                chats = foreign_sessions(
+                    options.foreign,
+                    corpora.conversations,
+                    turns=round(options.times * len(corpus.units)),
+                )
+                _retain(bank, list(chats))
+                among += _asked(corpora, bank, Corpus.read(folder, bank.name), setup)
+    for name, outcomes in (("alone", alone), ("foreign", among)):
+        print(f"## {name}\n\n{all_tables(outcomes)}\n")
+        if options.out:
+            _write(options.out / f"{name}.json", outcomes, setup, options.without)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--data", type=Path, required=True, help="folder of conv-*.json")
+    add("--foreign", type=Path, required=True, help="folder of Memora's <period>-<persona>.json")
+    add("--facts", type=Path, help="folder of conv-*.jsonl")
+    add("--mode", type=Mode, choices=tuple(Mode), help="turns or facts; both by default")
+    add("--without", type=parts, default=(), help=f"parts of ours to silence, of {', '.join(Part)}")
+    add("--times", type=float, default=10.0, help="foreign turns for each unit of the bank")
+    add("--limit", type=int, help="at most this many questions a conversation")
+    add("--rerank", action="store_true", help="rerank ours, without a deadline")
+    add("--cache", type=Path, default=CACHE, help="where vectors are kept")
+    add("--embedder", choices=("default", "hash"), default="default", help="hash is a bag of words")
+    add("--out", type=Path, help="write alone.json and foreign.json into this folder")
+    return parser
+
+
+def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
+    inner = OnnxEmbedder() if options.embedder == "default" else HashEmbedder()
+    config = HindsightConfig()
+    config = replace(config, recall=replace(config.recall, rerank_deadline_ms=math.inf))
+    config = configured_without(config, options.without)
+    reranker = CachedReranker(OnnxCrossEncoder(), cache) if options.rerank else None
+    return Setup(CachedEmbedder(inner, cache), reranker, config, options.limit, BUDGETS)
+
+
+def _corpora(conversations: Sequence[Conversation], options: argparse.Namespace) -> Iterator[Corpora]:
+    """Turns of all conversations; then facts of those that have any."""
+    if options.mode is not Mode.FACTS:
+        yield Corpora(Mode.TURNS, tuple(conversations), {})
+    if options.facts is None or options.mode is Mode.TURNS:
+        return
+    files = {each.name: options.facts / f"{each.name}.jsonl" for each in conversations}
+    facts = {name: facts_told_apart(name, load_facts(file)) for name, file in files.items() if file.is_file()}
+    if facts:
+        yield Corpora(Mode.FACTS, tuple(each for each in conversations if each.name in facts), facts)
+
+
+@contextmanager
+def _bank(corpora: Corpora, setup: Setup) -> Iterator[tuple[Path, MemoryBank]]:
+    """A bank that holds all the conversations, and its folder."""
+    with (
+        TemporaryDirectory(prefix="distraction-", ignore_cleanup_errors=True) as folder,
+        Hindsight.open(
+            folder, embeddings=setup.embedder, reranker=setup.reranker, config=setup.config
+        ) as hindsight,
+    ):
+        bank = hindsight.bank(f"all/{corpora.mode}")
+        for conversation in corpora.conversations:
+            retain_all(bank, conversation, corpora.facts.get(conversation.name))
+        yield Path(folder), bank
+
+
+def _retain(bank: MemoryBank, chats: Sequence[ForeignSession]) -> None:
+    for start in range(0, len(chats), AT_ONCE):
+        some = chats[start : start + AT_ONCE]
+        bank.retain_many([RetainItem(chat.messages, thread=chat.thread) for chat in some])
+
+
+def _asked(corpora: Corpora, bank: MemoryBank, corpus: Corpus, setup: Setup) -> list[Outcome]:
+    """Every question of every conversation, of ours and of the plain systems over what the bank holds now."""
+    print(f"{corpora.mode}: {len(corpus.units)} units", file=sys.stderr)
+    baselines = Baselines(corpus, depth=setup.depth)
+    try:
+        return [
+            outcome
+            for conversation in corpora.conversations
+            for outcome in Asking(conversation, corpora.mode, bank, baselines, setup).all()
+        ]
+    finally:
+        baselines.close()
+
+
+def _write(path: Path, outcomes: Sequence[Outcome], setup: Setup, silenced: Sequence[Part]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    reranker = setup.reranker.name if setup.reranker else None
+    rows = [outcome.as_json() for outcome in outcomes]
+    written = {"reranker": reranker, "without": list(silenced), "outcomes": rows}
+    path.write_text(json.dumps(written, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Helpers of the benchmarks in which a real model extracts: memora_model and locomo_extract."""

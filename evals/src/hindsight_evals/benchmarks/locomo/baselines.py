@@ -1,0 +1,79 @@
+"""Plain vector search, plain BM25 and their plain fusion, over the very units, vectors and token costs of a bank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from hindsight_evals.benchmarks.locomo.coverage import System
+from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
+from hindsight_integrations.backends.keyword.java import java_available
+from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
+from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
+from hindsight_integrations.backends.vector.exact import ExactVectorIndex
+from hindsight_integrations.model.trace import Channel
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.arrays import IntArray, Vector
+from hindsight_integrations.ports.watermark import Watermark
+from hindsight_integrations.search.fusion import reciprocal_rank_fusion
+from hindsight_integrations.tempr.recall.packing import pack
+
+MEMORY = ":memory:"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a bank's ledger holds: units by row id, and their vectors."""
+
+    bank: str
+    units: dict[int, MemoryUnit]
+    vectors: ExactVectorIndex
+
+    @classmethod
+    def read(cls, folder: Path, bank: str) -> Self:
+        """Read a bank beside the engine that has it open."""
+        ledger = SqliteLedger.open(folder, read_only=True)
+        try:
+            with ledger.feed(bank) as feed:
+                ids = feed.embedded(0)
+            vectors = feed.vectors_of(ids)
+            index = ExactVectorIndex()
+            index.upsert(ids, vectors)
+            return cls(bank, ledger.units(bank, ids), index)
+        finally:
+            ledger.close()
+
+
+class Baselines:
+    """Rankings of one corpus by the plain methods. Close it when done.
+
+    Each method ranks as many units as one channel of the engine may (`depth`), so that neither side is asked for more
+    than the other; nothing is cut by a similarity floor.
+    """
+
+    def __init__(self, corpus: Corpus, *, depth: int) -> None:
+        self._corpus, self._depth = corpus, depth
+        self._stores = LuceneKeywords(MEMORY) if java_available() else Fts5Keywords(MEMORY)
+        self._keywords = self._stores.open("baseline")
+        ids = sorted(corpus.units)
+        self._keywords.upsert(np.array(ids, np.int64), [corpus.units[row].text for row in ids])
+        self._keywords.advance(Watermark("ba5e", 1, 1, f"{1:016x}"))
+
+    def rank(self, question: str, vector: Vector) -> dict[System, IntArray]:
+        """Row ids by cosine (exact), by BM25, and by reciprocal rank fusion of the two (k = 60), best first."""
+        near = self._corpus.vectors.search(vector.reshape(1, -1), self._depth)[0].ids
+        worded = self._keywords.search(question, self._depth).ids
+        fused, _ = reciprocal_rank_fusion({Channel.SEMANTIC: near, Channel.KEYWORD: worded})
+        return {System.VECTOR: near, System.BM25: worded, System.RRF: fused}
+
+    def packed(self, ranking: IntArray, max_tokens: int) -> list[MemoryUnit]:
+        """The units that fit the budget, packed as the engine packs."""
+        units = [self._corpus.units[int(row)] for row in ranking]
+        return [units[place] for place in pack([unit.tokens for unit in units], max_tokens)]
+
+    def close(self) -> None:
+        """Drop the keyword index."""
+        self._stores.close()

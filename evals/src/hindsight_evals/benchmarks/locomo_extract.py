@@ -1,0 +1,128 @@
+"""A LoCoMo conversation through the shipped extraction prompt, written as a file of facts for `locomo_retrieval --facts`.
+
+    hindsight-evals bench locomo_extract --data DIR/conv-26.json --out FOLDER --answers FOLDER
+    hindsight-evals bench locomo_extract --data DIR/conv-26.json --out FOLDER --base-url URL [--model NAME] [--record FOLDER]
+
+The sessions are retained one after the other, so that the memories shown with one come from those before it. What the
+model answered goes into `FOLDER/conv-26.jsonl`, one line a session: its facts after screening, causal indexes counted
+within the session. Where a fact ends a memory it was shown, it says so as a statement (`invalidates`), since the number
+means nothing without the list. For answers from a folder see `memora_model`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from hindsight_evals.benchmarks.extraction.model import (
+    add_model_arguments,
+    model_of,
+    named_missing,
+    with_model_options,
+)
+from hindsight_evals.benchmarks.locomo.dataset import Conversation, load_conversation
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
+from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.prompts.extract_facts import Passage
+from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.result import Extraction
+
+
+@contextmanager
+def kept_extractions() -> Iterator[list[Extraction]]:
+    """Inside the block every extraction of a conversation goes into the list, too."""
+    kept: list[Extraction] = []
+    extract = LLMExtractor.extract
+
+    async def keeping(self: LLMExtractor, passages: Sequence[Passage]) -> Extraction:
+        extraction = await extract(self, passages)
+        kept.append(extraction)
+        return extraction
+
+    with patch.object(LLMExtractor, "extract", keeping):
+        yield kept
+
+
+def as_facts(extraction: Extraction, texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One list of facts, causal indexes counted within it.
+
+    Args:
+        extraction: of one conversation.
+        texts: of memories, by id. What a fact says of a memory by its number, which means nothing without the list it
+            was shown in, becomes a statement of what no longer holds: the memory's text, or the part.
+    """
+    facts: list[dict[str, Any]] = []
+    for chunk, found in enumerate(extraction.chunks):
+        shown = extraction.shown[chunk] if extraction.shown else ()
+        before = len(facts)
+        for fact in found:
+            written = fact.model_dump(mode="json", exclude={"changes"})
+            written["invalidates"] += _statements(fact, [texts[unit] for unit in shown])
+            for claim in written["causal_relations"]:
+                claim["target_fact_index"] += before
+            facts.append(written)
+    return facts
+
+
+def _statements(fact: ExtractedFact, shown: Sequence[str]) -> list[str]:
+    return [
+        change.part if change.change is MemoryChange.PART else shown[change.memory - 1]
+        for change in fact.changes
+    ]
+
+
+def unusable(extraction: Extraction) -> list[Dropped]:
+    """What of an extraction became no fact: dropped, or a passage that waits."""
+    waiting = (Dropped(f"passage {each.chunk}", each.reason) for each in extraction.waiting)
+    return [*extraction.dropped, *waiting]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Extract one conversation."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a conv-*.json")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the facts")
+    add_model_arguments(parser)
+    options = parser.parse_args(argv)
+    model = model_of(options, parser)
+    conversation = load_conversation(options.data)
+    config = with_model_options(HindsightConfig(), options)
+    with Hindsight.open(":memory:", model=model, reranker=None, config=config) as engine:
+        bank = engine.bank(conversation.name)
+        lines = list(extracted(bank, conversation, go_on=options.go_on))
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / f"{conversation.name}.jsonl"
+    path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    facts = sum(len(line["facts"]) for line in lines)
+    print(f"{facts} facts of {len(lines)} of {len(conversation.sessions)} sessions in {path}")
+    print(*model.report(), sep="\n")
+
+
+def extracted(bank: MemoryBank, conversation: Conversation, *, go_on: bool) -> Iterator[dict[str, Any]]:
+    """The line of each session, those without an answer left out."""
+    for session in conversation.sessions:
+        place = f"session {session.number}"
+        with named_missing(place, go_on=go_on), kept_extractions() as kept:
+            bank.retain(session.messages, thread=conversation.name)
+            texts = {unit: bank.get(unit).text for each in kept for units in each.shown for unit in units}
+            for dropped in (each for extraction in kept for each in unusable(extraction)):
+                print(f"{place}: not kept: {dropped.what!r} ({dropped.reason})", file=sys.stderr)
+            yield {
+                "conversation": conversation.name,
+                "session": session.number,
+                "session_date": session.moment.isoformat(),
+                "facts": [fact for extraction in kept for fact in as_facts(extraction, texts)],
+            }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Helpers of memora_as_of and memora_model."""

@@ -1,0 +1,88 @@
+"""Filling a bank with a Memora week and reading back what it holds as valid."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hindsight_evals.datasets.memora import MemoraSession
+from hindsight_integrations import ExtractedFact, MemoryBank, RetainResult
+from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
+
+Facts = Mapping[int, Sequence[ExtractedFact]]
+
+LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A valid unit: its text, network, the sessions it stands on, and what was taken back of it."""
+
+    text: str
+    fact_type: FactType
+    sessions: frozenset[int]
+    withdrawn: tuple[str, ...]
+
+
+def fill(
+    bank: MemoryBank,
+    sessions: Sequence[MemoraSession],
+    facts: Facts | None,
+    moments: Sequence[datetime] | None = None,
+) -> list[RetainResult]:
+    """Retain every session in order, with extracted facts or (None) verbatim; on its date, or at the moment given for it."""
+    return [
+        retain_session(
+            bank,
+            session,
+            None if facts is None else facts.get(session.session_id, ()),
+            None if moments is None else moments[place],
+        )
+        for place, session in enumerate(sessions)
+    ]
+
+
+def retain_session(
+    bank: MemoryBank,
+    session: MemoraSession,
+    facts: Sequence[ExtractedFact] | None,
+    moment: datetime | None = None,
+) -> RetainResult:
+    """Retain one session, with extracted facts, or (None) as the engine extracts."""
+    messages = [
+        {
+            "role": "user" if turn.speaker == "user_agent" else "assistant",
+            "content": turn.message,
+            "id": f"S{session.session_id}:{turn.turn}",
+        }
+        for turn in session.conversation
+        if turn.message.strip()
+    ]
+    timestamp = moment or session.date.isoformat()
+    return bank.retain(messages, timestamp=timestamp, thread=f"S{session.session_id}", facts=facts)
+
+
+def all_units(bank: MemoryBank) -> list[MemoryUnit]:
+    """Every unit of the bank, closed ones included, in the order in which they were retained: that of its archive."""
+    file = io.StringIO()
+    bank.archive.export(file)
+    rows = map(json.loads, file.getvalue().splitlines()[1:-1])  # without header and seal
+    return [bank.get(fields["unit_id"]) for kind, fields in rows if kind == "unit"]
+
+
+def held(bank: MemoryBank) -> list[Held]:
+    """Every valid unit."""
+    return [
+        Held(
+            unit.text,
+            unit.fact_type,
+            frozenset(int(source.split(":")[0][1:]) for source in unit.sources),
+            tuple(e.reason for e in bank.history(unit.id) if e.kind is ValidityKind.AMENDED),
+        )
+        for unit in all_units(bank)
+        if unit.closed_at is None
+    ]

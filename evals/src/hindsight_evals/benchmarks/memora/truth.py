@@ -1,0 +1,70 @@
+"""The final state of a Memora week as the benchmarks of the engine count it: the tokens of each value, and whether it holds.
+
+The replay is that of the data set's reader (`datasets/memora_state.py`). Nothing here is ever shown to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hindsight_evals.datasets.memora import MemoraSession
+from hindsight_evals.datasets.memora_state import Key, replay
+from hindsight_evals.metrics.stating import WORDS_NEEDED, tokens_of
+
+Tokens = tuple[frozenset[str], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of an item, and the sessions in which it was added or confirmed."""
+
+    key: Key
+    numbers: frozenset[str]
+    words: frozenset[str]
+    sessions: frozenset[int]
+    held: bool
+
+    @property
+    def names_document(self) -> bool:
+        """Whether it is a document's title, which any statement about a part of it repeats."""
+        return self.key[0] == "document" and self.key[2].endswith(("title", "purpose"))
+
+
+def stem(word: str) -> str:
+    """A word without one ending: a plural, -ing or -ed. Figures since decision 010 are counted with it, not with `stating.stem`."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if len(word) - len(ending) >= 3 and word.endswith(ending):
+            return word[: -len(ending)]
+    return word
+
+
+def tokens(text: str) -> Tokens:
+    """Numbers and stemmed words of a text."""
+    return tokens_of(text, stem)
+
+
+def contains(text: str, value: Value) -> bool:
+    """Whether a text contains a value's tokens: all its numbers and two thirds of its words."""
+    numbers, words = tokens(text)
+    return value.numbers <= numbers and len(value.words & words) >= WORDS_NEEDED * len(value.words)
+
+
+def final_state(sessions: Sequence[MemoraSession], *, said_only: bool) -> list[Value]:
+    """Every value ever stated, with whether it holds after the last session.
+
+    Args:
+        sessions: in order.
+        said_only: keep only those tokens of a value that the session's conversation says (the details hold more than
+            was ever told). False counts every word of the details.
+    """
+    said = {session.session_id: tokens(session.said) for session in sessions}
+    values = []
+    for value in replay(sessions):
+        numbers, words = tokens(value.wording)
+        if said_only:
+            said_numbers, said_words = said[value.sessions[0]]
+            numbers, words = numbers & said_numbers, words & said_words
+        if numbers or words:
+            values.append(Value(value.key, numbers, words, frozenset(value.sessions), value.held))
+    return values

@@ -1,0 +1,127 @@
+"""A Memora week through the shipped extraction prompt: what a model's own answers make of it.
+
+    hindsight-evals bench memora_model --data DIR --answers FOLDER [--name weekly-software_engineer]
+    hindsight-evals bench memora_model --data DIR --base-url URL [--model NAME] [--record FOLDER]
+    hindsight-evals bench memora_model --data DIR --facts FILE
+
+The sessions are retained one after the other, so that the memories shown with one come from those before it. Printed are
+what was withdrawn, and the memory concerned; what was dropped; the facts of sessions in which nothing is to be
+remembered; every record; sums, counts, means and goals beside the truth; presence and absence of the week's values
+(Memora 3.5; see below); calls and tokens. The model and the engine never see the truth. With `--facts` the same of facts extracted before.
+
+`--answers` takes a folder of recordings (README, "Record and replay"): a request that has no answer is written there, and
+the run ends with its file. Answer it, and run again; or let the run wait with `--wait SECONDS`. `--go-on` asks all there
+is to ask at once, for which no memories may be shown: `--go-on --without-memories`.
+
+A value is present if a valid unit whose sources lie in its add or update session contains its tokens (all numbers, two
+thirds of the words: extraction paraphrases), and nothing beside that unit takes just this value back. It is absent
+otherwise. Documents are scored per field and list element. Every miss is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from hindsight_evals.benchmarks.extraction.model import (
+    add_model_arguments,
+    model_of,
+    named_missing,
+    with_model_options,
+)
+from hindsight_evals.benchmarks.memora.bank import LIGHT, Facts, all_units, held, retain_session
+from hindsight_evals.benchmarks.memora.state import report_state, report_withdrawals
+from hindsight_evals.benchmarks.memora.totals import category_totals, goals_met, question_totals, record_table
+from hindsight_evals.datasets.extracted import load_facts
+from hindsight_evals.datasets.memora import MemoraPersona, MemoraSession, read_memora
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RetainResult
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run one week."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of Memora weeks")
+    parser.add_argument("--name", default="weekly-software_engineer")
+    parser.add_argument("--light", action="store_true", help="numpy and FTS5 instead of Chroma and Lucene")
+    parser.add_argument("--facts", type=Path, help="a file of extracted facts, instead of a model")
+    add_model_arguments(parser)
+    options = parser.parse_args(argv)
+    model = None if options.facts else model_of(options, parser)
+    facts = load_facts(options.facts) if options.facts else None
+    week = read_memora(options.data / f"{options.name}.json")
+    config = HindsightConfig(storage=LIGHT) if options.light else HindsightConfig()
+    config = with_model_options(config, options)
+    with Hindsight.open(":memory:", model=model, reranker=None, config=config) as engine:
+        bank = engine.bank("memora")
+        results = retained(bank, week.sessions, facts, go_on=options.go_on)
+        units = {unit.id: unit for unit in all_units(bank)}
+        report_withdrawals(results.items(), {unit.id: unit.text for unit in units.values()})
+        _report_kept(week.sessions, results, units)
+        _report_records(bank, week, units.values())
+        report_state(week.sessions, held(bank))
+    if model is not None:
+        print("", *model.report(), sep="\n")
+
+
+def retained(
+    bank: MemoryBank,
+    sessions: Iterable[MemoraSession],
+    facts: Facts | None,
+    *,
+    go_on: bool,
+) -> dict[int, RetainResult]:
+    """What became of each session, those without an answer left out; with these facts, or as the engine extracts."""
+    results = {}
+    for session in sessions:
+        number = session.session_id
+        with named_missing(f"session {number}", go_on=go_on):
+            given = None if facts is None else facts.get(number, ())
+            results[number] = retain_session(bank, session, given)
+    return results
+
+
+def _report_kept(
+    sessions: Sequence[MemoraSession], results: Mapping[int, RetainResult], units: Mapping[str, MemoryUnit]
+) -> None:
+    """What was not kept, what was kept of sessions without memory, and how many facts there are."""
+    print("\ndropped")
+    for number, result in results.items():
+        for dropped in result.dropped:
+            print(f"S{number} {dropped.reason}: {dropped.what!r}")
+        for waiting in result.parked:
+            print(f"S{number} parked, passage {waiting.chunk}: {waiting.reason}")
+    print("\nfacts of sessions with nothing to remember")
+    idle = [session.session_id for session in sessions if not _has_memory(session)]
+    idle = [number for number in idle if number in results]
+    facts = {number: [units[unit] for unit in results[number].unit_ids] for number in idle}
+    for number, kept in facts.items():
+        for unit in kept:
+            print(f"S{number} {unit.fact_type}: {unit.text}")
+    count = sum(map(len, facts.values()))
+    print(f"{count} in {len(idle)} sessions: {count / max(len(idle), 1):.2f} a session")
+    types = Counter(str(unit.fact_type) for unit in units.values())
+    print(f"facts in all: {len(units)} ({', '.join(f'{kind} {n}' for kind, n in types.most_common())})")
+    if unanswered := [session.session_id for session in sessions if session.session_id not in results]:
+        print(f"sessions without an answer: {unanswered}")
+
+
+def _has_memory(session: MemoraSession) -> bool:
+    """Whether the data set has something to remember of a session: an operation, or a turn that shares a memory."""
+    return session.operation is not None or any(turn.share_memory for turn in session.conversation)
+
+
+def _report_records(bank: MemoryBank, week: MemoraPersona, units: Iterable[MemoryUnit]) -> None:
+    print("\nrecords of valid memories: kind, category, unit, how many, total")
+    print(*record_table([unit for unit in units if unit.closed_at is None]), sep="\n")
+    print("\nquestions", *question_totals(bank, week), *goals_met(bank, week), sep="\n")
+    totals = category_totals(bank, week)
+    print("\nby kind and category", *totals, sep="\n")
+    print(f"exact: {sum(total.exact for total in totals)} of {len(totals)}")
+
+
+if __name__ == "__main__":
+    main()

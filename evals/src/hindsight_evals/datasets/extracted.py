@@ -1,0 +1,55 @@
+"""Facts that somebody extracted from a dataset's sessions beforehand, from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, ValidationError
+
+from hindsight_evals.datasets.fields import Published
+from hindsight_evals.errors import DatasetInvalid
+from hindsight_integrations import ExtractedFact
+
+
+def _without_changes_by_turns(facts: object) -> object:
+    """Facts without the `changes` that name a memory by its turns: `invalidates` says the same in words, which the engine takes."""
+    if not isinstance(facts, list):
+        return facts
+    return [
+        {**fact, "changes": [each for each in fact["changes"] if "memory" in each]}
+        if isinstance(fact, dict) and fact.get("changes")
+        else fact
+        for fact in facts
+    ]
+
+
+class ExtractedSession(Published):
+    """What was extracted from one session: its number, its date as the file has it, and the facts."""
+
+    session: int
+    session_date: str | None = None
+    facts: Annotated[list[ExtractedFact], BeforeValidator(_without_changes_by_turns)]
+
+
+def load_facts(path: Path) -> dict[int, tuple[ExtractedFact, ...]]:
+    """Facts by session, from a file that `read_extracted` reads."""
+    return {line.session: tuple(line.facts) for line in read_extracted(path)}
+
+
+def read_extracted(path: Path) -> Iterator[ExtractedSession]:
+    """The sessions of a file of one JSON object a line: `{"session": 3, "facts": [...]}`.
+
+    Raises:
+        DatasetInvalid: a line is not such an object.
+    """
+    for number, written in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not written.strip():
+            continue
+        try:
+            yield ExtractedSession.model_validate_json(written)
+        except ValidationError as error:
+            raise DatasetInvalid(
+                path, f"line {number}", str(error.errors(include_url=False)[0]["msg"])
+            ) from error

@@ -1,0 +1,183 @@
+"""The cases as episodes, one question each: told in plain words, or with what a strong model would extract.
+
+The families are those of ForgetEval (arXiv 2606.15903); the cases are our own. A case is passed where all that holds is stated and
+nothing that does not (`Measured.passed` in the report).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from pydantic import BaseModel, ConfigDict
+
+from hindsight_evals.episode import Episode, GoldWithdrawal, Item, Question, Session
+from hindsight_evals.metrics.stating import said_of
+from hindsight_integrations import ExtractedFact, Message
+
+FIRST = datetime(2025, 3, 3, 9, tzinfo=UTC)
+DAYS_BETWEEN = 7
+
+
+class ForgettingFamily(StrEnum):
+    """What makes it hard to withdraw the right thing."""
+
+    SUBSTRING = "substring"
+    """A name within another."""
+    PREFIX_COLLISION = "prefix_collision"
+    """A name or number that begins another."""
+    PARAPHRASE = "paraphrase"
+    """Withdrawn in other words."""
+    NEGATION = "negation"
+    """The same words, with or without a not."""
+    TEMPORAL = "temporal"
+    """Another time for the same thing."""
+    SHARED_ATTRIBUTE = "shared_attribute"
+    """Two subjects of which the same was said."""
+    COMPOUND_FACT = "compound_fact"
+    """A part of what one sentence said."""
+    IDENTIFIER_OBFUSCATION = "identifier_obfuscation"
+    """Numbers and addresses in another spelling."""
+    CROSS_LINGUAL = "cross_lingual"
+    """Withdrawn in another language."""
+    RECURSIVE = "recursive"
+    """What replaced something is replaced."""
+
+
+class Mutation(StrEnum):
+    """What is done to a memory."""
+
+    SUPERSEDE = "supersede"
+    """Another value takes its place."""
+    RELEASE = "release"
+    """It no longer holds, and nothing takes its place."""
+    PURGE = "purge"
+    """The user asks for it to be forgotten."""
+
+
+class Form(StrEnum):
+    """How systems are given the cases."""
+
+    PLAIN = "plain"
+    """The user's words alone."""
+    EXTRACTED = "extracted"
+    """With facts, and statements of what no longer holds, as a strong model would give them."""
+
+
+class _Case(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Told(_Case):
+    """One session: what the user says, and what is extracted from it."""
+
+    user: str
+    fact: str
+    invalidates: tuple[str, ...]
+
+
+class Said(_Case):
+    """Something that was stated, and in which session."""
+
+    text: str
+    session: int
+
+
+class ForgettingCase(_Case):
+    """One case.
+
+    Attributes:
+        id: unique.
+        family: what makes it hard.
+        mutation: what is done.
+        held_out: kept for reports.
+        question: asked at the end.
+        told: sessions in order.
+        valid: what holds at the end.
+        gone: what does not.
+    """
+
+    id: str
+    family: ForgettingFamily
+    mutation: Mutation
+    held_out: bool
+    question: str
+    told: tuple[Told, ...]
+    valid: tuple[Said, ...]
+    gone: tuple[Said, ...]
+
+
+@cache
+def forgetting_cases() -> tuple[ForgettingCase, ...]:
+    """The cases of an evaluation."""
+    return read_cases(files(__package__) / "cases.toml")
+
+
+@cache
+def blind_cases() -> tuple[ForgettingCase, ...]:
+    """More cases, which people wrote who had not read what they test: half to work on, half held out for reports."""
+    folder = files(__package__) / "blind"
+    parts = sorted(
+        (each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name
+    )
+    return tuple(case for part in parts for case in read_cases(part))
+
+
+def read_cases(path: Traversable) -> tuple[ForgettingCase, ...]:
+    """The cases of a file."""
+    text = path.read_text(encoding="utf-8")
+    return tuple(ForgettingCase.model_validate(case) for case in tomllib.loads(text)["case"])
+
+
+def forgetting_episodes(form: Form, *, held_out: bool | None = None) -> Iterator[Episode]:
+    """The cases in a form; only those held out for reports, only the others, or (None) all."""
+    for case in forgetting_cases():
+        if held_out in {None, case.held_out}:
+            yield episode_of(case, form)
+
+
+def episode_of(case: ForgettingCase, form: Form) -> Episode:
+    """One case in a form."""
+    sessions = tuple(_session(case, place, form) for place in range(len(case.told)))
+    items = tuple(
+        Item(_worded(case, said, form), frozenset({_turn(said.session)}), valid=valid)
+        for some, valid in ((case.valid, True), (case.gone, False))
+        for said in some
+    )
+    asked = sessions[-1].moment + timedelta(days=1)
+    evidence = frozenset(_turn(said.session) for said in case.valid)
+    question = Question(case.id, case.question, asked, case.family, evidence=evidence, items=items)
+    return Episode(f"{form}-{case.id}", "forgetting", form, sessions, (question,))
+
+
+def _session(case: ForgettingCase, place: int, form: Form) -> Session:
+    told, moment = case.told[place], FIRST + timedelta(days=DAYS_BETWEEN * place)
+    fact = ExtractedFact(what=told.fact, sources=[_turn(place)], invalidates=list(told.invalidates))
+    withdrawn = tuple(
+        GoldWithdrawal(_worded(case, said, form), frozenset({_turn(said.session)}))
+        for said in case.gone
+        if said.session < place and place == _ends(case, said)
+    )
+    message = Message(told.user, "user", moment, _turn(place))
+    facts = (fact,) if form is Form.EXTRACTED else None
+    return Session(f"S{place}", moment, (message,), facts, withdrawn)
+
+
+def _worded(case: ForgettingCase, said: Said, form: Form) -> str:
+    """What was stated, in words of the text that stated it: the fact, or what the user said."""
+    told = case.told[said.session]
+    return said_of(said.text, told.fact if form is Form.EXTRACTED else told.user)
+
+
+def _ends(case: ForgettingCase, said: Said) -> int:
+    """The session that makes something untrue: the first after it that withdraws anything."""
+    return next(place for place, told in enumerate(case.told) if place > said.session and told.invalidates)
+
+
+def _turn(session: int) -> str:
+    return f"S{session}:1"

@@ -1,0 +1,57 @@
+"""One judge's judgment of an answer, or of one criterion of it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from hindsight_evals.episode import Criterion, Question
+from hindsight_evals.judging.rules import rule_of
+from hindsight_evals.results import Judgment
+from hindsight_integrations.ports.language_model import LanguageModel, Prompt
+from hindsight_integrations.prompts.judge_answer import judge_answer_prompt
+from hindsight_integrations.prompts.judge_criterion import judge_criterion_prompt
+from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
+
+T = TypeVar("T", bound=BaseModel)
+
+
+async def judged_answer(judge: LanguageModel, question: Question, answer: str, *, dataset: str) -> Judgment:
+    """Whether an answer is correct, against its reference and by its question's rule (paper A.4).
+
+    An answer of the judge that cannot be read is asked for again, twice; then there is none (Memora appendix C).
+
+    Raises:
+        ModelError: the judge could not be reached.
+    """
+    rule = rule_of(question, dataset)
+    reference = question.answer or "It was never said."
+    done = await _asked(judge, judge_answer_prompt(question.text, reference, answer, rule=rule))
+    if done.output is None:
+        return _unread(judge, done)
+    verdict = done.output
+    return Judgment(judge.name, verdict.correct, 1.0, verdict.explanation, done.tokens_in, done.tokens_out)
+
+
+async def judged_criterion(judge: LanguageModel, criterion: Criterion, answer: str) -> Judgment:
+    """A judge's yes or no to one criterion; whether that meets it, `Criterion.expected` says.
+
+    Raises:
+        ModelError: the judge could not be reached.
+    """
+    done = await _asked(judge, judge_criterion_prompt(criterion.text, answer))
+    if done.output is None:
+        return _unread(judge, done)
+    verdict = done.output
+    return Judgment(
+        judge.name, verdict.yes, verdict.confidence, verdict.explanation, done.tokens_in, done.tokens_out
+    )
+
+
+async def _asked(judge: LanguageModel, prompt: Prompt[T]) -> Answered[T]:
+    return await complete_with_repair(judge, prompt)
+
+
+def _unread(judge: LanguageModel, done: Answered[T]) -> Judgment:
+    return Judgment(judge.name, None, 0.0, done.problem, done.tokens_in, done.tokens_out)

@@ -1,0 +1,15 @@
+"""Leak rate: how much of what no longer holds is served as true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hindsight_evals.episode import Item
+from hindsight_evals.memory_system import Context
+from hindsight_evals.metrics.stating import stated
+
+
+def leak_rate(context: Context, items: Sequence[Item]) -> float | None:
+    """Share in [0, 1] of the invalidated items that a context states as true; None where none is invalidated."""
+    gone = [item for item in items if not item.valid]
+    return sum(stated(context, item) for item in gone) / len(gone) if gone else None

@@ -1,0 +1,95 @@
+"""Ours: a bank an episode, with the engine's own recall, and reflect for what it answers itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from hindsight_evals.episode import Session
+from hindsight_evals.memory_system import Context, MemorySystem, Peer, Place, ServedText
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RecalledUnit
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.reranker import Reranker
+
+MOST_LISTED = 10_000  # memories of a page
+
+
+class HindsightSystem:
+    """One bank. Its files are the engine's data directory, so that a killed run goes on; a session again is one memory."""
+
+    def __init__(self, bank: MemoryBank) -> None:
+        self._bank = bank
+
+    def retain(self, session: Session) -> None:
+        """Keep a session with the facts given, else as the engine extracts it."""
+        if session.messages:
+            self._bank.retain(
+                list(session.messages), thread=session.id, timestamp=session.moment, facts=session.facts
+            )
+
+    def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:
+        """What recall returns under the budget, each memory as a reader sees it."""
+        found = self._bank.recall(question, max_tokens=max_tokens, query_timestamp=moment)
+        return Context(tuple(_served(unit) for unit in found.units))
+
+    def held(self) -> Context:
+        """Every memory that is valid now; one of which a part was taken back as it was told."""
+        units: list[MemoryUnit] = []
+        cursor = None
+        while True:
+            page = self._bank.units(limit=MOST_LISTED, cursor=cursor)
+            units += page.units
+            cursor = page.cursor
+            if cursor is None:
+                return Context(
+                    tuple(ServedText(unit.text, frozenset(unit.sources), unit.tokens) for unit in units)
+                )
+
+    def answer(self, question: str, *, moment: datetime) -> str:
+        """What reflect says, asked at that moment; without a model exact sums and lists, or the best memories."""
+        return self._bank.reflect(question, as_of=moment, form_opinions=False).text
+
+
+def hindsight(
+    name: str = "hindsight",
+    *,
+    model: LanguageModel | str | None = None,
+    reranker: Reranker | Literal["default"] | None = None,
+    config: HindsightConfig | None = None,
+) -> Peer:
+    """Ours as a system to evaluate.
+
+    Args:
+        name: for tables; another one for each way in which it is set up.
+        model: as `Hindsight.open` takes it; sessions without facts are extracted by it, and reflect answers with it.
+        reranker: as there; None reranks nothing.
+        config: settings; None reads them from the environment.
+    """
+    opened = partial(_opened, model=model, reranker=reranker, config=config)
+    return Peer(name, opened, persistent=True)
+
+
+@contextmanager
+def _opened(
+    place: Place,
+    *,
+    model: LanguageModel | str | None,
+    reranker: Reranker | Literal["default"] | None,
+    config: HindsightConfig | None,
+) -> Iterator[MemorySystem]:
+    with Hindsight.open(
+        place.folder, model=model, embeddings=place.embedder, reranker=reranker, config=config
+    ) as engine:
+        yield HindsightSystem(engine.bank(place.episode))
+
+
+def _served(found: RecalledUnit) -> ServedText:
+    taken_back = tuple(part.statement for part in found.amendments)
+    return ServedText(found.text, frozenset(found.unit.sources), found.tokens, taken_back)
+
+
+HINDSIGHT = hindsight()
+HINDSIGHT_RERANKED = hindsight("hindsight-reranked", reranker="default")

@@ -1,0 +1,40 @@
+"""Texts by the cosine of their vectors, exactly: what the plain systems of our own share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hindsight_evals.episode import MemoryText
+from hindsight_integrations.ports.arrays import IntArray, Matrix
+from hindsight_integrations.ports.embedder import Embedder
+
+
+class NearestTexts:
+    """Vectors in one matrix.
+
+    Attributes:
+        ids: of the texts, by row.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.ids: list[str] = []
+        self._vectors: list[Matrix] = []
+
+    def add(self, texts: Sequence[MemoryText]) -> None:
+        """Keep texts, each a row."""
+        self._vectors.append(self._embedder.embed_documents([text.text for text in texts]))
+        self.ids += [text.id for text in texts]
+
+    def rows(self, question: str, depth: int) -> IntArray:
+        """Rows nearest to a question, (at most depth,), best first; of equals the earlier."""
+        if len(self._vectors) > 1:
+            self._vectors = [np.concatenate(self._vectors)]
+        scores = self._vectors[0] @ self._embedder.embed_query(question)
+        return np.argsort(-scores, kind="stable")[:depth].astype(np.int64)
+
+    def rank(self, question: str, depth: int) -> list[str]:
+        """Ids nearest to a question, best first."""
+        return [self.ids[row] for row in self.rows(question, depth).tolist()]

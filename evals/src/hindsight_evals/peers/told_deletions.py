@@ -1,0 +1,63 @@
+"""A vector store that is told the gold deletions: what a store of texts could do at best if somebody knew what to delete.
+
+What a system serves that withdraws by itself is measured against this: the rest of the gap to plain stores is bookkeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from hindsight_evals.episode import GoldWithdrawal, MemoryText, Session
+from hindsight_evals.memory_system import Context, MemorySystem, Peer, Place
+from hindsight_evals.metrics.stating import says
+from hindsight_evals.peers.nearest import NearestTexts
+from hindsight_evals.peers.ranked import RankedSystem
+
+
+class ToldDeletions:
+    """Keeps texts, and deletes those that say what the ground truth withdraws, wholly: a text is there or not."""
+
+    def __init__(self, place: Place) -> None:
+        self._gone: set[str] = set()
+        self._ranked = RankedSystem(_Standing(NearestTexts(place.embedder), self._gone), place.tokens)
+        self._texts: dict[str, MemoryText] = {}
+
+    def retain(self, session: Session) -> None:
+        """Delete what the session makes untrue, then keep its texts."""
+        for withdrawal in session.withdrawals:
+            self._delete(withdrawal)
+        self._ranked.retain(session)
+        self._texts |= {text.id: text for text in session.texts}
+
+    def recall(self, question: str, *, moment: datetime, max_tokens: int) -> Context:
+        """The nearest of what was not deleted."""
+        return self._ranked.recall(question, moment=moment, max_tokens=max_tokens)
+
+    def _delete(self, withdrawal: GoldWithdrawal) -> None:
+        self._gone.update(
+            text.id
+            for text in self._texts.values()
+            if text.sources & withdrawal.sources and says(text.text, withdrawal.text)
+        )
+
+
+class _Standing:
+    """The nearest texts without those that are gone."""
+
+    def __init__(self, near: NearestTexts, gone: set[str]) -> None:
+        self._near, self._gone = near, gone
+        self.add = near.add
+
+    def rank(self, question: str, depth: int) -> list[str]:
+        found = self._near.rank(question, depth + len(self._gone))
+        return [text for text in found if text not in self._gone][:depth]
+
+
+@contextmanager
+def _opened(place: Place) -> Iterator[MemorySystem]:
+    yield ToldDeletions(place)
+
+
+TOLD_DELETIONS = Peer("vectors-told-deletions", _opened)

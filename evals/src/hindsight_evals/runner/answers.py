@@ -1,0 +1,45 @@
+"""Answers: a reader answers each question from its context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hindsight_evals.results import Answer, QuestionResult, ResultFiles
+from hindsight_evals.runner.together import together
+from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.prompts.answer_question import answer_question_prompt
+from hindsight_integrations.prompts.repairing import complete_with_repair
+
+
+async def answer_all(
+    files: ResultFiles, reader: LanguageModel, *, budget: int, at_once: int, answered: Callable[[], None]
+) -> None:
+    """Have every question answered that is not yet; what is answered is written at once.
+
+    Args:
+        files: where results are.
+        reader: who answers.
+        budget: tokens of the context to answer from; of a system that gives no other, the largest it has.
+        at_once: questions in flight.
+        answered: called after each.
+
+    Raises:
+        ModelError: the reader could not be reached, or never gave an answer that fits; what came before is written.
+    """
+
+    async def answer(result: QuestionResult) -> None:
+        given = budget if budget in result.contexts else max(result.contexts)
+        notes = [text.text for text in result.contexts[given].served]
+        asked = result.question
+        prompt = answer_question_prompt(asked.text, notes, moment=asked.moment)
+        done = await complete_with_repair(reader, prompt)
+        if done.output is None:
+            raise MalformedOutput(reader.name, "", done.problem)
+        text = done.output.answer
+        made = Answer(text, reader.name, given, done.tokens_in, done.tokens_out)
+        files.write(replace(result, answer=made))
+        answered()
+
+    await together(answer, (result for result in files.all() if result.answer is None), at_once)

@@ -1,0 +1,140 @@
+"""A run from beginning to end: contexts, answers, verdicts; each stage does what is not done yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+import anyio
+
+from hindsight_evals import peers
+from hindsight_evals.memory_system import Peer
+from hindsight_evals.results import ResultFiles
+from hindsight_evals.runner.answers import answer_all
+from hindsight_evals.runner.contexts import ContextStage
+from hindsight_evals.runner.disk_cache import CachedEmbedder, DiskCache
+from hindsight_evals.runner.episodes import load_episodes
+from hindsight_evals.runner.run_config import RunConfig, begin
+from hindsight_evals.runner.verdicts import judge_all, open_judgments
+from hindsight_integrations import HindsightConfig
+from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
+from hindsight_integrations.engine.assembly import local_embedder
+from hindsight_integrations.ports.embedder import Embedder
+from hindsight_integrations.ports.language_model import LanguageModel
+from hindsight_integrations.ports.token_counter import TokenCounter
+from hindsight_integrations.testing.recording_model import RecordingModel
+
+CALLS, MEMORIES = "calls", "memories"
+
+Advance = Callable[[], None]
+
+
+class Progress(Protocol):
+    """Shows how far a stage is."""
+
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:
+        """A stage of so many steps, None if nobody knows; what it gives is called after each."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run in its folder.
+
+    Attributes:
+        folder: for results, the systems' files and recorded calls.
+        config: what it is; one that was begun with another is refused.
+        embedder: the one of all systems.
+        tokens: what counts, for all.
+        progress: shows how far it is.
+        vectors: file in which vectors are kept between runs.
+        at_once: questions in flight with a model.
+    """
+
+    folder: Path
+    config: RunConfig
+    embedder: Embedder
+    tokens: TokenCounter
+    progress: Progress
+    vectors: Path
+    at_once: int = 8
+
+    @property
+    def files(self) -> ResultFiles:
+        """The run's results."""
+        return ResultFiles(self.folder)
+
+    def complete(self) -> None:
+        """Do all that is not done yet.
+
+        Raises:
+            RunMismatch: the folder holds another run.
+            MissingDependency: what a system needs is not installed.
+            ModelError: a model could not be reached; done again, the run goes on from there.
+        """
+        begin(self.folder, self.config)
+        self._contexts()
+        anyio.run(self._models)
+
+    def _contexts(self) -> None:
+        systems = [self._system(name) for name in self.config.systems]
+        with closing(DiskCache(self.vectors)) as cache:
+            stage = ContextStage(
+                self.files,
+                self.folder / MEMORIES,
+                CachedEmbedder(self.embedder, cache),
+                self.tokens,
+                self.config.budgets,
+                own_answers=self.config.own_answers,
+            )
+            for episode in load_episodes(self.config):
+                for system in systems:
+                    name = f"{episode.name}: {system.name}"
+                    with self.progress.stage(name, len(episode.sessions) + len(episode.questions)) as advance:
+                        stage.run(system, episode, retained=advance, asked=advance)
+
+    async def _models(self) -> None:
+        waiting = sum(result.answer is None for result in self.files.all())
+        if waiting and self.config.reader:
+            with self.progress.stage(f"answers by {self.config.reader}", waiting) as advance:
+                await answer_all(
+                    self.files,
+                    self._model("reader"),
+                    budget=self.config.answer_budget,
+                    at_once=self.at_once,
+                    answered=advance,
+                )
+        judges = [self._model(role) for role in self.config.roles if role.startswith("judge")]
+        unjudged = sum(any(open_judgments(result, judges)) for result in self.files.all())
+        if unjudged:
+            with self.progress.stage(f"verdicts by {', '.join(self.config.judges)}", unjudged) as advance:
+                await judge_all(self.files, judges, at_once=self.at_once, judged=advance)
+
+    def _system(self, name: str) -> Peer:
+        """A system; ours with the run's model and settings."""
+        if not name.startswith("hindsight"):
+            return peers.peer(name)
+        from hindsight_evals.peers.hindsight import hindsight
+
+        model = self._model("memory") if self.config.memory_model else None
+        reranker: Literal["default"] | None = "default" if name == peers.RERANKED else None
+        settings = HindsightConfig(**self.config.settings) if self.config.settings else None  # type: ignore[arg-type] # checked there
+        return hindsight(name, model=model, reranker=reranker, config=settings)
+
+    def _model(self, role: str) -> LanguageModel:
+        """A role's model; what it answered before is not asked again."""
+        return RecordingModel(self.config.roles[role], self.folder / CALLS / role)
+
+
+def run_here(folder: Path, config: RunConfig, *, progress: Progress, vectors: Path, at_once: int = 8) -> None:
+    """Complete a run with the embedder that this machine's settings name, and the engine's own counter of tokens.
+
+    Raises:
+        MissingDependency: the embedder's weights, or what a system needs, are not here.
+        RunMismatch, ModelError: as `Run.complete`.
+    """
+    embedder = local_embedder(HindsightConfig.from_env().models)
+    Run(folder, config, embedder, default_token_counter(), progress, vectors, at_once).complete()

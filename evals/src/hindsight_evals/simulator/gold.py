@@ -1,0 +1,68 @@
+"""Gold extraction: the facts that a strong model would extract from a session, beside what it makes untrue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from hindsight_evals.simulator.dialogue import Telling, rendered
+from hindsight_evals.simulator.memories import Entry, MemoryKind, Operation
+from hindsight_evals.simulator.operations import day_name
+from hindsight_integrations import EntityType, ExtractedFact, RecordKind
+from hindsight_integrations.model.facts import ExtractedEntity, ExtractedRecord
+
+
+def gold_fact(telling: Telling, sources: Sequence[str], random: Random) -> ExtractedFact:
+    """The fact of one change.
+
+    Args:
+        telling: the change, and in which words.
+        sources: ids of the turns that tell it.
+        random: draws a wording.
+    """
+    family, values, entry = telling.family, telling.values, telling.change.entry
+    gone = telling.change.operation is not Operation.ADD
+    happened = entry.day.isoformat() if _is_dated(entry) else None
+    return ExtractedFact(
+        what=rendered(random.choice(family.fact), values),
+        when=day_name(entry.day) + f", {entry.day.year}" if happened else "",
+        who="User",
+        occurred_start=happened,
+        occurred_end=happened,
+        entities=[ExtractedEntity(text="User", type=EntityType.PERSON)],
+        sources=list(sources),
+        invalidates=[rendered(random.choice(family.invalidates), values)] if gone else [],
+        records=[_record(entry)] if telling.change.after is not None else [],
+    )
+
+
+def _is_dated(entry: Entry) -> bool:
+    return entry.kind in {MemoryKind.FOOD_EXPENSE, MemoryKind.STEPS, MemoryKind.CALENDAR_EVENT}
+
+
+def _record(entry: Entry) -> ExtractedRecord:
+    """The value worth adding up or listing."""
+    kind, unit = _SORTS[entry.kind]
+    values = entry.values
+    value = {
+        MemoryKind.CALENDAR_EVENT: f"{values.get('event')} on {entry.day.isoformat()}",
+        MemoryKind.PREFERENCE: f"{values.get('liking')}s {entry.text}",
+        MemoryKind.STEPS: values.get("steps", "").replace(",", ""),
+        MemoryKind.STEP_TARGET: values.get("steps", "").replace(",", ""),
+    }.get(entry.kind, values.get("amount", entry.text))
+    of_steps = "steps" if unit.startswith("steps") else ""
+    category = values.get("category") or values.get("domain") or values.get("title") or of_steps
+    return ExtractedRecord(kind=kind.value, value=value, unit=unit, category=category)
+
+
+_SORTS: Mapping[MemoryKind, tuple[RecordKind, str]] = {
+    MemoryKind.FOOD_EXPENSE: (RecordKind.EXPENSE, "USD"),
+    MemoryKind.STEPS: (RecordKind.QUANTITY, "steps"),
+    MemoryKind.FOOD_BUDGET: (RecordKind.GOAL, "USD/week"),
+    MemoryKind.STEP_TARGET: (RecordKind.GOAL, "steps/day"),
+    MemoryKind.TODO: (RecordKind.TASK, ""),
+    MemoryKind.CALENDAR_EVENT: (RecordKind.EVENT, ""),
+    MemoryKind.PREFERENCE: (RecordKind.PREFERENCE, ""),
+    MemoryKind.DOCUMENT: (RecordKind.DOCUMENT_ITEM, ""),
+}
+"""What sort of record a memory is, and in which unit."""

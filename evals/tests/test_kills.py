@@ -1,0 +1,83 @@
+"""Kills and crowds, small: nothing acknowledged is lost, nothing is done twice, and no bank sees another's memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench_runs import done
+
+
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
+    """Two SIGKILLs in each of eleven kinds of operation, over Lucene and FTS5: all that was acknowledged is there and found."""
+    assert done("crash", "--kills", "22", timeout=600).splitlines()[-1].startswith("22 kills, ")
+
+
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+def test_no_acknowledged_item_is_lost_when_the_process_is_killed() -> None:
+    """Four SIGKILLs amid puts, replacements, deletes and erasures: each key holds what was acknowledged last."""
+    assert done("item_kills", "--kills", "4", timeout=600).splitlines()[-1].endswith(" 0 problems")
+
+
+@pytest.mark.promise("No bank sees another's memory.")
+def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
+    """Sixteen threads and 64 tasks on four banks of three engines: no error, no foreign answer, no loss, no twin."""
+    assert "0 problems" in done("stress", "--seconds", "6", timeout=600).splitlines()[-1]
+
+
+@pytest.mark.promise(
+    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+)
+def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> None:
+    """Killed six times in the midst of their work, a process with a worker and `hindsight-memory work` together do every
+    task once: none is lost, half done or done twice, and no more banks are open than may be."""
+    figures = tmp_path / "figures.json"
+    done(
+        "worker_kills",
+        "--tasks",
+        "60",
+        "--banks",
+        "20",
+        "--kills",
+        "6",
+        "--open",
+        "3",
+        "--light",
+        "--out",
+        figures,
+    )
+    told = json.loads(figures.read_text())
+    assert (sum(told["kills"].values()), told["problems"]) == (6, [])
+    assert sum(told["tasks"].values()) >= 60
+    assert 1 <= told["most open"] <= 4
+
+
+@pytest.mark.promise(
+    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+)
+def test_whatever_is_killed_every_opinion_is_what_one_delivery_gives(tmp_path: Path) -> None:
+    """Killed after the assessments of evidence, in reflections and in retains, a bank holds after each step what it would have
+    held: facts, opinions, rows of evidence, and every confidence."""
+    figures = tmp_path / "figures.json"
+    done("opinion_kills", "--kills", "6", "--light", "--out", figures)
+    told = json.loads(figures.read_text())
+    assert (told["kills"]["settle"], told["problems"]) == (6, [])
+    assert sum(told["before it was done"].values()) > 0
+    assert (told["opinions"], told["rows"]) == (3, 18)
+
+
+def test_an_agent_killed_anywhere_remembers_what_an_unbroken_one_does(tmp_path: Path) -> None:
+    """Six kills in five turns, in the answer, around the write and after it: each message is a memory, once, and holds. Where
+    an answer was lost with its checkpoint the one that took its place holds, and the first is history."""
+    figures = tmp_path / "figures.json"
+    durabilities = ("--durability", "sync", "--durability", "exit", "--folder", tmp_path)
+    done("langgraph_threads", "--part", "points", "--light", "--out", figures, *durabilities)
+    whole = {"kills": 6, "memories": 12, "missing": 0, "more": 0}
+    # with "exit" nothing of a killed turn is saved: both answers retained before a kill, and that of the later node, are made again
+    assert json.loads(figures.read_text())["points"] == {
+        "sync": whole | {"history": 0},
+        "exit": whole | {"history": 3},
+    }
