@@ -1,8 +1,11 @@
-"""Lost indexes and neighbours: nothing acknowledged is lost, and no bank sees another's memory. Kills: `evals/tests/test_kills.py`."""
+"""Lost indexes and neighbours: nothing acknowledged is lost, and no bank sees another's memory. Long runs of kills: `evals/tests/test_kills.py`."""
 
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +13,46 @@ import pytest
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.errors import LedgerLost
+
+RETAINING = """
+import sys
+from hindsight_integrations import Hindsight
+from hindsight_integrations.model.items import ItemPut
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+engine = Hindsight.open(sys.argv[1], embeddings=HashEmbedder(), reranker=None)
+bank = engine.bank("alice")
+for number in range(int(sys.argv[2]), 1_000):
+    bank.retain(f"Parcel {number} of Alice weighs {number} stone.", thread="parcels")
+    bank.items.write([ItemPut(("parcels",), "last", {"number": number})])
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """Two SIGKILLs amid retains and puts: what was acknowledged before is there, found and whole."""
+    said: list[int] = []
+    for first, acknowledged in ((0, 1), (100, 6)):
+        command = [sys.executable, "-c", RETAINING, str(tmp_path), str(first)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert child.stdout
+        said += [int(child.stdout.readline()) for _ in range(acknowledged)]
+        child.kill()
+        said += [int(line) for line in child.stdout.read().splitlines() if line.strip().isdigit()]
+        assert child.wait() == -signal.SIGKILL
+    with opener(tmp_path) as engine:
+        bank = engine.bank("alice")
+        texts = [unit.text for unit in bank.units(limit=1_000).units]
+        assert [n for n in said if not any(f"Parcel {n} of Alice" in text for text in texts)] == []
+        (item,) = bank.items.search(("parcels",))
+        assert item.item.value["number"] >= said[-1]
+        for number in said:
+            found = bank.recall(f"How much does parcel {number} of Alice weigh?")
+            assert any(f"Parcel {number} of" in scored.unit.text for scored in found.units), number
+        assert engine.doctor(deep=True).failures == {}
 
 
 @pytest.mark.promise("No bank sees another's memory.")
