@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from table import every_row
 from typer.testing import CliRunner
 
 from hindsight_integrations import Hindsight, ItemPut
@@ -63,8 +62,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.promise(
     "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
 )
-@every_row("damage", DAMAGES.values(), ids=DAMAGES)
-@every_row("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+@pytest.mark.parametrize("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
 def test_a_damaged_memory_is_named_and_not_served(
     opener: Opener, tmp_path: Path, damage: Callable[[Path], None], reranker: FixedReranker | None
 ) -> None:
@@ -272,7 +271,7 @@ def test_no_text_reaches_the_log_or_an_error(
     assert "code is" not in caplog.text + "".join(told)
 
 
-@every_row(
+@pytest.mark.parametrize(
     "damage",
     [
         "value = replace(value, '1033', '1032')",

@@ -87,7 +87,7 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
 
 
 @pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
-@every_row("flushed", [True, False], ids=["on disk", "waiting"])
+@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
     opened: Opened, tmp_path: Path, flushed: bool
 ) -> None:
@@ -339,12 +339,12 @@ def conversation(
     return engine.bank("alice")
 
 
-@every_row(
+@pytest.mark.parametrize(
     "selector",
     [{"thread": "t"}, {"thread": "t", "message": "s1"}, {"window": ("2024-05-04", "2024-05-05")}, {}],
 )
-@every_row("storage", [LIGHT, REAL], ids=["exact+fts5", "chroma+lucene"])
-@every_row("state", ["extracted", "without memories", "waiting"])
+@pytest.mark.parametrize("storage", [LIGHT, REAL], ids=["exact+fts5", "chroma+lucene"])
+@pytest.mark.parametrize("state", ["extracted", "without memories", "waiting"])
 def test_what_was_said_goes_from_every_file(
     opener: Callable[..., Hindsight],
     tmp_path: Path,

@@ -14,7 +14,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.backends.keyword.stored_marks import keyword_marks
@@ -182,8 +181,8 @@ def with_lucene(opener: Opener, path: Path) -> None:
 @pytest.mark.promise(
     "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
 )
-@every_row("mark", [True, False])
-@every_row("later", [("figs", "pears"), ("figs",)])
+@pytest.mark.parametrize("mark", [True, False])
+@pytest.mark.parametrize("later", [("figs", "pears"), ("figs",)])
 def test_a_ledger_put_back_beside_newer_indexes_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, later: tuple[str, ...], mark: bool
 ) -> None:

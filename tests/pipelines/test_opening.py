@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.ledger.sqlite.feed import SqliteFeed
@@ -251,7 +250,7 @@ def holding(data: Path, needle: bytes) -> list[str]:
     return [path.name for path in (data / mapped.FOLDER).iterdir() if needle in path.read_bytes()]
 
 
-@every_row("suffix", [".vectors", ".ids", ".json"])
+@pytest.mark.parametrize("suffix", [".vectors", ".ids", ".json"])
 def test_damaged_or_deleted_files_are_made_anew(
     filed: Callable[[Path], Hindsight], tmp_path: Path, suffix: str
 ) -> None:

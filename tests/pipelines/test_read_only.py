@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import (
     AsyncMemoryBank,
@@ -214,7 +213,7 @@ def test_every_verb_is_here() -> None:
 @pytest.mark.promise(
     "One process owns a data directory for writing; others may open it with `read_only=True`."
 )
-@every_row("verb", CALLS)
+@pytest.mark.parametrize("verb", CALLS)
 def test_what_writes_is_refused_by_name_and_the_rest_answers(
     opener: Callable[..., Hindsight], folder: Path, verb: str
 ) -> None:
