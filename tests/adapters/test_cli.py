@@ -107,6 +107,7 @@ def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
     assert "red kayak" in run("recall", str(waiting), "kayak", "--bank", "alice").stdout
 
 
+@pytest.mark.slow
 def test_work_says_what_it_cannot_do(waiting: Path) -> None:
     """Without a model the message waits on; with one that fails, the failure is told, and the status is 1."""
     without = run("work", str(waiting))
@@ -117,6 +118,7 @@ def test_work_says_what_it_cannot_do(waiting: Path) -> None:
     assert "1 wait, the next is due in 0:0" in failed.stdout
 
 
+@pytest.mark.slow
 def test_work_leaves_a_memory_alone_that_is_in_use(waiting: Path) -> None:
     """Somebody else's directory, or none at all, is refused with what to do."""
     with Hindsight.open(waiting, reranker=None):
@@ -128,6 +130,7 @@ def test_work_leaves_a_memory_alone_that_is_in_use(waiting: Path) -> None:
     assert not (waiting / "nowhere").exists()
 
 
+@pytest.mark.slow
 def test_work_that_is_stopped_gives_back_what_it_had_begun(waiting: Path) -> None:
     """SIGTERM, as a service manager sends it, ends it soon, and the task is as if nobody had begun it."""
     with OpenAIServer([Hang()]) as server:

@@ -24,6 +24,11 @@ NOT_TO_BE_STORED = {
 }
 
 each_cookbook = pytest.mark.parametrize("path", COOKBOOKS, ids=lambda path: path.stem)
+one_cookbook = pytest.mark.parametrize(
+    "path",
+    [COOKBOOKS[0], *(pytest.param(path, marks=pytest.mark.slow) for path in COOKBOOKS[1:])],
+    ids=lambda path: path.stem,
+)
 
 
 def test_there_are_six_cookbooks() -> None:
@@ -37,7 +42,7 @@ def test_there_are_six_cookbooks() -> None:
     ]
 
 
-@each_cookbook
+@one_cookbook
 def test_a_cookbook_runs_without_a_key_and_shows_what_is_stored_in_it(path: Path, tmp_path: Path) -> None:
     """Whoever runs it reads what the page shows: every line of every cell, and a picture where there is one."""
     stored = read_notebook(path)

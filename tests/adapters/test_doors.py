@@ -12,7 +12,6 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from llama_index.core.llms import ChatMessage
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.bank import reading, reflections
@@ -108,7 +107,7 @@ def test_the_page_names_every_door() -> None:
     assert promised().keys() == DOORS.keys()
 
 
-@every_row("door", DOORS)
+@pytest.mark.parametrize("door", DOORS)
 def test_a_door_asks_what_the_page_says(bank: MemoryBank, requests: list[RecallQuery], door: str) -> None:
     """Text, relevance, records, order and effort of each recall; tokens of them together."""
     DOORS[door](bank)

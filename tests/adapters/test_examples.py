@@ -33,6 +33,7 @@ def test_the_langgraph_example_remembers_across_threads_and_keeps_users_apart() 
     ]
 
 
+@pytest.mark.slow
 def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_the_thread() -> None:
     """On Friday its tool is asked about the city that Alice named on Monday; Bob's agent knows no city."""
     printed = output_of(str(EXAMPLES / "create_agent_memory.py")).splitlines()
@@ -49,6 +50,7 @@ def test_the_agent_of_create_agent_uses_what_it_remembers_and_keeps_it_out_of_th
     ]
 
 
+@pytest.mark.slow
 def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() -> None:
     """The right memory comes first, and the prompt shows its date and none of the bookkeeping."""
     printed = output_of(str(EXAMPLES / "llamaindex_query_engine.py"))
@@ -132,6 +134,7 @@ def killed_at(line: str, folder: Path) -> list[str]:
     return printed
 
 
+@pytest.mark.slow
 def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_finding_once(
     tmp_path: Path,
 ) -> None:
@@ -154,6 +157,7 @@ def test_the_checkpointed_agent_goes_on_after_each_kill_and_remembers_each_findi
     assert sorted(text.partition(": ")[2] for text in texts if "assistant: " in text) == sorted(found)
 
 
+@pytest.mark.slow
 def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> None:
     """Each way of an opinion is a node that it passes; what a person refuses is not believed, what is agreed to moves it."""
     turns = output_of(str(EXAMPLES / "langgraph_reflect.py"))
@@ -169,6 +173,7 @@ def test_the_example_of_reflecting_asks_a_person_before_an_opinion_changes() -> 
     ]
 
 
+@pytest.mark.slow
 def test_the_checkpointed_agent_begins_anew_where_it_was_killed_before_its_first_step(tmp_path: Path) -> None:
     """The task is checkpointed, and LangGraph says that nothing comes next: the boats are inspected all the same, once."""
     script = str(EXAMPLES / "langgraph_checkpointed_agent.py")

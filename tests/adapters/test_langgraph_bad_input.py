@@ -104,7 +104,7 @@ MESSAGES: list[Any] = [
 
 
 @BOTH_FACES
-@every_row(("expected", "messages"), MESSAGES)
+@pytest.mark.parametrize(("expected", "messages"), MESSAGES)
 def test_any_messages_are_taken_as_they_are(
     light: Hindsight, face: str, expected: list[str], messages: list[Any]
 ) -> None:
@@ -121,7 +121,7 @@ def test_any_messages_are_taken_as_they_are(
 
 
 @BOTH_FACES
-@every_row(
+@pytest.mark.parametrize(
     ("start", "end", "text"),
     [
         pytest.param("user: kayak kayak", "", "kayak " * 500_000, id="3 MB of words"),
@@ -161,7 +161,7 @@ def test_a_long_result_of_a_tool_is_cut_with_a_mark(light: Hindsight, face: str)
 
 
 @BOTH_FACES
-@every_row(
+@pytest.mark.parametrize(
     ("expected", "turns"),
     [
         (
@@ -230,8 +230,8 @@ USERS: list[Any] = [
 
 
 @BOTH_FACES
-@every_row("create", [create_recall_node, create_retain_node])
-@every_row(
+@pytest.mark.parametrize("create", [create_recall_node, create_retain_node])
+@pytest.mark.parametrize(
     ("bank", "user"), USERS, ids=lambda value: "object" if type(value) is object else ascii(value)[:24]
 )
 def test_any_user_id_is_a_bank_of_its_own_or_refused(

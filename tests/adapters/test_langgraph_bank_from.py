@@ -44,7 +44,7 @@ def run(*, context: Any = None, config: dict[str, Any] | None = None) -> dict[st
     return {"context": context or {}, "config": {"configurable": {"thread_id": "t", **(config or {})}}}
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("place", "given", "bank"),
     [
         ("context.user_id", run(context={"user_id": "ann"}, config={"user_id": "bob"}), "ann"),

@@ -41,7 +41,7 @@ def both(memory: Any, context: Any, **options: Any) -> Graph:
     return graph.compile()
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("options", "run", "bank"),
     [
         ({}, {"config": {"configurable": {"user_id": "ann"}}}, "ann"),

@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from table import every_row
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -57,7 +56,7 @@ TURNS: list[Any] = [
 
 
 @BOTH_FACES
-@every_row(("expected", "messages"), TURNS)
+@pytest.mark.parametrize(("expected", "messages"), TURNS)
 def test_a_turn_tells_what_was_recalled_and_retained(
     light: Hindsight, face: str, expected: list[tuple[str, int]], messages: list[Any]
 ) -> None:

@@ -70,8 +70,8 @@ FAILURES = [
 ]
 
 
-@every_row("error", FAILURES)
-@every_row("on_error", [OnError.QUEUE, OnError.SKIP])
+@pytest.mark.parametrize("error", FAILURES)
+@pytest.mark.parametrize("on_error", [OnError.QUEUE, OnError.SKIP])
 def test_other_failures_are_one_warning_and_one_line_of_the_log(
     error: HindsightError, on_error: OnError, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -102,6 +102,7 @@ def assert_only_the_end_changes(prompts: list[list[BaseMessage]]) -> None:
         assert len(later) > len(earlier)
 
 
+@pytest.mark.slow
 def test_thirty_turns_leave_no_memory_in_the_thread_and_keep_the_prefix_of_the_prompt(
     light: Hindsight, saver: Any
 ) -> None:

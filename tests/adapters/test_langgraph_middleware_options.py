@@ -66,8 +66,8 @@ def shows(prompt: list[BaseMessage], text: str = "Thunder") -> bool:
     return any(text in str(message.text) for message in prompt)
 
 
-@every_row("way", WAYS)
-@every_row(
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
     ("place", "configurable", "state", "context"),
     [
         (None, {"user_id": "ann"}, {}, None),

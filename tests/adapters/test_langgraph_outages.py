@@ -308,8 +308,8 @@ def reopening(
 
 
 @BOTH_FACES
-@every_row("on_error", ["queue", "skip", "raise"])
-@every_row(("retaining", "recalling", "outage"), OUTAGES)
+@pytest.mark.parametrize("on_error", ["queue", "skip", "raise"])
+@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
     reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,
@@ -349,7 +349,7 @@ def test_an_outage_of_the_memory_costs_no_answer_and_is_made_up_for(
 
 
 @BOTH_FACES
-@every_row(("retaining", "recalling", "outage"), OUTAGES)
+@pytest.mark.parametrize(("retaining", "recalling", "outage"), OUTAGES)
 def test_an_outage_while_recalling_is_an_answer_without_memories(
     reopening: Callable[[], tuple[Hindsight, Service]],
     tmp_path: Path,

@@ -142,8 +142,8 @@ STEPS = {
 }
 
 
-@every_row("approved", [False, True])
-@every_row("strategy", ["single", "agentic"])
+@pytest.mark.parametrize("approved", [False, True])
+@pytest.mark.parametrize("strategy", ["single", "agentic"])
 def test_the_edges_are_the_updates_of_opinions(light: Hindsight, strategy: str, approved: bool) -> None:
     """What Mermaid draws: each way an opinion can go has its edge, and all of them join in one commit."""
     graph = create_reflect_subgraph(light, strategy=strategy, interrupt_before_commit=approved)

@@ -20,7 +20,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
-from table import every_row
 from views_of_remote_work import GAIN, LOSS, QUESTION, held, opinion, relation, remembering, single
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
@@ -76,7 +75,7 @@ def two_opinions(opener: Opener, config: HindsightConfig) -> MemoryBank:
     return remembering(opener, config, [single(opinion(LOSS, "2"), opinion(SURVEY, "3"))])
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("answer", "kept"),
     [
         (True, [LOSS, SURVEY]),
@@ -108,7 +107,7 @@ def test_only_what_a_person_approved_is_kept(
     assert told == {text: ("formed", "") if text in kept else refused for text in (LOSS, SURVEY)}
 
 
-@every_row("wrong", ["yes", 7, [9], [True], ["1"], {"approve": "all"}, {"other": [1]}], ids=str)
+@pytest.mark.parametrize("wrong", ["yes", 7, [9], [True], ["1"], {"approve": "all"}, {"other": [1]}], ids=str)
 def test_an_answer_that_cannot_be_read_is_asked_for_again(
     opener: Opener, light_config: HindsightConfig, saver: Saver, wrong: Any
 ) -> None:
@@ -310,7 +309,7 @@ graph.invoke({"query": QUESTION}, {"configurable": {"thread_id": "t1"}}, durabil
 """
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("killed_in", "when"),
     [("assess", "before"), ("assess", "after"), ("commit", "before"), ("commit", "after")],
 )

@@ -76,7 +76,7 @@ def test_any_messages_are_answered_or_have_an_empty_answer(
 
 
 @BOTH_FACES
-@every_row(
+@pytest.mark.parametrize(
     ("bank", "user"),
     [
         ("../../etc/passwd", "../../etc/passwd"),

@@ -62,7 +62,7 @@ BANKS = ("ann", "bob", "eve")
 
 
 @BOTH_FACES
-@every_row(("bank", "context", "configurable"), WHO)
+@pytest.mark.parametrize(("bank", "context", "configurable"), WHO)
 def test_a_node_remembers_for_the_one_who_signed_in(
     light: Hindsight, face: str, bank: str, context: Any, configurable: Any
 ) -> None:

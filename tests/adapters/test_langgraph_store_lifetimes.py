@@ -239,7 +239,7 @@ def test_a_time_to_live_that_is_none_is_refused(store: HindsightStore, face: str
     assert store.search(()) == []
 
 
-@every_row("how", ["delete", "overwrite", "expire", "forget", "forget all"])
+@pytest.mark.parametrize("how", ["delete", "overwrite", "expire", "forget", "forget all"])
 def test_what_is_gone_is_found_no_more_and_in_no_file(
     opener: Any, tmp_path: Path, clock: FrozenClock, how: str
 ) -> None:

@@ -119,7 +119,7 @@ def test_a_list_that_does_not_fit_says_so(light: Hindsight) -> None:
     assert "These are the first 1 of 5." in shown
 
 
-@every_row("where", ["context", "config", "state", "auth"])
+@pytest.mark.parametrize("where", ["context", "config", "state", "auth"])
 def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
     """In a ToolNode of a graph, wherever the run says whose memory it is."""
     light.bank("alice").retain(KAYAK)
@@ -145,7 +145,7 @@ def test_the_bank_is_the_runs(light: Hindsight, run: Run, where: str) -> None:
     assert (message.status, "Bob's kayak is green." in message.content) == ("success", True)
 
 
-@every_row(
+@pytest.mark.parametrize(
     "forged",
     [
         {"bank": "bob"},
@@ -265,7 +265,7 @@ def test_options_are_checked_when_the_tools_are_made(light: Hindsight, options: 
         create_memory_tools(light, **options)
 
 
-@every_row("of", ["engine", "async engine", "bank", "async bank"])
+@pytest.mark.parametrize("of", ["engine", "async engine", "bank", "async bank"])
 def test_any_face_serves_both_ways_of_running(light: Hindsight, bank: MemoryBank, run: Run, of: str) -> None:
     faces = {
         "engine": light,

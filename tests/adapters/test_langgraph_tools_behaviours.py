@@ -232,7 +232,7 @@ def test_a_run_without_a_user_is_an_error_of_who_wrote_it(light: Hindsight, face
 
 
 @BOTH_FACES
-@every_row("approved", [True, False])
+@pytest.mark.parametrize("approved", [True, False])
 def test_erasing_is_asked_of_a_person_who_sees_what_would_go(
     light: Hindsight, face: str, approved: bool
 ) -> None:

@@ -19,7 +19,6 @@ from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
-from table import every_row
 from tool_calling import Scripted, calling
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
@@ -112,7 +111,7 @@ def test_a_person_rejects(bank: MemoryBank, run: Run) -> None:
     assert texts(bank) == {KAYAK, TENT}
 
 
-@every_row("approved", [True, False])
+@pytest.mark.parametrize("approved", [True, False])
 def test_yes_and_no_are_answers(bank: MemoryBank, run: Run, approved: bool) -> None:
     agent = agent_of(bank, erasing(bank))
     begin(agent, run)
@@ -146,7 +145,7 @@ def test_an_edit_may_make_it_a_forgetting(bank: MemoryBank, run: Run) -> None:
     assert texts(bank) == {KAYAK, TENT}
 
 
-@every_row(
+@pytest.mark.parametrize(
     "answer",
     [
         1,
@@ -281,7 +280,7 @@ class Heard:
     heard: Annotated[list[Any], add_messages]
 
 
-@every_row("kind", [Notes, Heard])
+@pytest.mark.parametrize("kind", [Notes, Heard])
 def test_calls_are_counted_in_any_state(bank: MemoryBank, run: Run, kind: type) -> None:
     graph: Any = StateGraph(kind)
     graph.add_node("tools", ToolNode(create_memory_tools(bank, allow_erase=True), messages_key="heard"))

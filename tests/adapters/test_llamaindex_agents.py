@@ -20,7 +20,6 @@ from scripted_agents import (
     scripted,
     turns,
 )
-from table import every_row
 from workflows.errors import WorkflowRuntimeError
 
 from hindsight_integrations import AsyncMemoryBank, Hindsight, HindsightConfig, MemoryBank
@@ -72,8 +71,8 @@ KEPT = ["user: I keep it in Turku.", "user: My kayak is green."]
 
 @KINDS
 @HOLDERS
-@every_row("loops", ["one loop", "many loops"])
-@every_row("streaming", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize("loops", ["one loop", "many loops"])
+@pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
 def test_what_is_told_is_remembered_once_and_recalled_in_another_session(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, loops: str, streaming: bool
 ) -> None:
@@ -102,7 +101,7 @@ def test_what_is_told_is_remembered_once_and_recalled_in_another_session(
 
 @KINDS
 @HOLDERS
-@every_row("system", [None, "You help paddlers."])
+@pytest.mark.parametrize("system", [None, "You help paddlers."])
 def test_memories_reach_the_model_of_every_agent_with_and_without_a_system_prompt(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, system: str | None
 ) -> None:
@@ -187,7 +186,7 @@ def test_the_answer_of_a_react_agent_is_learnt_without_its_thoughts(
 
 @KINDS
 @HOLDERS
-@every_row("failure", ["model", "iterations", "tool"])
+@pytest.mark.parametrize("failure", ["model", "iterations", "tool"])
 def test_a_turn_that_fails_is_remembered_with_the_next(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, failure: str
 ) -> None:

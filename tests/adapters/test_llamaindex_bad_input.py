@@ -25,7 +25,6 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store import SimpleChatStore
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightRetriever
@@ -170,7 +169,7 @@ MESSAGES: list[Any] = [
 
 @BOTH_FACES
 @HOLDERS
-@every_row(("expected", "messages"), MESSAGES)
+@pytest.mark.parametrize(("expected", "messages"), MESSAGES)
 def test_any_messages_are_taken_as_they_are(
     light: Hindsight, face: str, holder: str, expected: list[str], messages: list[ChatMessage]
 ) -> None:
@@ -191,7 +190,7 @@ def test_any_messages_are_taken_as_they_are(
 
 @BOTH_FACES
 @HOLDERS
-@every_row(
+@pytest.mark.parametrize(
     ("start", "end", "text"),
     [
         pytest.param("user: kayak kayak", "", "kayak " * 500_000, id="3 MB of words"),
@@ -220,7 +219,7 @@ def test_any_text_of_a_user_is_remembered(
 
 @BOTH_FACES
 @HOLDERS
-@every_row(
+@pytest.mark.parametrize(
     ("expected", "turns"),
     [
         (["user: It is red.", "user: It is red."], [["It is red."], ["It is red."]]),
@@ -256,7 +255,7 @@ ORDERS = [
 
 @BOTH_FACES
 @HOLDERS
-@every_row("order", ORDERS)
+@pytest.mark.parametrize("order", ORDERS)
 def test_memories_that_give_orders_stay_data(light: Hindsight, face: str, holder: str, order: str) -> None:
     """A memory stands inside its fence, in no message of its own, and ends no fence; the chat's messages stay as they were."""
     bank = light.bank("ann")

@@ -341,7 +341,9 @@ def test_a_block_is_stored_by_reference_too(home: Callable[[], Hindsight]) -> No
         recalled()
 
 
-@every_row("damage", [{"bank": None}, {"bank": 7}, {"bank": {}}, {"session_id": 7}, {"token_limit": "x"}])
+@pytest.mark.parametrize(
+    "damage", [{"bank": None}, {"bank": 7}, {"bank": {}}, {"session_id": 7}, {"token_limit": "x"}]
+)
 def test_a_stored_memory_that_was_damaged_is_refused(
     home: Callable[[], Hindsight], damage: dict[str, Any]
 ) -> None:

@@ -296,7 +296,7 @@ def test_a_chat_engine_remembers_its_turns_and_another_session_recalls_them(
 
 
 @WAYS
-@every_row("holder", ["memory", "block"])
+@pytest.mark.parametrize("holder", ["memory", "block"])
 def test_a_new_users_first_turn_is_remembered_without_llamaindexs_placeholder(
     light: Hindsight, way: str, holder: str
 ) -> None:

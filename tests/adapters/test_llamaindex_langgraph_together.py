@@ -16,7 +16,6 @@ from langgraph.graph import START, MessagesState, StateGraph
 from llama_index.core.llms import ChatMessage
 from llama_index.core.memory import Memory as ChatMemory
 from llama_index.core.query_engine import RetrieverQueryEngine
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
@@ -84,7 +83,7 @@ def engine(opener: Opener, light_config: HindsightConfig, tmp_path: Path, backen
 
 
 @BACKENDS
-@every_row("face", ["sync", "async"])
+@pytest.mark.parametrize("face", ["sync", "async"])
 def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
     engine: Hindsight, face: str
 ) -> None:
@@ -111,7 +110,7 @@ def test_what_a_graph_retained_is_read_at_once_by_all_that_llamaindex_has(
 
 
 @BACKENDS
-@every_row("face", ["sync", "async"])
+@pytest.mark.parametrize("face", ["sync", "async"])
 def test_what_llamaindex_retained_is_recalled_by_a_graph(engine: Hindsight, face: str) -> None:
     """A turn of a chat with either kind of memory is in the next state of a graph."""
     bank = engine.bank("alice")
@@ -161,6 +160,7 @@ def read_until(done: threading.Event, bank: MemoryBank, face: str) -> int:
     return reads
 
 
+@pytest.mark.slow
 @BACKENDS
 def test_both_at_once_lose_and_double_nothing(engine: Hindsight, backends: str) -> None:
     """Eight conversations, four in each framework, in threads with loops of their own, while others read."""

@@ -53,7 +53,7 @@ def record(number: int, **fields: Any) -> dict[str, Any]:
 
 
 @BOTH_FACES
-@every_row("wrap", [lambda it: it, lambda it: {"results": it}], ids=["list", "results"])
+@pytest.mark.parametrize("wrap", [lambda it: it, lambda it: {"results": it}], ids=["list", "results"])
 def test_memories_come_with_their_times_and_once(
     light: Hindsight, face: str, wrap: Callable[[Any], Any]
 ) -> None:
@@ -115,7 +115,7 @@ WRONG: list[Any] = [
 
 
 @BOTH_FACES
-@every_row("wrong", WRONG, ids=str)
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     light: Hindsight, face: str, wrong: Any
 ) -> None:
@@ -209,7 +209,7 @@ def langmem_store(store: Any) -> Any:
 
 
 @BOTH_FACES
-@every_row("source", ["memory", "hindsight"])
+@pytest.mark.parametrize("source", ["memory", "hindsight"])
 def test_langmem_comes_by_users_and_once(light: Hindsight, face: str, source: str) -> None:
     store = langmem_store(InMemoryStore() if source == "memory" else HindsightStore(light, bank="langmem's"))
     report = langmem(face, store, light, namespace=("memories",))
@@ -232,6 +232,7 @@ def test_an_item_that_changed_takes_the_place_of_its_earlier_text(light: Hindsig
     assert texts(light, "ann") == ["Ann bakes cakes.", "Ann owns a green kayak."]
 
 
+@pytest.mark.slow
 @BOTH_FACES
 def test_thousands_of_items_of_langmem_come_page_by_page(light: Hindsight, face: str) -> None:
     store = InMemoryStore()

@@ -113,6 +113,7 @@ def test_the_example_of_steps_runs(opener: Callable[..., Hindsight], light_confi
     assert len(answer.based_on) == 1
 
 
+@pytest.mark.slow
 def test_record_and_replay_runs(tmp_path: Path) -> None:
     """The example records what OpenAI's own client brings, replays it, and asks nothing twice."""
     code = next(code for code in examples() if "import RecordedModel" in code)

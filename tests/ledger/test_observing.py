@@ -26,7 +26,6 @@ from ledger_observations import (
     tell,
 )
 from ledger_support import Passes, commit
-from table import every_row
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.erasure import Erasure
@@ -102,7 +101,7 @@ class TestObserving:
         tell(settled, *make_units("f1"))
         assert waiting(settled) == []
 
-    @every_row("withdrawal", WITHDRAWALS)
+    @pytest.mark.parametrize("withdrawal", WITHDRAWALS)
     def test_a_withdrawal_enqueues_its_entities(self, settled: Ledger, withdrawal: str) -> None:
         """What was made of it is gone, and is made anew; others are left alone."""
         WITHDRAWALS[withdrawal](settled)

@@ -331,7 +331,7 @@ def enqueue(folder: Path, payload: str, clock: FrozenClock) -> None:
         commit(ledger, WriteSet("alice", ledger.revision("alice"), tasks=(task,)))
 
 
-@every_row("payload", ["", "{}", "not json", '{"messages": 7}'])
+@pytest.mark.parametrize("payload", ["", "{}", "not json", '{"messages": 7}'])
 def test_a_poisoned_task_blocks_no_other(
     opened: Opened, clock: FrozenClock, payload: str, tmp_path: Path
 ) -> None:

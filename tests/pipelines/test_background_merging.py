@@ -118,7 +118,7 @@ MARKED: dict[str, Callable[[MemoryBank], object]] = {
 }
 
 
-@every_row("how", MARKED)
+@pytest.mark.parametrize("how", MARKED)
 def test_what_the_program_marks_is_merged_when_tasks_are_done(bank: MemoryBank, how: str) -> None:
     """As one task, in the retain's own commit; the same again is nothing new."""
     MARKED[how](bank)

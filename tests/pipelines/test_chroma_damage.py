@@ -91,7 +91,7 @@ DAMAGES = {
 }
 
 
-@every_row("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 @every_row("kind", DAMAGES)
 def test_damaged_chroma_is_rebuilt_from_the_ledger(
     opener: Callable[..., Hindsight], tmp_path: Path, kind: str, seed: int

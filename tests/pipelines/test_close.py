@@ -155,6 +155,7 @@ def test_a_close_that_is_registered_at_exit(tmp_path: Path) -> None:
     assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schedule",
     [
@@ -198,6 +199,7 @@ class Interrupting:
         return self._trace
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worker", [False, True])
 def test_an_interrupt_at_any_line_of_closing(tmp_path: Path, worker: bool) -> None:
     """Whichever line of Python the interrupt strikes, a second close finishes, and the directory opens again."""

@@ -129,6 +129,7 @@ def test_pages_of_any_size_are_the_same_list(bank: MemoryBank, limit: int) -> No
     assert found[-1].units
 
 
+@pytest.mark.slow
 def test_an_entity_of_two_thousand_memories_is_listed_completely(light: Hindsight) -> None:
     """By name, by alias and by id all 2,000 memories of Mia Wong come, and none of the 300 of somebody else."""
     bank = light.bank("crowd")

@@ -124,6 +124,7 @@ def riding(ridden: Path, tmp_path: Path) -> Path:
 RIDES = {f"f{n}" for n in range(5000)}
 
 
+@pytest.mark.slow
 def test_five_thousand_facts_fit_a_prompt(opened: Opened, ridden: Path, tmp_path: Path) -> None:
     """The newest and most distinct are shown within the budget; all others are listed as left out, none is lost."""
 

@@ -393,7 +393,7 @@ def test_an_enumeration_ends_with_its_bank(light: Hindsight, monkeypatch: pytest
         next(units)
 
 
-@every_row("verb", ["recall", "count", "units", "profile.get", "history"])
+@pytest.mark.parametrize("verb", ["recall", "count", "units", "profile.get", "history"])
 def test_a_reader_sees_what_another_engine_forgot(opener: Opener, tmp_path: Path, verb: str) -> None:
     """A read-only engine's object too is of the bank it was made for, which the engine that writes may forget."""
     writer = opener(tmp_path, config=LIGHT)

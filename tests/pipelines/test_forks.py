@@ -93,6 +93,7 @@ def printed(script: str, worker: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worker", WORKERS)
 def test_forks_under_load_never_hang_the_child(worker: str) -> None:
     """While threads recall and retain, children are forked: each says its engine is closed, and ends."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from table import every_row
 
 SCRIPT = Path(__file__).with_name("fill_disk.py")
 SIZE = "30m"
@@ -46,8 +45,16 @@ def course(folder: Path, keywords: str, way: str, look: str) -> str:
 @pytest.mark.promise(
     "An index that could not be written is named in the result (`result.behind`), and recall answers without it."
 )
-@every_row("keywords", ["fts5", "lucene"])
-@every_row("look", ["looking", "blind"])
+@pytest.mark.parametrize(
+    ("look", "keywords"),
+    [
+        ("looking", "lucene"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("looking", "fts5"), ("blind", "fts5"), ("blind", "lucene"))
+        ),
+    ],
+)
 def test_a_full_disk_holds_nothing_up_and_loses_nothing(
     scarce: tuple[Path, str], keywords: str, look: str
 ) -> None:
@@ -56,6 +63,7 @@ def test_a_full_disk_holds_nothing_up_and_loses_nothing(
     assert course(folder, keywords, way, look) == "sound"
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> None:
     """Where every file is at its limit, the same holds."""
     assert course(tmp_path, "fts5", "limit", "looking") == "sound"

@@ -400,6 +400,7 @@ def test_a_value_that_no_memory_has_is_refused(
 VALUES = [None, True, -1, 2**63, 10**400, 0.5, "", "\ud800", "\x00", [], ["a"], {}, {"a": 1}]  # fmt: skip
 
 
+@pytest.mark.slow
 @every_row("kind", LINES)
 def test_any_value_in_any_field_is_read_back_or_refused(
     engine: Hindsight, good: list[Line], kind: str

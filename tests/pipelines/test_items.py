@@ -174,8 +174,8 @@ def test_a_repeated_key_in_one_write(bank: MemoryBank) -> None:
     assert [each.item.value for each in bank.items.search(query="two")] == [{"text": "two"}]
 
 
-@every_row("vectors", [VectorBackend.EXACT, VectorBackend.CHROMA])
-@every_row("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
+@pytest.mark.parametrize("vectors", [VectorBackend.EXACT, VectorBackend.CHROMA])
+@pytest.mark.parametrize("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
 def test_they_survive_a_restart(
     opener: Callable[..., Hindsight], tmp_path: Path, vectors: VectorBackend, keywords: KeywordBackend
 ) -> None:

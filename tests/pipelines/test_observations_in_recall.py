@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, RecallResult
 from hindsight_integrations.config import ObservationConfig, RecallConfig
@@ -154,7 +153,7 @@ WITHDRAWALS: dict[str, Callable[[MemoryBank, str], object]] = {
 @pytest.mark.promise(
     "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
 )
-@every_row("how", WITHDRAWALS)
+@pytest.mark.parametrize("how", WITHDRAWALS)
 def test_a_summary_does_not_outlive_what_it_says(bank: MemoryBank, ids: dict[str, str], how: str) -> None:
     """At once, and not only once it is made anew; what stands on other facts stays, unless a fact was erased."""
     WITHDRAWALS[how](bank, ids["bakery"])

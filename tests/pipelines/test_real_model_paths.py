@@ -28,7 +28,6 @@ from openai_server import (
     ServerReply,
     Status,
 )
-from table import every_row
 
 from hindsight_integrations import (
     BankProfile,
@@ -299,7 +298,7 @@ def done_in_the_end(bank: MemoryBank, call: Call, script: Script, clock: FrozenC
     return call.done(bank) and not waits(bank)
 
 
-@every_row("name", PASSING)
+@pytest.mark.parametrize("name", PASSING)
 def test_what_passes_is_not_noticed(call: Call, banks: Banks, script: Script, name: str) -> None:
     """One failure is tried again or repaired within the call."""
     script.fails(PASSING[name], 1)
@@ -309,7 +308,7 @@ def test_what_passes_is_not_noticed(call: Call, banks: Banks, script: Script, na
     assert len(script.asked) >= 2
 
 
-@every_row("name", UNDERSTOOD)
+@pytest.mark.parametrize("name", UNDERSTOOD)
 def test_servers_of_all_kinds_are_understood(call: Call, banks: Banks, script: Script, name: str) -> None:
     """What a server lacks or adds costs no memory."""
     without, answer = UNDERSTOOD[name]
@@ -320,7 +319,7 @@ def test_servers_of_all_kinds_are_understood(call: Call, banks: Banks, script: S
     assert not waits(bank)
 
 
-@every_row("name", UNAVAILABLE)
+@pytest.mark.parametrize("name", UNAVAILABLE)
 def test_what_does_not_answer_is_waited_for(
     call: Call,
     banks: Banks,
@@ -341,7 +340,7 @@ def test_what_does_not_answer_is_waited_for(
     assert SPOILED not in everything_in(bank, tmp_path_factory)
 
 
-@every_row("name", UNUSABLE)
+@pytest.mark.parametrize("name", UNUSABLE)
 def test_what_is_unusable_is_never_stored(
     call: Call,
     banks: Banks,
@@ -362,8 +361,8 @@ def test_what_is_unusable_is_never_stored(
     assert SPOILED not in everything_in(bank, tmp_path_factory)
 
 
-@every_row("name", UNAVAILABLE)
-@every_row("kind", ["narrative", "concise"])
+@pytest.mark.parametrize("name", UNAVAILABLE)
+@pytest.mark.parametrize("kind", ["narrative", "concise"])
 def test_raising_leaves_the_bank_as_it_was(kind: str, banks: Banks, script: Script, name: str) -> None:
     """With on_model_failure="raise" a retain whose model fails has not been, and can be made again."""
     call = CALLS[kind]

@@ -180,8 +180,8 @@ def complete(found: RecallResult) -> bool:
     return {Channel.SEMANTIC, Channel.KEYWORD} <= set(found.units[0].channels)
 
 
-@every_row("damage", [scribble, smear, cut_short])
-@every_row("index", ["chroma", "lucene"])
+@pytest.mark.parametrize("damage", [scribble, smear, cut_short])
+@pytest.mark.parametrize("index", ["chroma", "lucene"])
 def test_an_index_broken_while_closed_is_healed(
     opener: Callable[..., Hindsight], tmp_path: Path, index: str, damage: Callable[[Path], None]
 ) -> None:
@@ -195,7 +195,7 @@ def test_an_index_broken_while_closed_is_healed(
     assert texts(bank.recall("spoons"))[0].endswith("Di Okoro carves spoons")
 
 
-@every_row("damage", [scribble, smear, cut_short, shutil.rmtree])
+@pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -206,7 +206,7 @@ def test_a_vector_index_broken_under_a_running_engine_never_gives_half_an_answer
         assert_whole(engine, retained)
 
 
-@every_row("damage", [scribble, smear, cut_short, shutil.rmtree])
+@pytest.mark.parametrize("damage", [scribble, smear, cut_short, shutil.rmtree])
 def test_a_keyword_index_broken_under_a_running_engine_never_gives_half_an_answer(
     opener: Callable[..., Hindsight], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:

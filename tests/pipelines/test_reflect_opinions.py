@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import (
     BankProfile,
@@ -98,7 +97,7 @@ def outcomes(changes: tuple[OpinionChange, ...]) -> list[OpinionOutcome]:
     return [change.outcome for change in changes]
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("profile", "text", "confidence"),
     [(TRUSTING, GAIN, 0.85), (SKEPTICAL, RISK, 0.75), (OPEN, GAIN, 0.9), (CONSCIENTIOUS, RISK, 0.7)],
 )
@@ -147,7 +146,7 @@ SPOILED = {
 }
 
 
-@every_row("spoiled", SPOILED.values(), ids=SPOILED)
+@pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED)
 def test_a_spoiled_opinion_goes_back_with_the_reason_and_is_mended(
     bank: MemoryBank, model: ScriptedModel, spoiled: dict[str, Any]
 ) -> None:
@@ -160,7 +159,7 @@ def test_a_spoiled_opinion_goes_back_with_the_reason_and_is_mended(
     assert [held.text for held in bank.opinions.list()] == [GAIN]
 
 
-@every_row("spoiled", SPOILED.values(), ids=SPOILED)
+@pytest.mark.parametrize("spoiled", SPOILED.values(), ids=SPOILED)
 def test_an_opinion_that_stays_spoiled_is_refused_and_the_answer_kept(
     bank: MemoryBank, model: ScriptedModel, spoiled: dict[str, Any]
 ) -> None:
@@ -276,7 +275,7 @@ def test_a_different_opinion_is_formed_beside_it(bank: MemoryBank, model: Script
     assert [held.text for held in bank.opinions.list()] == [GAIN, RISK]
 
 
-@every_row(
+@pytest.mark.parametrize(
     "replies",
     [
         [ModelUnavailable("m", "down")],

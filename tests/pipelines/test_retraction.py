@@ -310,6 +310,7 @@ def test_an_amendment_ends_with_the_message_that_was_edited(light: Hindsight) ->
     assert home in [item.text for item in bank.recall("Where does User live?").units]
 
 
+@pytest.mark.slow
 def test_a_thousand_amendments_of_one_memory(light: Hindsight) -> None:
     """However often a part is taken back, it is served once without it, in a moment."""
     bank = light.bank("alice")

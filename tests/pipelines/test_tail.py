@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, Message
 from hindsight_integrations.backends.keyword.fts5 import Fts5Store
@@ -73,7 +72,7 @@ def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> Non
     assert (found.unit.id, set(found.channels)) == (kayak, CHANNELS)
 
 
-@every_row("flushed", [True, False], ids=["on disk", "waiting"])
+@pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
 def test_corrections_and_closings_count_at_once(
     opener: Opener, tmp_path: Path, config: HindsightConfig, flushed: bool
 ) -> None:
@@ -177,7 +176,7 @@ def full(*_: Any, **__: Any) -> None:
 @pytest.mark.promise(
     "An index that could not be written is named in the result (`result.behind`), and recall answers without it."
 )
-@every_row(
+@pytest.mark.parametrize(
     ("index", "broken", "failure"),
     [
         ("vector", [(ChromaVectorIndex, "upsert")], refusing),

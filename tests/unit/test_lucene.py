@@ -82,6 +82,7 @@ def test_java_work_may_start_java_work() -> None:
     assert run_on_java_thread(lambda: run_on_java_thread(lambda: 42)) == 42
 
 
+@pytest.mark.slow
 def test_callers_are_not_attached_to_java(engine: LuceneKeywords) -> None:
     """Threads that come and go, errors included, leave nothing behind in the JVM."""
     index = engine.open("bank")
@@ -132,6 +133,7 @@ def test_forked_child_is_refused(engine: LuceneKeywords) -> None:
     assert found(index, "quartz") == [5]
 
 
+@pytest.mark.slow
 def test_fork_before_the_first_use_is_fine() -> None:
     """A prefork server whose workers open Lucene after the fork gets working engines in every worker."""
     done = run_python("""
@@ -178,6 +180,7 @@ signal.pause()
     engine.close()
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_exit_belong_to_python() -> None:
     """Ctrl-C still interrupts the program, an engine left open does not delay its end, and stderr stays quiet."""
     done = run_python("""
@@ -224,6 +227,7 @@ def test_missing_package_names_both_installs(monkeypatch: pytest.MonkeyPatch) ->
     assert "--no-deps pyserini==1.6.0" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_another_librarys_jvm_is_explained() -> None:
     """If another library started Java without Anserini, the error says so."""
     done = run_python("""
