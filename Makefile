@@ -33,13 +33,13 @@ export HF_HUB_OFFLINE := 1
 export TOKENIZERS_PARALLELISM := false
 export PYTHONFAULTHANDLER := 1
 
-.PHONY: help demo test test-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
+.PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
 
 help:
 	@echo "make demo            retain a sample conversation and answer five questions by recall"
 	@echo "make demo DATA=file  the same for a LoCoMo conversation, verbatim"
 	@echo "make test            everything CI runs: lint, types, layers, tests"
-	@echo "make test-slow       the tests of the evaluations, test-conformance and test-server: before a change is called done"
+	@echo "make test-slow       what takes long (tests marked slow, evaluations and kills, conformance, servers): before a change is called done"
 	@echo "make unit            the tests alone"
 	@echo "make test-evals      the tests of the evaluations and benchmarks (evals/), kills included, in an environment of their own"
 	@echo "make test-torch      the tests that need torch, on real MiniLM and potion weights, in an environment of its own"
@@ -69,7 +69,10 @@ demo: $(READY)
 
 test: check unit
 
-test-slow: test-evals test-conformance test-server
+test-slow: unit-slow test-evals test-conformance test-server
+
+unit-slow: $(READY)
+	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal
 
 check: lint types layers
 

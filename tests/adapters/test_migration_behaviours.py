@@ -126,7 +126,7 @@ def test_a_record_that_cannot_come_is_reported_and_the_others_come(
     assert len(texts(light, "ann")) == 2
 
 
-@every_row(
+@pytest.mark.parametrize(
     "fields",
     [
         {"created_at": "yesterday"},
