@@ -173,7 +173,7 @@ def test_the_locomo_script_measures_a_tiny_conversation(data: Path) -> None:
     ]
     command += ["--embedder", "hash", "--cache", str(data / "cache"), "--out", str(out)]
     command += ["--audit", str(data / "audit"), "--key", "audit", "--text", "compact"]
-    printed = done(*command, timeout=60)
+    printed = done(*command)
     assert "turns | categories 1-4 | 3 questions | corrected key" in printed
     results = {
         (row["mode"], row["categories"], row["system"], row["budget"]): row["percent"]
@@ -296,7 +296,7 @@ def test_the_speed_script_measures_a_tiny_bank(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     command = ["engine_speed", "--sizes", "60", "--queries", "6"]
     command += ["--banks", "2"]
-    done(*command, "--out", str(out), timeout=60)
+    done(*command, "--out", str(out))
     (found,) = json.loads(out.read_text())["sizes"]
     assert found["facts"] == 60
     assert found["recall"]["total"]["all"]["p50"] > 0
@@ -337,7 +337,7 @@ def test_the_embedder_script_measures_a_tiny_conversation(data: Path) -> None:
     """A reader who weighs embedders gets a row of speed and quality for each one asked for."""
     command = ["embedders", "--data", str(data)]
     command += ["--conversations", "conv-1", "--embedders", "onnx", "--out", str(data / "rows.json")]
-    done(*command, timeout=60)
+    done(*command)
     (row,) = json.loads((data / "rows.json").read_text())
     assert (row["name"], row["dimension"]) == ("BAAI/bge-small-en-v1.5", 384)
     assert row["speed"]["texts_per_second"] > 0
@@ -351,7 +351,7 @@ def test_the_abstention_script_measures_a_tiny_conversation(data: Path) -> None:
     (data / "conv-1.json").write_text(json.dumps(written))
     command = ["abstention", "--data", str(data), "--facts", str(data)]
     command += ["--fit", "conv-1", "--embedder", "hash", "--cache", str(data / "cache")]
-    printed = done(*command, timeout=60)
+    printed = done(*command)
     assert printed.startswith("fitted: bias=")
     assert all(name in printed for name in ("conv-1 turns", "conv-1 facts", "first BM25", "confidence"))
 
