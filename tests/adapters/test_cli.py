@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 from openai_server import Hang, OpenAIServer, ServerReply, Status
 
 from hindsight_integrations import Hindsight, HindsightConfig, Message, ModelUnavailable
+from hindsight_integrations.cli import main
 from hindsight_integrations.config import ObservationConfig, RetainConfig
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -23,17 +26,21 @@ KAYAK = {"facts": [{"what": "Alice bought a red kayak.", "sources": ["m1"]}]}
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    """What the command line writes and ends with; in this process, which spares the imports of another."""
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["hindsight-memory", *arguments])
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def test_what_is_retained_is_recalled_and_counted(tmp_path: Path) -> None:
-    """retain, recall and doctor work on one directory, each in its own process."""
+    """retain, recall and doctor work on one directory, one after the other."""
     assert "1 new memories" in run("retain", str(tmp_path), "Alice moved to Lisbon in May 2024.").stdout
     assert "Alice moved to Lisbon" in run("recall", str(tmp_path), "Where does Alice live?").stdout
     health = run("doctor", str(tmp_path)).stdout

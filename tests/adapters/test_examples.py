@@ -94,6 +94,7 @@ def test_the_adapter_packages_import_without_their_framework(package: str, vendo
     assert f'pip install "hindsight-integrations[{package}]"' in output_of("-c", script)
 
 
+@pytest.mark.slow
 def test_the_example_of_opinions_shows_two_characters_a_trajectory_and_what_forgetting_leaves() -> None:
     """Two characters believe opposite things of the same facts; an opinion goes the paper's way, says why, and goes back."""
     printed = output_of(str(EXAMPLES / "opinions.py"))

@@ -68,6 +68,7 @@ def test_other_options_for_an_open_engine_are_refused(tmp_path: Path) -> None:
     assert server_engine(tmp_path / "m", **options) is not engine
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_loses_nothing(tmp_path: Path) -> None:
     """Without a word of the server's: it ends in silence, and the next process finds no lock and all that was put."""
     script = (

@@ -135,6 +135,7 @@ def test_thirty_turns_leave_no_memory_in_the_thread_and_keep_the_prefix_of_the_p
     assert light.bank("bob").count() == 0
 
 
+@pytest.mark.slow
 def test_thirty_turns_awaited(light: Hindsight, tmp_path: Path) -> None:
     """The same for code that awaits, over SQLite's saver."""
 

@@ -71,8 +71,15 @@ KEPT = ["user: I keep it in Turku.", "user: My kayak is green."]
 
 @KINDS
 @HOLDERS
-@pytest.mark.parametrize("loops", ["one loop", "many loops"])
-@pytest.mark.parametrize("streaming", [True, False], ids=["streamed", "whole"])
+@pytest.mark.parametrize(
+    ("loops", "streaming"),
+    [
+        pytest.param("one loop", True, id="one loop-streamed"),
+        pytest.param("many loops", False, id="many loops-whole"),
+        pytest.param("one loop", False, id="one loop-whole", marks=pytest.mark.slow),
+        pytest.param("many loops", True, id="many loops-streamed", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_told_is_remembered_once_and_recalled_in_another_session(
     home: Callable[[], MemoryBank], tmp_path: Path, kind: str, holder: str, loops: str, streaming: bool
 ) -> None:

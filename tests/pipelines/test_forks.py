@@ -100,6 +100,7 @@ def test_forks_under_load_never_hang_the_child(worker: str) -> None:
     assert printed(UNDER_LOAD, worker) == "[0]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("worker", WORKERS)
 def test_a_fork_while_every_lock_is_held(worker: str) -> None:
     """The worst moment to fork: a thread holds each lock of the engine, which nobody will release in the child."""

@@ -103,7 +103,9 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
 @pytest.mark.promise(
     "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
 )
-@pytest.mark.parametrize("damage", [delete, truncate, flip])
+@pytest.mark.parametrize(
+    "damage", [truncate, *(pytest.param(each, marks=pytest.mark.slow) for each in (delete, flip))]
+)
 def test_a_damaged_write_ahead_log_is_a_loss(
     opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:

@@ -14,7 +14,7 @@ from hindsight_integrations.model.trace import Channel
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.doubles import HashEmbedder
 
-COUNT = 300
+COUNT = 150
 SENTENCE = "The weekly report of the greenhouse says that the tomatoes, cucumbers, peppers and beans were watered in the morning"
 
 
@@ -43,7 +43,7 @@ def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
 
 @pytest.mark.promise("A retain returns once its memories are on disk and every channel finds them.")
 def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
-    """Each of 300 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
+    """Each of 150 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
     for _ in range(2):
         with opened(tmp_path) as engine:
             bank = engine.bank("greenhouse")

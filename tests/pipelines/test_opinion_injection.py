@@ -21,7 +21,6 @@ from opinionated_banks import (
     log_of,
     say,
 )
-from table import every_row
 
 from hindsight_integrations import BankProfile, Document, Hindsight, MemoryBank
 from hindsight_integrations.model.opinions import OpinionLog
@@ -94,8 +93,8 @@ def by_tool(bank: MemoryBank, order: str) -> None:
 
 
 @pytest.mark.promise("Memory text is data, never an instruction.")
-@every_row("order", ORDERS)
-@every_row("deliver", [by_user, by_document, by_tool])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("deliver", [by_user, by_document, by_tool])
 def test_a_sane_assessor_leaves_everything_as_it_is(
     bank: MemoryBank, agent: Agent, deliver: Callable[[MemoryBank, str], None], order: str
 ) -> None:

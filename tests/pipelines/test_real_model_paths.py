@@ -240,7 +240,9 @@ CALLS = {
 }
 
 
-@pytest.fixture(params=list(CALLS))
+@pytest.fixture(
+    params=[pytest.param(name, marks=pytest.mark.slow if number else ()) for number, name in enumerate(CALLS)]
+)
 def call(request: pytest.FixtureRequest) -> Call:
     return CALLS[request.param]
 
@@ -362,7 +364,7 @@ def test_what_is_unusable_is_never_stored(
 
 
 @pytest.mark.parametrize("name", UNAVAILABLE)
-@pytest.mark.parametrize("kind", ["narrative", "concise"])
+@pytest.mark.parametrize("kind", ["narrative", pytest.param("concise", marks=pytest.mark.slow)])
 def test_raising_leaves_the_bank_as_it_was(kind: str, banks: Banks, script: Script, name: str) -> None:
     """With on_model_failure="raise" a retain whose model fails has not been, and can be made again."""
     call = CALLS[kind]

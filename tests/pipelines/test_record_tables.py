@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from table import every_row
+import pytest
 
 from hindsight_integrations import Hindsight, MemoryBank, RecallResult
 
@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_cut_and_counted(light: Hindsight) -> None:
     assert table.rows[-1].at.date().isoformat() == "2025-05-10"
 
 
-@every_row(
+@pytest.mark.parametrize(
     ("values", "told"),
     [
         ([("3", "EUR"), ("4", "USD")], "all 2 are 3 EUR and 4 USD in total"),

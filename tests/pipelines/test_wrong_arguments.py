@@ -277,11 +277,16 @@ def engine(
     return opener(config=light_config)
 
 
-@pytest.fixture
-def bank(engine: Hindsight) -> MemoryBank:
-    bank = engine.bank("b")
+def told(engine: Hindsight, name: str) -> MemoryBank:
+    """A bank with one memory."""
+    bank = engine.bank(name)
     bank.retain([Message("Alice Chen likes plums.", "Bob", id="m1")], entities=["Alice Chen"])
     return bank
+
+
+@pytest.fixture
+def bank(engine: Hindsight) -> MemoryBank:
+    return told(engine, "b")
 
 
 def check(name: str, call: Callable[[Any], object]) -> None:
@@ -300,17 +305,19 @@ def check(name: str, call: Callable[[Any], object]) -> None:
 
 @pytest.mark.promise("Every error says what to do.")
 @every_row("name", [*VERBS, *INSIDE])
-def test_a_wrong_argument_says_what_to_do_or_works(bank: MemoryBank, name: str, monkeypatch: Any) -> None:
+def test_a_wrong_argument_says_what_to_do_or_works(engine: Hindsight, name: str) -> None:
     """No value makes a verb raise anything but an error of this package; the bank works on afterwards."""
+    bank = told(engine, f"bank of {name}")
     (unit,) = [unit.id for unit in bank.units().units]
     edit = bank.edit
-    monkeypatch.setattr(
-        type(bank),
-        "edit",
-        lambda _, unit_id, **changes: edit(unit if unit_id == UNIT else unit_id, **changes),
-    )
     call = {**VERBS, **INSIDE}[name]
-    check(name, lambda value: call(bank, value))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            type(bank),
+            "edit",
+            lambda _, unit_id, **changes: edit(unit if unit_id == UNIT else unit_id, **changes),
+        )
+        check(name, lambda value: call(bank, value))
     bank.recall("plums")
     out = io.StringIO()
     assert bank.archive.export(out) == bank.count()
