@@ -27,9 +27,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, (str(Path(__file__).parent / "support"), os.environ.get("PYTHONPATH")))
 )
 
-settings.register_profile(
-    "busy", deadline=None
-)  # how long an example takes says more of the machine than of the code
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("busy", deadline=None, max_examples=40)
 settings.load_profile("busy")
 
 

@@ -15,7 +15,6 @@ from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
 from hindsight_integrations.bank.items import AsyncItems
 from hindsight_integrations.bank.maintenance import AsyncMaintenance
-from hindsight_integrations.bank.memory_bank import unknown_attribute
 from hindsight_integrations.bank.mental_models import AsyncMentalModels
 from hindsight_integrations.bank.opinions import AsyncOpinions
 from hindsight_integrations.bank.profile import AsyncProfile, moved_to_get
@@ -306,11 +305,6 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     def maintenance(self) -> Maintenance:
         """For whoever runs the bank: reindex, edits."""
         return Maintenance(self._target.maintenance, self._loop)
-
-    if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
-
-        def __getattr__(self, name: str) -> object:
-            raise unknown_attribute(self, name)
 
 
 def _opened(opener: Callable[Q, AsyncHindsight]) -> Callable[Concatenate[type[Hindsight], Q], Hindsight]:

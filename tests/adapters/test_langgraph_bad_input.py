@@ -18,7 +18,7 @@ from table import every_row
 from hindsight_integrations import Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node
 
-BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", pytest.param("async", marks=pytest.mark.slow)])
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 AUDIO = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
 FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "AAAA"}}

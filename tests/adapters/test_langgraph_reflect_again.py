@@ -311,7 +311,13 @@ graph.invoke({"query": QUESTION}, {"configurable": {"thread_id": "t1"}}, durabil
 
 @pytest.mark.parametrize(
     ("killed_in", "when"),
-    [("assess", "before"), ("assess", "after"), ("commit", "before"), ("commit", "after")],
+    [
+        ("commit", "after"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("assess", "before"), ("assess", "after"), ("commit", "before"))
+        ),
+    ],
 )
 def test_a_process_killed_after_the_answer_goes_on_without_asking_the_model_again(
     opener: Opener, light_config: HindsightConfig, tmp_path: Path, killed_in: str, when: str

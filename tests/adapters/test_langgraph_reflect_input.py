@@ -15,7 +15,7 @@ from table import every_row
 from hindsight_integrations import EngineClosed, Hindsight, InvalidRequest
 from hindsight_integrations.langgraph import create_reflect_subgraph
 
-BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", pytest.param("async", marks=pytest.mark.slow)])
 KNOWN, QUESTION = "The kayak is red.", "What colour is the kayak?"
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 CALL = AIMessage("", tool_calls=[{"name": "find", "args": {}, "id": "c1"}])

@@ -30,7 +30,7 @@ from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, M
 from hindsight_integrations.llamaindex import HindsightMemory, HindsightMemoryBlock, HindsightRetriever
 
 Opener = Callable[..., Hindsight]
-BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
+BOTH_FACES = pytest.mark.parametrize("face", ["sync", pytest.param("async", marks=pytest.mark.slow)])
 HOLDERS = pytest.mark.parametrize("holder", ["memory", "block"])
 SOUND = "My kayak is green."
 NOTED = ChatMessage(role="assistant", content="Noted.")

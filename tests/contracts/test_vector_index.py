@@ -25,7 +25,7 @@ class TestExactVectorIndex(VectorIndexContract, VectorScorerContract):
         return ExactVectorIndex()
 
 
-@pytest.mark.parametrize("tail_rows", [1, 7, 50])
+@pytest.mark.parametrize("tail_rows", [7, *(pytest.param(rows, marks=pytest.mark.slow) for rows in (1, 50))])
 class TestMappedVectorIndex(VectorIndexContract, VectorScorerContract):
     """The numpy index over a file, most of it there or half of it still in memory."""
 

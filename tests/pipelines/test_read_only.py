@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import io
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -32,8 +34,10 @@ from hindsight_integrations.config import (
     StorageConfig,
     VectorBackend,
 )
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
+NOW = datetime(2024, 6, 12, 9, 0, tzinfo=UTC)
 LIGHT = StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5)
 QUEUE = HindsightConfig(storage=LIGHT, retain=RetainConfig(on_model_failure="queue"))
 PEOPLE = [{"text": name, "type": "PERSON"} for name in ("Ann Lee", "Bob Chen")]
@@ -173,10 +177,13 @@ def verbs(face: type) -> Iterator[str]:
                 yield from (f"{name}.{verb}" for verb in verbs(kind))
 
 
-@pytest.fixture
-def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed memory: a bank with a fact, two people, an alias and a passage that waits, and an empty bank."""
-    with opener(tmp_path, config=QUEUE, model=ScriptedModel([ModelUnavailable("test", "down")])) as engine:
+    place = tmp_path_factory.mktemp("written")
+    model = ScriptedModel([ModelUnavailable("test", "down")])
+    options = {"embeddings": HashEmbedder(), "reranker": None, "clock": FrozenClock(NOW)}
+    with Hindsight.open(place, config=QUEUE, model=model, **options) as engine:  # type: ignore[arg-type]
         bank = engine.bank("alice")
         bank.retain(**fact("Ann Lee likes figs."))
         believed = "I think figs are best in August because they are ripe then."
@@ -188,7 +195,13 @@ def folder(opener: Callable[..., Hindsight], tmp_path: Path) -> Path:
         bank.directives.add("Be brief.")
         assert bank.retain("This passage waits.").queued
         engine.bank("empty")
-    return tmp_path
+    return place
+
+
+@pytest.fixture
+def folder(written: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(written, tmp_path / "memory")
 
 
 def subject(engine: Hindsight) -> Subject:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 
 import pytest
-from table import every_row
 
 from hindsight_integrations import EngineClosed, Hindsight, MemoryBank
-from hindsight_integrations.bank.memory_bank import MOVED
 
 OPEN = """
 import os, sys
@@ -67,20 +64,7 @@ def test_async_objects_serve_code_that_cannot_await(light: Hindsight) -> None:
         light.bank("alice")
 
 
-@every_row("old", sorted(MOVED))
-def test_a_verb_that_moved_says_where_it_went(light: Hindsight, old: str) -> None:
-    """The old name of a verb is no attribute of either face, and the error names the new one, which exists."""
-    bank = light.bank("alice")
-    for face in (bank, bank.asynchronous):
-        assert not hasattr(face, old)
-        with pytest.raises(AttributeError, match=rf"has no attribute '{old}'; it is bank\.{MOVED[old]} now"):
-            getattr(face, old)
-        assert callable(attrgetter(MOVED[old])(face))
-    with pytest.raises(AttributeError, match=r"'MemoryBank' object has no attribute 'nonsense'$"):
-        _ = bank.nonsense  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("worker", ["worker", "no worker"])
+@pytest.mark.parametrize("worker", ["worker", pytest.param("no worker", marks=pytest.mark.slow)])
 def test_a_script_that_forgets_to_close_ends(worker: str) -> None:
     """A process whose engines are still open at its end does not hang, whether or not they have workers."""
     assert run(OPEN + 'print([bank.count() for bank in banks], "end")', worker) == ["[1, 1] end"]

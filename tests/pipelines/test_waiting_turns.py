@@ -182,7 +182,12 @@ bank.tasks.settle()
 
 
 @pytest.mark.parametrize(
-    ("moment", "extracted"), [("in retain", False), ("between", False), ("in settle", True)]
+    ("moment", "extracted"),
+    [
+        ("in settle", True),
+        pytest.param("in retain", False, marks=pytest.mark.slow),
+        pytest.param("between", False, marks=pytest.mark.slow),
+    ],
 )
 def test_killed_in_between_it_is_the_same(
     opener: Opener, tmp_path: Path, moment: str, *, extracted: bool

@@ -123,7 +123,7 @@ CASES: list[tuple[object, str, object, bool]] = [
     ([], "all", [], True),
     ("abc", "all", ["a", "c"], True),
     ("abc", "any", [1, "c"], True),
-    (5, "all", [], False),
+    (5, "all", [], True),
     ("a long text", "text_match", "long", True),
     ("a long text", "text_match", "Long", False),
     ("a long text", "text_match_insensitive", "LONG", True),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hindsight_integrations.bank.archive import AsyncArchive
 from hindsight_integrations.bank.directives import AsyncDirectives
 from hindsight_integrations.bank.entities import AsyncEntities
@@ -23,28 +21,6 @@ from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.references import BankReference
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.validation.arguments import checked_profile
-
-MOVED = {
-    "merge_entities": "entities.merge",
-    "split_entity": "entities.split",
-    "alias": "entities.alias",
-    "undo_entity_change": "entities.undo",
-    "entity_changes": "entities.changes",
-    "settle": "tasks.settle",
-    "retry_parked": "tasks.retry",
-    "export_archive": "archive.export",
-    "import_archive": "archive.load",
-    "reindex": "maintenance.reindex",
-    "edits": "maintenance.edits",
-    "aggregate": "records.aggregate",
-    "set_profile": "profile.set",
-}
-
-
-def unknown_attribute(bank: object, name: str) -> AttributeError:
-    """The error for a verb a bank does not have; it says where one went that was there before the namespaces."""
-    message = f"{type(bank).__name__!r} object has no attribute {name!r}"
-    return AttributeError(f"{message}; it is bank.{MOVED[name]} now" if name in MOVED else message)
 
 
 class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
@@ -135,8 +111,3 @@ class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
     def maintenance(self) -> AsyncMaintenance:
         """For whoever runs the bank: reindex, edits."""
         return AsyncMaintenance(self._context)
-
-    if not TYPE_CHECKING:  # a type checker shall go on naming what is not there
-
-        def __getattr__(self, name: str) -> object:
-            raise unknown_attribute(self, name)

@@ -205,7 +205,9 @@ def _holds(values: Sequence[Any], operator: MetadataOperator) -> Callable[[Any],
     def inside(own: Any) -> bool:  # noqa: ANN401 - any value of metadata
         if isinstance(own, str):
             return combine(isinstance(value, str) and value in own for value, _ in parts)
-        return _is_list(own) and combine(any(map(equal, own)) for _, equal in parts)
+        if not _is_list(own):
+            return combine is all and not parts  # a number holds all of nothing, as in LlamaIndex
+        return combine(any(map(equal, own)) for _, equal in parts)
 
     return inside
 
