@@ -199,19 +199,9 @@ def test_an_opinion_and_history_are_marked(light: Hindsight) -> None:
 
 def test_recall_as_of_a_time_marks_what_ended_since(light: Hindsight) -> None:
     bank = light.bank("moved")
-    bank.retain(
-        [{"role": "user", "name": "Alice", "content": "I live in Berlin.", "timestamp": "2024-01-01"}]
-    )
-    bank.retain(
-        [
-            {
-                "role": "user",
-                "name": "Alice",
-                "content": "I no longer live in Berlin.",
-                "timestamp": "2024-06-01",
-            }
-        ]
-    )
+    said = {"role": "user", "name": "Alice", "content": "I live in Berlin.", "timestamp": "2024-01-01"}
+    (home,) = bank.retain([said]).unit_ids
+    bank.withdraw(home)
     node = create_recall_node(bank, as_of="2024-03-01", output="text", output_key="remembered")
     text = one_node(node).invoke(asked("Where does Alice live?"), CONFIG)["remembered"]
     assert text == "- Alice: I live in Berlin. (mentioned on Monday, January 1, 2024; history, holds no more)"

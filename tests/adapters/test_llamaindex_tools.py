@@ -157,10 +157,7 @@ def keeping(tool: str, text: str, kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["function", "react"])
 def test_beside_a_memory_nothing_is_learnt_from_what_tools_said(bank: MemoryBank, kind: str) -> None:
-    """Turns are retained by the memory, the note by the tool; recalled text and "Kept." are nobody's statements.
-
-    The note brings up to date where the bees are.
-    """
+    """Turns are retained by the memory, the note by the tool; recalled text and "Kept." are nobody's statements."""
     bank.retain("Alice keeps bees in Porto.")
     script: list[Any] = []
     for tool, text, answer in (
@@ -182,6 +179,7 @@ def test_beside_a_memory_nothing_is_learnt_from_what_tools_said(bank: MemoryBank
     asyncio.run(turns())
     assert sorted(unit.text for unit in bank.iterate_units()) == sorted(
         [
+            "Alice keeps bees in Porto.",
             "user: I bought new hives.",
             "assistant: They are in Porto.",
             "Alice moved her bees to Braga.",

@@ -33,7 +33,6 @@ from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.ports.decision_model import YesNoQuestion
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
@@ -162,11 +161,6 @@ def _related(render: Render) -> list[Prompt[Any]]:
     return [render(few, [OTHER.text]), render(many, [ONE.text, OTHER.text])]
 
 
-def _decided(render: Render) -> list[Prompt[Any]]:
-    one = YesNoQuestion("Is it so?", (("Memory", ONE.text),))
-    return [render([one]), render([one, YesNoQuestion("Is it so?", (("Memory", OTHER.text),))])]
-
-
 def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
     asked = Asked(data.text, data.unit.mentioned_at, data.text)
     step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
@@ -216,7 +210,6 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     "observe_prompt": [_observed],
     "merge_background_prompt": [_merged],
     "relate_opinions_prompt": [_related],
-    "decide_prompt": [_decided],
     "answer_prompt": [
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),

@@ -98,11 +98,11 @@ def test_what_was_taken_back_of_a_memory_is_not_in_its_short_form(light: Hindsig
     }
     struck: dict[str, Any] = {
         "what": "User struck something off the harbour agenda.",
-        "invalidates": ["'new mooring fees' is an item of the agenda of the harbour meeting"],
         "entities": council,
     }
-    for day, fact in enumerate((agenda, struck), 1):
-        bank.retain(fact["what"], facts=[fact], timestamp=f"2024-05-0{day}")
+    (unit,) = bank.retain(agenda["what"], facts=[agenda], timestamp="2024-05-01").unit_ids
+    struck["changes"] = [{"unit_id": unit, "change": "part", "part": "new mooring fees"}]
+    bank.retain(struck["what"], facts=[struck], timestamp="2024-05-02")
     found = bank.recall("agenda of the harbour meeting", text="compact").units
     (left,) = (item for item in found if "crane repair" in item.text)
     assert left.unit.compact

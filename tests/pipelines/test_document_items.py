@@ -47,13 +47,13 @@ def dictate(bank: MemoryBank, text: str = AGENDA, items: list[str] = ITEMS, day:
     return unit_id
 
 
-def strike(bank: MemoryBank, day: int = 3, *statements: str) -> RetainResult:
-    """Take items back."""
+def strike(bank: MemoryBank, day: int = 3, *statements: str, source: str = "d1") -> RetainResult:
+    """Take items of the document that a message dictated back."""
     return say(
         bank,
         day,
         f"User struck something off the harbour agenda on day {day}",
-        invalidates=statements or [FEES],
+        changes=[{"sources": [source], "change": "part", "part": part} for part in statements or [FEES]],
         entities=[{"text": "Harbour Council", "type": "ORGANIZATION"}],
     )
 
@@ -173,23 +173,12 @@ def test_what_cannot_be_cut_is_noted_and_closed_all_the_same(light: Hindsight) -
     assert values(bank) == ["crane repair"]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "The agenda of the harbour meeting",
-        "User has an agenda for the harbour meeting",
-        "agenda of the harbour meeting",
-    ],
-)
-def test_a_document_withdrawn_as_such_goes_with_its_items(light: Hindsight, statement: str) -> None:
-    """Where only the agenda is named, nothing of it stays."""
+def test_a_document_that_ends_goes_with_its_items(light: Hindsight) -> None:
+    """Where the agenda itself is named, nothing of it stays."""
     bank = light.bank("port")
-    agenda = dictate(
-        bank,
-        "User's agenda for the harbour meeting: crane repair, new mooring fees for small boats and pier lights.",
-        ["crane repair", "new mooring fees for small boats", "pier lights"],
-    )
-    assert [done.unit_id for done in strike(bank, 3, statement).closed] == [agenda]
+    agenda = dictate(bank)
+    ended = say(bank, 3, "The harbour meeting is off", changes=[{"sources": ["d1"], "change": "ends"}])
+    assert [done.unit_id for done in ended.closed] == [agenda]
     assert values(bank) == []
 
 
@@ -241,7 +230,9 @@ def test_forgetting_the_withdrawal_does_not_bring_the_item_back(light: Hindsight
     prose = "User plans the night of the harbour lamps around new lamp posts, which come before the paint."
     agenda, plan = dictate(bank), dictate(bank, prose, ["new lamp posts", "the paint"], day=2)
     (struck,) = strike(bank).unit_ids
-    (gone,) = strike(bank, 4, "'new lamp posts' is an item of the night of the harbour lamps").unit_ids
+    (gone,) = strike(
+        bank, 4, "'new lamp posts' is an item of the night of the harbour lamps", source="d2"
+    ).unit_ids
     for unit_id in (struck, gone):
         bank.forget(unit=unit_id)
     found = served(bank, agenda)

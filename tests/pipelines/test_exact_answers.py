@@ -256,10 +256,10 @@ def test_what_was_taken_back_of_a_memory_that_entered_is_not_served(bank: Memory
     ]
     records.append({"kind": "expense", "category": "coffee", "value": 2.5, "unit": "EUR"})
     agenda = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
-    struck = ["'new mooring fees' is an item of the agenda of the harbour meeting"]
+    struck = [{"sources": ["d14"], "change": "part", "part": "new mooring fees"}]
     facts: list[dict[str, Any]] = [
         {"what": agenda, "records": records, "occurred_start": "2025-06-14", "entities": council},
-        {"what": "User struck something off the harbour agenda", "invalidates": struck, "entities": council},
+        {"what": "User struck something off the harbour agenda", "changes": struck, "entities": council},
     ]
     for day, each in enumerate(facts, 14):
         said = {"role": "user", "content": each["what"], "id": f"d{day}"}

@@ -70,7 +70,7 @@ FACTS: list[dict[str, Any]] = [
         "entities": [{"text": "Alice Chen", "type": "PERSON"}, {"text": "Bob", "type": "PERSON"}],
         "causal_relations": [{"target_fact_index": 0, "relation_type": "caused_by"}],
     },
-    {"what": "Alice Chen no longer likes plums", "sources": ["m3"], "invalidates": ["The plums made Alice happy"]},
+    {"what": "Alice Chen no longer likes plums", "sources": ["m3"], "invalidates": ["The plums made Alice Chen happy"]},
 ]  # fmt: skip
 
 

@@ -16,23 +16,6 @@ def opened(*languages: str) -> Hindsight:
     return Hindsight.open(":memory:", reranker=None, config=config)
 
 
-@pytest.mark.parametrize(
-    ("code", "before", "after"),
-    [
-        ("de", "Ich arbeite bei Siemens in Erlangen.", "Ich arbeite nicht mehr bei Siemens in Erlangen."),
-        ("es", "Trabajo en Telefónica, en Madrid.", "Ya no trabajo en Telefónica."),
-    ],
-)
-def test_a_message_takes_back_what_was_said(code: str, before: str, after: str) -> None:
-    """Without a model, German and Spanish close what no longer holds; read as English alone, nothing happens."""
-    for languages, closed in ((("en", code), 1), (("en",), 0)):
-        with opened(*languages) as hindsight:
-            bank = hindsight.bank("ann")
-            first, second = ([{"role": "user", "content": text}] for text in (before, after))
-            bank.retain(first, timestamp="2024-05-01T10:00")
-            assert len(bank.retain(second, timestamp="2024-05-09T10:00").closed) == closed
-
-
 def test_names_are_those_of_the_language() -> None:
     """A bank of German messages has people and places as entities, not every noun."""
     with opened("de") as hindsight:

@@ -74,18 +74,49 @@ def test_back_to_the_first_branch_and_back_again(bank: MemoryBank) -> None:
     assert follow(bank, H1, A1_ANEW) == ["a1b", "h1"]
 
 
-def test_what_a_dropped_message_withdrew_holds_again(bank: MemoryBank) -> None:
-    bank.retain([Message("I live in Berlin.", "alice", "2024-04-01", "b1")], thread="other")
-    moved = Message("I no longer live in Berlin.", "alice", "2024-05-01T09:03", "m1")
-    assert follow(bank, H1, A1, moved) == ["a1", "h1", "m1"]
+BERLIN = Message("I live in Berlin.", "alice", "2024-05-01T09:02", "b1")
+MOVED = Message("I left Berlin.", "alice", "2024-05-01T09:03", "m1")
+
+
+class Moving(ScriptedModel):
+    """A model that keeps every message in its words, and hears that alice moved."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+
+    def _answer(self, messages: list[Any]) -> dict[str, Any]:
+        passage = messages[-1].text.partition("<<<PASSAGE")[2]
+        known = [each for each in (H1, A1, H2, H3, BERLIN, MOVED) if f"[{each.id}]" in passage]
+        return {
+            "facts": [
+                {
+                    "what": each.text,
+                    "sources": [each.id],
+                    "fact_type": "world",
+                    "invalidates": [BERLIN.text] if each is MOVED else [],
+                }
+                for each in known
+            ]
+        }
+
+
+@pytest.fixture
+def moving(opener: Any, light_config: HindsightConfig) -> MemoryBank:
+    bank: MemoryBank = opener(model=Moving(), config=light_config).bank("alice")
+    return bank
+
+
+def test_what_a_dropped_message_withdrew_holds_again(moving: MemoryBank) -> None:
+    bank = moving
+    bank.retain([BERLIN], thread="other")
+    assert follow(bank, H1, A1, MOVED) == ["a1", "h1", "m1"]
     assert follow(bank, H1, A1, H2) == ["a1", "b1", "h1", "h2"]
-    assert follow(bank, H1, A1, moved, H3) == ["a1", "h1", "h3", "m1"]
+    assert follow(bank, H1, A1, MOVED, H3) == ["a1", "h1", "h3", "m1"]
 
 
-def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(bank: MemoryBank) -> None:
+def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(moving: MemoryBank) -> None:
     """A statement and its withdrawal are dropped together, and each comes back as the branch one is on has it."""
-    lives = Message("I live in Berlin.", "alice", "2024-05-01T09:02", "b1")
-    moved = Message("I no longer live in Berlin.", "alice", "2024-05-01T09:03", "m1")
+    bank, lives, moved = moving, BERLIN, MOVED
     assert follow(bank, H1, lives, moved) == ["h1", "m1"]
     for _ in range(2):
         assert follow(bank, H1, H2) == ["h1", "h2"]
@@ -99,7 +130,7 @@ STRIKE = Message("New mooring fees are off the agenda.", "alice", "2024-05-03T10
 
 
 class Striking(ScriptedModel):
-    """A model that hears a strike of an item, and nothing else."""
+    """A model that hears a strike of an item of the one memory it is shown, and nothing else."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -108,9 +139,9 @@ class Striking(ScriptedModel):
         if STRIKE.text not in messages[-1].text:
             return {"facts": []}
         fields = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type": "world"}
-        fees = "'new mooring fees' is an item of the agenda of the harbour meeting"
+        fees = {"memory": 1, "change": "part", "part": "new mooring fees"}
         what = "Alice struck new mooring fees off the agenda of the harbour meeting"
-        return {"facts": [{"what": what, "sources": ["s1"], "invalidates": [fees], **fields}]}
+        return {"facts": [{"what": what, "sources": ["s1"], "changes": [fees], **fields}]}
 
 
 def test_an_item_that_a_dropped_message_struck_is_on_its_list_again(

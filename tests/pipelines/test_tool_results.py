@@ -26,16 +26,6 @@ def test_a_tools_result_is_found_and_its_tool_is_no_person(light: Hindsight) -> 
     assert not [entity for entity in bank.entities.list() if "tool" in entity.name.casefold()]
 
 
-def test_a_tools_result_ends_no_memory(light: Hindsight) -> None:
-    """A page that a tool read, and that speaks in the first person, takes back nothing that the user told."""
-    bank = light.bank("ann")
-    bank.retain([Message("I live in Berlin.", "Ann", "2024-05-01T09:00", "m1")], thread="t")
-    bank.retain([result("I no longer live in Berlin.")], thread="t")
-    assert "Ann: I live in Berlin." in [found.text for found in bank.recall("Who lives in Berlin?").units]
-    bank.retain([Message("I no longer live in Berlin.", "Ann", "2024-05-03T09:00", "m2")], thread="t")
-    assert "Ann: I live in Berlin." not in [found.text for found in bank.recall("Who lives in Berlin?").units]
-
-
 def test_a_tools_result_is_no_evidence_of_an_opinion(light: Hindsight) -> None:
     """What tools give back neither reinforces nor weakens what the agent believes."""
     bank = light.bank("ann")

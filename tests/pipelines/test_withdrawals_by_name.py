@@ -330,7 +330,7 @@ def test_what_was_withdrawn_meanwhile_is_left_alone(opener: Opener) -> None:
     result = say(bank, "Passport is here, garage is booked.")
     assert (result.created, result.closed) == (1, ())
     assert len(bank.history(garage)) == 1
-    assert [item.reason for item in result.dropped] == ["changes: the memory it names is no more"]
+    assert [item.reason for item in result.dropped] == ["changes: the memory it names is not in this bank"]
 
 
 def test_a_settled_task_names_what_was_held_by_then(opener: Opener) -> None:

@@ -340,7 +340,6 @@ OPENING = [
     "accept_loss",
     "clock",
     "time_parser",
-    "decision_model",
 ]
 
 

@@ -1,4 +1,4 @@
-"""German and Spanish against tables written blind: names, what messages take back, and questions for a cause."""
+"""German and Spanish against tables written blind: names, and questions for a cause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.question_kinds import asks_for_a_cause, chain_steps
 from hindsight_integrations.text.which_language import language_of
-from hindsight_integrations.text.withdrawal_cues import withdrawals
 
 TABLES = Path(__file__).parent / "language_table"
 CONFIGURED = [("de",), ("es",), ("en", "de", "es")]
@@ -44,41 +43,12 @@ def test_names_are_found_and_nouns_are_not(code: str, recall: float, *, alone: b
     assert right >= recall * wanted
 
 
-@pytest.mark.parametrize(("code", "accuracy"), [("de", 0.9), ("es", 0.88)])
-def test_withdrawals_are_distinguished_from_what_looks_like_them(code: str, accuracy: float) -> None:
-    """What a message takes back is found in most cases; a memory is hardly ever closed for nothing."""
-    table = rows(code, "withdrawals")
-    wrong = [
-        row for row in table if bool(withdrawals(row["text"], "u", [LANGUAGES[code]])) != row["withdraws"]
-    ]
-    assert len(wrong) <= (1 - accuracy) * len(table)
-    assert sum(not row["withdraws"] for row in wrong) <= 2
-
-
 @pytest.mark.parametrize("code", ["de", "es"])
 def test_questions_for_a_cause_are_distinguished_from_others(code: str) -> None:
     """As in: "weshalb" and "a qué se debe" ask why; "Grundstück" and "por casualidad" do not."""
     table = rows(code, "why")
     right = [row for row in table if asks_for_a_cause(row["question"], [LANGUAGES[code]]) == row["why"]]
     assert len(right) >= 0.94 * len(table)
-
-
-@every_row(
-    ("code", "message", "statement"),
-    [
-        ("de", "Ich arbeite nicht mehr bei Siemens.", "u: Ich arbeite bei Siemens"),
-        ("de", "Ich bin von Köln nach Leipzig umgezogen.", "u: wohne in Köln"),
-        ("de", "Der Flug geht um 14 Uhr statt um 12 Uhr.", "u: Der Flug geht um 12 Uhr"),
-        ("de", "Streich die Milch von der Einkaufsliste.", "u: die Milch gehört zu der Einkaufsliste"),
-        ("es", "Ya no trabajo en Telefónica.", "u: trabajo en Telefónica"),
-        ("es", "Me mudé de México a Buenos Aires.", "u: vivo en México"),
-        ("es", "Corrijo: mi hermana vive en Murcia, no en Almería.", "u: mi hermana vive en Almería"),
-        ("es", "Quita la leche de la lista.", "u: la leche es parte de la lista"),
-    ],
-)
-def test_what_is_taken_back_is_put_as_it_was_stated(code: str, message: str, statement: str) -> None:
-    """A statement resembles the memory it is to close, so that it can be found."""
-    assert withdrawals(message, "u", [LANGUAGES[code]]) == [statement]
 
 
 @every_row(

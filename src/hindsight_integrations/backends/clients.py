@@ -45,11 +45,6 @@ def vendor_of_model(model: object) -> Vendor:
     raise InvalidRequest("model", f"{_called(model)} is no chat model", MODELS)
 
 
-def is_decision_model(model: object) -> bool:
-    """Whether something is a decision model of LangChain's (`langchain_core.decisions`)."""
-    return not isinstance(model, type) and (Vendor.LANGCHAIN, "BaseDecisionModel") in _bases(model, "", "")
-
-
 def vendor_of_embeddings(embeddings: object) -> Vendor:
     """Whose an embedder is.
 

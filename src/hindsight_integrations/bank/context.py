@@ -23,7 +23,6 @@ from hindsight_integrations.errors import EmbedderMismatch, InvalidRequest
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.model.time import DateOrder, LocalDates, Weekday
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.decision_model import DecisionModel
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.ledger import BankHeader, Ledger, Transaction
@@ -52,7 +51,6 @@ class Tools:
         place: the resolved data directory, or a name of the engine's own if it keeps nothing on disk.
         worker: who does its tasks unasked.
         languages: of the banks' texts and questions, the likeliest first.
-        decisions: what decides which memories a withdrawal means where rules leave it open.
     """
 
     ledger: Ledger
@@ -72,7 +70,6 @@ class Tools:
     vectors: RememberedVectors = field(default_factory=RememberedVectors)
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)
-    decisions: DecisionModel | None = None
 
     @property
     def dates(self) -> LocalDates:
@@ -201,7 +198,6 @@ class BankContext:
             keep_turns=tools.config.retain.source_turns,
             shown_memories=tools.config.retain.most_shown_memories,
             shown_categories=tools.config.retain.shown_categories,
-            decisions=tools.decisions,
         )
 
     def observation_tools(self) -> ObservationTools:

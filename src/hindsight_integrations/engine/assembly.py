@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, Self, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -27,7 +27,6 @@ from hindsight_integrations.engine.engine import Engine, Storage
 from hindsight_integrations.errors import InvalidRequest, MissingDependency, shown
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.ports.clock import Clock, SystemClock
-from hindsight_integrations.ports.decision_model import DecisionModel
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.ledger import BankHeader, Ledger
@@ -40,7 +39,6 @@ from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
-from hindsight_integrations.tempr.retain.retraction.language_model_decisions import LanguageModelDecisions
 from hindsight_integrations.text.languages import languages_of
 from hindsight_integrations.validation.arguments import checked_path
 
@@ -50,11 +48,8 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from hindsight_integrations.backends.decision_model.langchain import LangChainDecisionModel
     from hindsight_integrations.backends.keyword.fts5 import Fts5Keywords
     from hindsight_integrations.backends.keyword.lucene import LuceneKeywords
-
-    Decider: TypeAlias = DecisionModel | LangChainDecisionModel | LLM | BaseChatModel | LanguageModel | str
 
 MEMORY: Literal[":memory:"] = ":memory:"
 DEFAULT: Literal["default"] = "default"
@@ -83,7 +78,6 @@ class AsyncHindsight(Engine):
         accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
-        decision_model: Decider | None = None,
     ) -> Self:
         """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
 
@@ -102,8 +96,6 @@ class AsyncHindsight(Engine):
                 beside newer indexes), instead of raising LedgerLost; the indexes are then rebuilt from what is there.
             clock: what time it is, for tests and replays.
             time_parser: reads the time of questions in which the built-in grammar finds none.
-            decision_model: asked yes or no, once a retain, where rules leave open which memories a withdrawal means: a decision
-                model of LangChain's or any that `model` may be; None leaves them open (`RetainResult.ambiguous`).
 
         Raises:
             InvalidRequest: the path, the model or the embeddings are none, the settings name an unknown time zone or language, or a worker is wanted that
@@ -143,7 +135,6 @@ class AsyncHindsight(Engine):
             worker=mode,
             time_parser=time_parser,
             languages=languages,
-            decisions=_decision_model(decision_model, settings),
         )
         return cls(tools, storage, workers)
 
@@ -284,20 +275,6 @@ def _language_model(
     from hindsight_integrations.backends.language_model.named_models import language_model
 
     return language_model(model, in_words=with_schema_in_words, timeout_s=config.model_timeout_s)
-
-
-def _decision_model(model: Decider | None, config: HindsightConfig) -> DecisionModel | None:
-    if model is None:
-        return None
-    from hindsight_integrations.backends.clients import is_decision_model
-    from hindsight_integrations.backends.decision_model.langchain import LangChainDecisions
-
-    if not isinstance(model, type) and callable(getattr(model, "decide", None)):
-        return cast("DecisionModel", model)
-    if is_decision_model(model):
-        return LangChainDecisions(cast("LangChainDecisionModel", model))
-    chosen = _language_model(cast("LanguageModel", model), config)
-    return None if chosen is None else LanguageModelDecisions(chosen)
 
 
 def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtractor | None:

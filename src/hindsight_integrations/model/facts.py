@@ -10,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from hindsight_integrations.model.answer_schemas import bare
@@ -101,12 +109,35 @@ class MemoryChange(StrEnum):
     PART = "part"
 
 
-class ExtractedChange(FactPart):
-    """A memory shown with the passage that no longer holds, or not as it stands (decision 110)."""
+def _as_models_name_it(schema: dict[str, Any]) -> None:
+    """The schema that a model is shown: it names memories by number, and must."""
+    bare(schema)
+    schema["properties"]["memory"].pop("default")
+    schema["required"] = ["memory", "change"]
 
-    memory: int = Field(ge=1, description="number of the memory, as shown in square brackets")
+
+class ExtractedChange(FactPart):
+    """A memory that no longer holds, or not as it stands (decision 110).
+
+    A model names it by its number among those it was shown; a caller by `unit_id`, or by `sources`: the ids of the messages
+    it was made from.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_as_models_name_it)
+
+    memory: Annotated[int | None, Field(ge=1), WithJsonSchema({"minimum": 1, "type": "integer"})] = Field(
+        default=None, description="number of the memory, as shown in square brackets"
+    )
     change: MemoryChange
     part: Text = Field(default="", description="with `part`: what no longer holds, in the memory's own words")
+    unit_id: SkipJsonSchema[Text] = ""
+    sources: SkipJsonSchema[Annotated[list[str], BeforeValidator(texts_of)]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        if sum((self.memory is not None, bool(self.unit_id), bool(self.sources))) != 1:
+            raise ValueError("name the memory by one of `memory`, `unit_id` and `sources`")
+        return self
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)

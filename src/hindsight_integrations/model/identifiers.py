@@ -29,11 +29,6 @@ _CARD = range(13, 20)  # digits of a payment card (ISO/IEC 7812)
 _TELEPHONE = (9, 15)  # digits of a number that may have its country's in front (ITU-T E.164 allows 15)
 
 
-def in_one_spelling(text: str) -> str:
-    """The text with each identifier in it written as one word."""
-    return _NUMBER.sub(_number, _EMAIL.sub(_email, text))
-
-
 def identifiers_in(text: str) -> frozenset[str]:
     """The identifiers a text has, each in its one spelling."""
     emails = {_email(match) for match in _EMAIL.finditer(text)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import LONGEST_TEXT
 from hindsight_integrations.text.side_by_side import Layout, SideBySide, Span, side_by_side
-from hindsight_integrations.text.statement_frames import read
+from hindsight_integrations.text.statement_frames import content_of
 from hindsight_integrations.text.stems import content_stems, numbers
 
 UNEXPLAINED = 0.5  # share of a conjunct's words that the statement may lack: it "works for" whom it calls its "employer"
@@ -55,7 +55,7 @@ def without_conjunct(text: str, statement: str, language: Language) -> str | Non
     """
     if len(text) > LONGEST_TEXT:
         return None
-    content = read(statement, language).content
+    content = content_of(statement, language)
     layers = side_by_side(text, language)
     found = [
         shorter
@@ -76,7 +76,7 @@ def without_sentence(text: str, statement: str, language: Language) -> str | Non
     """
     if len(text) > LONGEST_TEXT:
         return None
-    content = read(statement, language).content
+    content = content_of(statement, language)
     layers = side_by_side(text, language)
     listed = [each for each in layers if each.layout is Layout.SENTENCES and _is_told(each)]
     if len(listed) != 1:
@@ -182,7 +182,7 @@ def _predicate(text: str, language: Language) -> frozenset[str]:
     """Content stems of what the first conjunct says of its subject: what is behind its verb."""
     words = _WORD.findall(text)
     place = _verb(text, language, after=1)
-    return frozenset() if place is None else read(" ".join(words[place + 1 :]) or text, language).content
+    return frozenset() if place is None else content_of(" ".join(words[place + 1 :]) or text, language)
 
 
 def _is_name(conjunct: _Conjunct, before: _Conjunct) -> bool:

@@ -1,12 +1,8 @@
-"""Names and titles as a text writes them, and whether two of them can be one thing. Pure.
-
-"Nordwind Energy" is not "Nordwind AG", and who says "Elm" means the room Elm where there is an Elm West as well.
-"""
+"""Names and titles as a text writes them. Pure."""
 
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.names import USER_NAMES
@@ -15,20 +11,6 @@ from hindsight_integrations.text.titles import TITLE
 _TOKEN = re.compile(r"[\w][\w./&@+'\u2019-]*[\w]|\w")
 _ABBREVIATED = 3  # letters: "Dr. Sommer" is one name, "... and Bo. Key points ..." are two sentences
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
-
-
-class Naming(StrEnum):
-    """How a text names what another one designates."""
-
-    OTHERWISE = "otherwise"
-    """It names something else that begins alike."""
-    LONGER = "longer"
-    """It names something whose name begins so, and goes on."""
-    UNNAMED = "unnamed"
-    """It does not."""
-    SHORTER = "shorter"
-    """It has the beginning of the name: "Alice" of "Alice Chen"."""
-    SAME = "same"
 
 
 def designations(text: str, language: Language) -> list[tuple[str, ...]]:
@@ -52,24 +34,3 @@ def designations(text: str, language: Language) -> list[tuple[str, ...]]:
             run = []
         end = match.end()
     return [*found, tuple(run)] if run else found
-
-
-def naming(designation: tuple[str, ...], others: list[tuple[str, ...]]) -> Naming:
-    """How the designations of another text name the same thing, at best."""
-    found = {_compared(designation, other) for other in others}
-    return next(
-        (each for each in (Naming.SAME, Naming.LONGER, Naming.SHORTER, Naming.OTHERWISE) if each in found),
-        Naming.UNNAMED,
-    )
-
-
-def _compared(one: tuple[str, ...], other: tuple[str, ...]) -> Naming:
-    if one == other:
-        return Naming.SAME
-    shared = next((i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    if shared is None:
-        return Naming.LONGER if len(other) > len(one) else Naming.SHORTER
-    if len(one) == len(other) == 1:
-        longer = other[0].startswith(one[0]) and not other[0][len(one[0]) :].isalpha()
-        return Naming.LONGER if longer else Naming.UNNAMED
-    return Naming.OTHERWISE if shared else Naming.UNNAMED

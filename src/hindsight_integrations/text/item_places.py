@@ -114,7 +114,7 @@ def likeness(text: str, item: str, language: Language) -> Likeness:
     """How much a piece of text is like an item."""
     if item_words(text, language) == item_words(item, language):
         return Likeness.VERBATIM
-    negation = language.withdrawals.negation
+    negation = language.parts.negation
     if bool(negation.search(text)) != bool(negation.search(item)) or numbers(text, language) != numbers(
         item, language
     ):
@@ -201,7 +201,7 @@ def _likeness_of_item(text: str, layout: Layout, wanted: Wanted) -> Likeness:
     if layout is Layout.SENTENCES and wanted.field:
         field = content_stems(wanted.field, wanted.language)
         stems = content_stems(wanted.text, wanted.language)
-        negated = wanted.language.withdrawals.negation.search(text)
+        negated = wanted.language.parts.negation.search(text)
         said = content_stems(text, wanted.language)
         return (
             Likeness.SAME_WORDS

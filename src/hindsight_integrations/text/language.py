@@ -111,53 +111,6 @@ class QuestionWords:
     possessive: re.Pattern[str] = NEVER
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cue:
-    """A way to take something back.
-
-    Attributes:
-        pattern: found in a sentence; its group `withdrawn` is what no longer holds.
-        statement: how it was said before, with the pattern's groups in braces.
-    """
-
-    pattern: re.Pattern[str]
-    statement: str = "{withdrawn}"
-
-
-def cue(pattern: str, statement: str = "{withdrawn}") -> Cue:
-    """A cue found in any case."""
-    return Cue(re.compile(pattern, re.IGNORECASE), statement)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WithdrawalWords:
-    """How a message takes something back.
-
-    Attributes:
-        cues: the first that matches a sentence and names something counts.
-        unless: a sentence that only supposes or forbids it.
-        negation: what is left out of `withdrawn`, so that it resembles what was said before.
-        vague: how a phrase begins that names nothing in particular.
-        when: times, which name nothing that happened then.
-        pointer: a phrase that only points ("that").
-        updated: says that something is so now and was otherwise ("from now on").
-        past: says that something was so once, which nothing replaces.
-        day: days of the week and months.
-        numeral: numbers in words.
-    """
-
-    cues: tuple[Cue, ...] = ()
-    unless: re.Pattern[str] = NEVER
-    negation: re.Pattern[str] = NEVER
-    vague: re.Pattern[str] = NEVER
-    when: re.Pattern[str] = NEVER
-    pointer: re.Pattern[str] = NEVER
-    updated: re.Pattern[str] = NEVER
-    past: re.Pattern[str] = NEVER
-    day: re.Pattern[str] = NEVER
-    numeral: re.Pattern[str] = NEVER
-
-
 def unchanged_conjunction(conjunction: str, _following: str) -> str:
     """The conjunction of a language whose conjunctions do not change with the word behind them."""
     return conjunction
@@ -194,39 +147,22 @@ class ListWords:
     verbs: frozenset[str] = frozenset()
 
 
-class Frame(StrEnum):
-    """What a text says of something, whatever words it takes: "needs to X" and "X as an open task" are one."""
-
-    TO_DO = "to-do"
-    """It is still to be done, or wanted."""
-    LIKED = "liked"
-    DISLIKED = "disliked"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameWords:
-    """Grammar that frames what a statement is about and carries no content of its own (decision 115).
+    """Grammar that frames what a statement is about and carries no content of its own.
 
     Attributes:
-        frames: patterns in the order in which they are looked for; what one matches, the next does not see.
+        frames: what a text says of something ("needs to X", "X as an open task"), in the order in which it is looked for.
         fillers: words without content in a statement: whose it is, that it was so before.
         negation: what makes a clause say that something is not, or no longer, so.
-        kin: people around the user (group `kin`) as the subject of a text, or as those whose something is.
-        about_kin: the beginning of a clause whose subject is one of those people.
-        pair: two joined things, `first` (a word) and `second`.
-        owner: a statement that begins with whose something is; its group `owner` is the name.
         kin_words: other words for the people around the user, by the word that stands for all of them.
         dependent: a clause that holds only with the one in front of it ("which ...", "because ..."), or only leads in.
         history: a clause that says only what once was so ("used to").
     """
 
-    frames: tuple[tuple[Frame, re.Pattern[str]], ...] = ()
+    frames: tuple[re.Pattern[str], ...] = ()
     fillers: re.Pattern[str] = NEVER
     negation: re.Pattern[str] = NEVER
-    kin: re.Pattern[str] = NEVER
-    about_kin: re.Pattern[str] = NEVER
-    pair: re.Pattern[str] = NEVER
-    owner: re.Pattern[str] = NEVER
     kin_words: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     dependent: re.Pattern[str] = NEVER
     history: re.Pattern[str] = NEVER
@@ -239,15 +175,15 @@ class PartWords:
     Attributes:
         relations: patterns of whole statements with groups `part`, `whole`, perhaps `noun`; the first match counts.
         clause_end: what ends a clause or an item.
-        list: a plain list of three or more; its group `first` is the last word of the first item.
-        separator: what stands between the items of one.
-        words: what stands around them.
+        separator: what stands between the items of a list.
+        negation: what makes an item say that something is not so.
+        words: what stands around the items of a list.
     """
 
     relations: tuple[re.Pattern[str], ...] = ()
     clause_end: re.Pattern[str] = field(default_factory=lambda: re.compile(r"[;:,.!?()]\s|[;:,.!?()]$"))
-    list: re.Pattern[str] = NEVER
     separator: re.Pattern[str] = field(default_factory=lambda: re.compile(r",\s+"))
+    negation: re.Pattern[str] = NEVER
     words: ListWords = field(default_factory=ListWords)
 
 
@@ -362,7 +298,6 @@ class Language:
         names: what tells names from other words.
         questions: kinds of questions.
         asking: what tells a sentence that asks from one that states.
-        withdrawals: how something is taken back.
         parts: part and whole, clauses and lists.
         frames: grammar around what a statement is about.
         person: in which grammatical person a text speaks.
@@ -380,7 +315,6 @@ class Language:
     names: NameWords = field(default_factory=NameWords)
     questions: QuestionWords = field(default_factory=QuestionWords)
     asking: AskingWords = field(default_factory=AskingWords)
-    withdrawals: WithdrawalWords = field(default_factory=WithdrawalWords)
     parts: PartWords = field(default_factory=PartWords)
     frames: FrameWords = field(default_factory=FrameWords)
     person: PersonWords = field(default_factory=PersonWords)

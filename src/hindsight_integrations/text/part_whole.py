@@ -6,21 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.titles import hidden, shown, titles
 
 # Characters. Patterns look from each word to the end of what they are given; longer texts are lists, logs or code, whose
 # grammar nobody reads.
 LONGEST_TEXT = 5_000
-_LIST_ITEM = 3  # content words of an item in a plain list ("jazz, blues and rock"); longer clauses elaborate
-
-
-@dataclass(frozen=True, slots=True)
-class PartOf:
-    """A statement that something belongs to something: content stems of the part and of the whole."""
-
-    part: frozenset[str]
-    whole: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +24,6 @@ class NamedItem:
 
     text: str
     field: str
-
-
-def part_of(statement: str, language: Language) -> PartOf | None:
-    """What a statement calls a part, and of what; None if it speaks of a thing as such.
-
-    Quoted titles are kept together: nothing inside one is read as grammar.
-    """
-    part, whole = next(_parts_and_wholes(statement, language), ("", ""))
-    found = PartOf(content_stems(part, language), content_stems(whole, language))
-    return found if found.part and found.whole else None
 
 
 def named_items(statement: str, language: Language) -> list[NamedItem]:
@@ -68,30 +48,6 @@ def _parts_and_wholes(statement: str, language: Language) -> Iterator[tuple[str,
             groups = match.groupdict()
             part = f"{groups.get('noun') or ''} {groups['part']}"
             yield shown(part, quoted), shown(groups["whole"], quoted)
-
-
-def names_one_of_a_list(statement: frozenset[str], text: str, language: Language) -> bool:
-    """Whether the statement names one item of a plain list of three or more ("likes jazz" of "jazz, blues and rock").
-
-    Of the item that opens the list only the last word is known to belong to it.
-
-    Args:
-        statement: its content stems.
-        text: of a unit.
-        language: of both.
-    """
-    told = account(text)
-    if len(told) > LONGEST_TEXT:
-        return False
-    for match in language.parts.list.finditer(told):
-        items = language.parts.separator.split(match.group(0))
-        first, *others = (content_stems(item, language) for item in items)
-        opening = content_stems(match.group("first"), language)
-        if not first or any(not 1 <= len(item) <= _LIST_ITEM for item in others):
-            continue
-        if sum(bool(item & statement) for item in (opening, *others)) == 1:
-            return True
-    return False
 
 
 def account(text: str) -> str:

@@ -27,8 +27,3 @@ def hidden(text: str) -> tuple[str, list[str]]:
 def shown(text: str, quoted: list[str]) -> str:
     """A text, or a piece of it, with its titles again."""
     return _HIDDEN.sub(lambda match: f" {quoted[int(match.group(1))]} ", text)
-
-
-def untitled(text: str) -> str:
-    """A text without its titles."""
-    return TITLE.sub(" ", text)

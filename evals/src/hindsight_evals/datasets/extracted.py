@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import ValidationError
 
 from hindsight_evals.datasets.fields import Published
 from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import ExtractedFact
-
-
-def _without_changes_by_turns(facts: object) -> object:
-    """Facts without the `changes` that name a memory by its turns: `invalidates` says the same in words, which the engine takes."""
-    if not isinstance(facts, list):
-        return facts
-    return [
-        {**fact, "changes": [each for each in fact["changes"] if "memory" in each]}
-        if isinstance(fact, dict) and fact.get("changes")
-        else fact
-        for fact in facts
-    ]
 
 
 class ExtractedSession(Published):
@@ -30,7 +17,7 @@ class ExtractedSession(Published):
 
     session: int
     session_date: str | None = None
-    facts: Annotated[list[ExtractedFact], BeforeValidator(_without_changes_by_turns)]
+    facts: list[ExtractedFact]
 
 
 def load_facts(path: Path) -> dict[int, tuple[ExtractedFact, ...]]:

@@ -19,6 +19,9 @@ from pydantic import BaseModel, ConfigDict
 from hindsight_evals.episode import Episode, GoldWithdrawal, Item, Question, Session
 from hindsight_evals.metrics.stating import said_of
 from hindsight_integrations import ExtractedFact, Message
+from hindsight_integrations.model.facts import ExtractedChange, MemoryChange
+from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.text.stems import content_stems
 
 FIRST = datetime(2025, 3, 3, 9, tzinfo=UTC)
 DAYS_BETWEEN = 7
@@ -66,7 +69,7 @@ class Form(StrEnum):
     PLAIN = "plain"
     """The user's words alone."""
     EXTRACTED = "extracted"
-    """With facts, and statements of what no longer holds, as a strong model would give them."""
+    """With facts that name what no longer holds, as a strong model would give them."""
 
 
 class _Case(BaseModel):
@@ -157,7 +160,7 @@ def episode_of(case: ForgettingCase, form: Form) -> Episode:
 
 def _session(case: ForgettingCase, place: int, form: Form) -> Session:
     told, moment = case.told[place], FIRST + timedelta(days=DAYS_BETWEEN * place)
-    fact = ExtractedFact(what=told.fact, sources=[_turn(place)], invalidates=list(told.invalidates))
+    fact = ExtractedFact(what=told.fact, sources=[_turn(place)], changes=list(_changes(case, place)))
     withdrawn = tuple(
         GoldWithdrawal(_worded(case, said, form), frozenset({_turn(said.session)}))
         for said in case.gone
@@ -166,6 +169,37 @@ def _session(case: ForgettingCase, place: int, form: Form) -> Session:
     message = Message(told.user, "user", moment, _turn(place))
     facts = (fact,) if form is Form.EXTRACTED else None
     return Session(f"S{place}", moment, (message,), facts, withdrawn)
+
+
+def _changes(case: ForgettingCase, place: int) -> Iterator[ExtractedChange]:
+    """The memories that a session ends, by their turns; in part where another part of them still holds."""
+    holding = {said.session for said in case.valid}
+    for statement in case.told[place].invalidates:
+        for session in sorted(ended_by(case, place, statement)):
+            change = MemoryChange.PART if session in holding else MemoryChange.ENDS
+            yield ExtractedChange(change=change, sources=[_turn(session)], part=statement)
+
+
+def ended_by(case: ForgettingCase, by: int, statement: str) -> set[int]:
+    """Sessions of which a statement of a later one ends something.
+
+    A case says what is gone, and not by which statement: where it has as many statements, in order, each ends one; else each
+    ends what it has the most words of, of what is told before it.
+    """
+    stated = [(n, each) for n, told in enumerate(case.told) for each in told.invalidates]
+    gone = sorted(case.gone, key=lambda item: item.session)
+    if len(stated) == len(gone) and all(item.session < n for (n, _), item in zip(stated, gone, strict=True)):
+        return {item.session for own, item in zip(stated, gone, strict=True) if own == (by, statement)}
+    before = [item for item in gone if item.session < by]
+    shared = [
+        len(_words(statement) & _words(f"{item.text} {case.told[item.session].fact}")) for item in before
+    ]
+    most = max(shared, default=0)
+    return {item.session for item, count in zip(before, shared, strict=True) if count == most}
+
+
+def _words(text: str) -> frozenset[str]:
+    return content_stems(text, ENGLISH)
 
 
 def _worded(case: ForgettingCase, said: Said, form: Form) -> str:

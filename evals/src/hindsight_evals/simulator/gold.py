@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from hindsight_evals.episode import GoldWithdrawal
 from hindsight_evals.simulator.dialogue import Telling, rendered
-from hindsight_evals.simulator.memories import Entry, MemoryKind, Operation
+from hindsight_evals.simulator.memories import Entry, MemoryKind
 from hindsight_evals.simulator.operations import day_name
 from hindsight_integrations import EntityType, ExtractedFact, RecordKind
-from hindsight_integrations.model.facts import ExtractedEntity, ExtractedRecord
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedEntity, ExtractedRecord, MemoryChange
 
 
-def gold_fact(telling: Telling, sources: Sequence[str], random: Random) -> ExtractedFact:
-    """The fact of one change.
+def gold_fact(
+    telling: Telling, sources: Sequence[str], random: Random, gone: GoldWithdrawal | None = None
+) -> ExtractedFact:
+    """The fact of one change; it names the memory that ends by the turns that had told it.
 
     Args:
         telling: the change, and in which words.
         sources: ids of the turns that tell it.
         random: draws a wording.
+        gone: what the change makes untrue.
     """
     family, values, entry = telling.family, telling.values, telling.change.entry
-    gone = telling.change.operation is not Operation.ADD
     happened = entry.day.isoformat() if _is_dated(entry) else None
     return ExtractedFact(
         what=rendered(random.choice(family.fact), values),
@@ -31,9 +34,13 @@ def gold_fact(telling: Telling, sources: Sequence[str], random: Random) -> Extra
         occurred_end=happened,
         entities=[ExtractedEntity(text="User", type=EntityType.PERSON)],
         sources=list(sources),
-        invalidates=[rendered(random.choice(family.invalidates), values)] if gone else [],
+        changes=[_ending(gone, rendered(random.choice(family.invalidates), values))] if gone else [],
         records=[_record(entry)] if telling.change.after is not None else [],
     )
+
+
+def _ending(gone: GoldWithdrawal, words: str) -> ExtractedChange:
+    return ExtractedChange(change=MemoryChange.ENDS, sources=sorted(gone.sources), part=words)
 
 
 def _is_dated(entry: Entry) -> bool:

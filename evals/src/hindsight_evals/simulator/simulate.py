@@ -147,8 +147,8 @@ def _told(
             turns = [
                 message.id or "" for message, line in zip(messages, lines, strict=True) if line.tells == place
             ]
-            facts.append(gold_fact(one, turns, random))
             gone = memories.note(number, one.change, frozenset(turns))
+            facts.append(gold_fact(one, turns, random, gone))
             withdrawals += [gone] if gone else []
         given = tuple(facts) if extracted else None
         yield Session(f"S{number}", plan.moment, messages, given, tuple(withdrawals))

@@ -137,6 +137,10 @@ class LedgerReader(
         """
         ...
 
+    def places_of_messages(self, bank: str, messages: Sequence[str]) -> list[tuple[str, str]]:
+        """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
+        ...
+
     def entities_named(self, bank: str, names: Sequence[str]) -> dict[str, Entity]:
         """Entity by normalised name or alias, for those of `names` the bank knows.
 

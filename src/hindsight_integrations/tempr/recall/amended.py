@@ -24,7 +24,7 @@ from hindsight_integrations.text.item_places import Wanted, wanted_record
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.left_out import all_left_out
 from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, named_items
-from hindsight_integrations.text.statement_frames import read
+from hindsight_integrations.text.statement_frames import content_of
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
 
@@ -165,7 +165,7 @@ def _cut(
 
 def _is_untold(item: _Taken, text: str, language: Language) -> bool:
     """Whether a text has less than half of what a statement takes back."""
-    content = read(item.statement, language).content
+    content = content_of(item.statement, language)
     return not item.records and 2 * len(content & content_stems(text, language)) < len(content)
 
 

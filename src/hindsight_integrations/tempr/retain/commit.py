@@ -23,7 +23,6 @@ from hindsight_integrations.tempr.retain.forks import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
-from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Verdicts
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
     extracted_too_late,
@@ -44,7 +43,6 @@ def commit(
     vectors: Vectors,
     projector: Projector,
     languages: Sequence[Language],
-    verdicts: Verdicts = UNASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
@@ -54,7 +52,7 @@ def commit(
     for attempt in range(ATTEMPTS):
         try:
             with projector.transaction() as (view, transaction):
-                writes, retraction = decide(proposal, vectors, view, languages, verdicts)
+                writes, retraction = decide(proposal, vectors, view, languages)
                 receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -71,7 +69,6 @@ def decide(
     vectors: Vectors,
     view: BankView,
     languages: Sequence[Language],
-    verdicts: Verdicts = UNASKED,
 ) -> tuple[WriteSet, Retraction]:
     """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
 
@@ -80,7 +77,6 @@ def decide(
         vectors: of its drafts.
         view: of the bank.
         languages: the drafts may be in.
-        verdicts: of a decision model on what rules leave open.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
@@ -99,7 +95,7 @@ def decide(
         speakers=proposal.speakers,
     )
     units = [draft.unit for draft in drafts]
-    retraction = retract(drafts, vectors, proposal.speakers, view, languages, verdicts=verdicts)
+    retraction = retract(drafts, vectors, view, languages)
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

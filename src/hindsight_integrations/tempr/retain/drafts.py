@@ -37,16 +37,18 @@ class CausalClaim:
 
 @dataclass(frozen=True, slots=True)
 class NamedChange:
-    """A memory of the bank that a model, which was shown it, says a fact ends, replaces or takes a part of.
+    """A memory that a fact ends, replaces or takes a part of, as a model that was shown it, or a caller, names it.
 
     Attributes:
-        unit_id: the memory.
+        unit_id: the memory; empty where it is named by its sources.
+        sources: ids of the messages that it was made from; none where it is named by its id.
         change: what becomes of it.
         part: what no longer holds of it, in words; only of a part.
     """
 
-    unit_id: str
     change: MemoryChange
+    unit_id: str = ""
+    sources: tuple[str, ...] = ()
     part: str = ""
 
 
@@ -59,7 +61,6 @@ class Draft:
         mentions: entities as extraction wrote them.
         causes: causal claims, by position in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
-        guessed: whether these were guessed from cue words; else a model, or the caller, stated them.
         changes: memories it ends or changes, by name.
         given: whether the caller stated the fact; else it was extracted.
     """
@@ -68,7 +69,6 @@ class Draft:
     mentions: tuple[EntityMention, ...] = ()
     causes: tuple[CausalClaim, ...] = ()
     invalidates: tuple[str, ...] = ()
-    guessed: bool = False
     changes: tuple[NamedChange, ...] = ()
     given: bool = False
 
@@ -141,9 +141,12 @@ def draft_facts(
                 fact = as_extracted(fact, messages or {})  # noqa: PLW2901 - what a model may say of it
             draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
             shown = extraction.shown[place] if extraction.shown else ()
-            changes, refused = _named_changes(fact, draft.unit.sources, shown, messages or {})
+            if extraction.given:
+                changes, refused = _changes_of_caller(fact)
+            else:
+                changes, refused = _changes_of_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
-            drafts.append(replace(draft, guessed=extraction.guessed, changes=changes, given=extraction.given))
+            drafts.append(replace(draft, changes=changes, given=extraction.given))
         _connect(drafts, facts, kept)
     return in_order(drafts), dropped
 
@@ -243,7 +246,19 @@ def _confidence(fact: ExtractedFact) -> float | None:
     return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
 
 
-def _named_changes(
+def _changes_of_caller(fact: ExtractedFact) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
+    """The memories that a caller says the fact ends or changes, by id or source."""
+    changes = tuple(
+        NamedChange(change.change, change.unit_id, tuple(dict.fromkeys(change.sources)), change.part)
+        for change in fact.changes
+        if change.memory is None
+    )
+    if len(changes) == len(fact.changes):
+        return changes, []
+    return changes, [Dropped(fact.what[:200], "changes: it names memories by number, and none were shown")]
+
+
+def _changes_of_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
 ) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
     """The memories the fact names, if a person said so: neither an assistant nor a document ends what somebody told."""
@@ -254,9 +269,9 @@ def _named_changes(
     if not any(source in messages and role_of(messages[source]) is Role.USER for source in sources):
         return (), [Dropped(fact.what[:200], "changes: only what a person says ends a memory")]
     return tuple(
-        NamedChange(shown[change.memory - 1], change.change, change.part)
+        NamedChange(change.change, shown[change.memory - 1], part=change.part)
         for change in fact.changes
-        if change.memory <= len(shown)
+        if change.memory is not None and change.memory <= len(shown)
     ), []
 
 

@@ -8,18 +8,16 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
-from hindsight_integrations.tempr.retain.commit import commit, decide
+from hindsight_integrations.tempr.retain.commit import commit
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waiting_writes, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
-from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Verdicts, verdicts_on
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
 from hindsight_integrations.tempr.retain.superseding import FORKED, MESSAGE_EDITED
 from hindsight_integrations.tempr.retain.task_payload import parked
@@ -68,9 +66,8 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
 
     counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
-    verdicts = await _verdicts(whole, vectors, tools)
     receipt, writes, retraction, behind = await tools.workers.write(
-        commit, whole, vectors, tools.projector, tools.languages, verdicts
+        commit, whole, vectors, tools.projector, tools.languages
     )
     kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results: Iterable[RetainResult] = (
@@ -78,23 +75,7 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     )
     if whole.followed:  # which is of one retain alone
         results = (_with_branch_changes(each, writes.events) for each in results)
-    stated = [with_withdrawals(result, retraction) for result in results]
-    return [_with_tokens(stated[0], verdicts), *stated[1:]]
-
-
-async def _verdicts(proposal: Proposal, vectors: Vectors, tools: RetainTools) -> Verdicts:
-    """What a decision model says of the statements that rules leave open, on the bank as it stands just now.
-
-    The commit decides anew on the bank as it stands then; what the model was not asked of stays open.
-    """
-    if tools.decisions is None or not any(draft.invalidates for draft in proposal.drafts):
-        return UNASKED
-    async with tools.projector.viewing() as view:
-        try:
-            _, retraction = await tools.workers.read(decide, proposal, vectors, view, tools.languages)
-        except RevisionConflict:  # the commit raises it as well
-            return UNASKED
-    return await verdicts_on(retraction.doubts, tools.decisions)
+    return [with_withdrawals(result, retraction) for result in results]
 
 
 def _together(results: Sequence[RetainResult]) -> RetainResult:
@@ -113,15 +94,6 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
         tokens_in=sum(result.tokens_in for result in results),
         tokens_out=sum(result.tokens_out for result in results),
         **listed,
-    )
-
-
-def _with_tokens(result: RetainResult, verdicts: Verdicts) -> RetainResult:
-    """The result with what deciding cost: one call for all retains of a commit, told with the first."""
-    return replace(
-        result,
-        tokens_in=result.tokens_in + verdicts.tokens_in,
-        tokens_out=result.tokens_out + verdicts.tokens_out,
     )
 
 

@@ -212,7 +212,7 @@ async def _extract_messages(
         worth = worth_remembering(fresh, recalled, tools.languages)
         aliases = _known_names([message.text for message in worth.messages], tools)
         facts = tools.verbatim.extract(worth.messages, zone=request.zone, aliases=aliases)
-        return Extraction((tuple(facts),), guessed=True, dropped=worth.left_out)
+        return Extraction((tuple(facts),), dropped=worth.left_out)
 
     return await tools.workers.read(verbatim)
 
@@ -295,7 +295,7 @@ async def _extract_passages(
         facts = tools.verbatim.extract_passages(
             pieces, timestamp=intake.mentioned_at, zone=request.zone, aliases=aliases
         )
-        return Extraction(tuple((fact,) for fact in facts), guessed=True)
+        return Extraction(tuple((fact,) for fact in facts))
 
     return await tools.workers.read(verbatim)
 

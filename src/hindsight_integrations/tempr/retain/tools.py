@@ -9,7 +9,6 @@ from hindsight_integrations.concurrency.in_flight import InFlight
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.model.time import DateOrder, Weekday
 from hindsight_integrations.ports.clock import Clock
-from hindsight_integrations.ports.decision_model import DecisionModel
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
@@ -36,7 +35,6 @@ class RetainTools:
     keep_turns: bool = True
     shown_memories: int = 0
     shown_categories: bool = False
-    decisions: DecisionModel | None = None
 
     @property
     def verbatim(self) -> VerbatimExtractor:

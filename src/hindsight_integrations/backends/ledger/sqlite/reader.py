@@ -218,6 +218,20 @@ class UnitReader(BankReads):
                 units.update(each[0] for each in found)
         return np.array(sorted(units), np.int64)
 
+    def places_of_messages(self, bank: str, messages: Sequence[str]) -> list[tuple[str, str]]:
+        """The (thread, message id) of any thread with one of these ids on which a memory stands, in order."""
+        places: set[tuple[str, str]] = set()
+        with self._at(bank) as (connection, row):
+            for some in batches(messages, PARAMETERS // 2):
+                marks = ",".join("?" * len(some))
+                places.update(
+                    connection.execute(
+                        f"SELECT DISTINCT thread, message FROM unit_sources WHERE bank = ? AND message IN ({marks})",
+                        (row, *some),
+                    )
+                )
+        return sorted(places)
+
 
 def sound_units(connection: Connection, bank: str, row: int, ids: IntArray) -> dict[int, MemoryUnit]:
     """Units by row id, those of the bank that are what was written.

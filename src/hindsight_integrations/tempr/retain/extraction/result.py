@@ -38,7 +38,6 @@ class Extraction:
         tokens_out: completion tokens reported by the model, repairs included.
         dropped: what the model wrote that is no memory, and why.
         waiting: passages to be tried again.
-        guessed: whether what the facts make obsolete was guessed from cue words.
         given: whether the caller stated the facts.
         shown: of each chunk, ids of the memories its facts name by number; none where none were shown.
     """
@@ -48,7 +47,6 @@ class Extraction:
     tokens_out: int = 0
     dropped: tuple[Dropped, ...] = ()
     waiting: tuple[Waiting, ...] = ()
-    guessed: bool = False
     given: bool = False
     shown: tuple[tuple[str, ...], ...] = ()
 

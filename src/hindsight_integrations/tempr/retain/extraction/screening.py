@@ -115,6 +115,8 @@ def _naming_what_was_shown(fact: ExtractedFact, shown: int) -> tuple[ExtractedFa
 
 
 def _problem_of_change(change: ExtractedChange, shown: int) -> str:
+    if change.memory is None:
+        return "it names a memory otherwise than by its number"
     if change.memory > shown:
         return f"it names memory {change.memory}, and {shown} were shown"
     if change.change is MemoryChange.PART and (not change.part or problem_of(change.part)):

@@ -19,7 +19,6 @@ from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
 from hindsight_integrations.text.times import event_time
-from hindsight_integrations.text.withdrawal_cues import withdrawals
 from hindsight_integrations.validation.roles import role_of
 
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
@@ -119,7 +118,6 @@ def _of_message(
         occurred_end=end,
         entities=[*speaker, *others],
         sources=[message.id] if message.id else [],
-        invalidates=[] if is_agent or is_tool else withdrawals(message.text, message.speaker, languages),
     )
 
 

@@ -12,8 +12,10 @@ from hindsight_integrations.text.item_places import Likeness, likeness
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.part_whole import LONGEST_TEXT, NamedItem, account, named_items
 from hindsight_integrations.text.side_by_side import Layout, side_by_side
+from hindsight_integrations.text.statement_frames import clauses
 from hindsight_integrations.text.stems import content_stems, numbers
 
+CLAUSE_CONTENT = 3  # content words of a clause with content of its own: "and how it swings" has none
 NAMED = 0.6  # share of a record's words that must be named for it to be meant, as for a unit's only record
 SPOKEN_OF = 0.5  # share of the part's words that must be the records' own: "Bo's telephone number" is not Bo
 CLAUSE_WORDS = 2  # content words of a clause that tells of something beside the records
@@ -72,6 +74,26 @@ def _tells_more(sentence: str, records: Collection[Record], language: Language) 
     )
 
 
+def has_more(stated: frozenset[str], unit: MemoryUnit, language: Language) -> bool:
+    """Whether a unit without records has a clause that a statement does not speak of; one of a single clause has none.
+
+    A narrative covers a whole exchange (paper 4.1.2): that the camping trip is no longer only planned does not take back
+    how the children looked forward to it.
+
+    Args:
+        stated: content words of the statement.
+        unit: that it means.
+        language: of both.
+    """
+    told = [
+        clause
+        for clause in clauses(unit.text.removeprefix(f"{unit.speaker}: "), language)
+        if not language.frames.dependent.match(clause) and not language.frames.history.search(clause)
+    ]
+    own = [words for clause in told if len(words := content_stems(clause, language)) >= CLAUSE_CONTENT]
+    return len(own) > 1 and any(2 * len(words & stated) < len(words) for words in own)
+
+
 def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetime) -> MemoryUnit:
     """The unit with these records closed."""
     records = tuple(
@@ -81,14 +103,10 @@ def without_records(unit: MemoryUnit, ordinals: Collection[int], moment: datetim
     return replace(unit, records=records)
 
 
-def record_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
-    """Content words of a memory's records."""
-    return frozenset(word for record in unit.records for word in content_stems(record.words, language))
-
-
 def leading_words(unit: MemoryUnit, language: Language) -> frozenset[str]:
     """Content words of a memory that are no record's: what it says its items belong to."""
-    return content_stems(unit.text, language) - record_words(unit, language)
+    recorded = (word for record in unit.records for word in content_stems(record.words, language))
+    return content_stems(unit.text, language) - frozenset(recorded)
 
 
 def _all_words(record: Record, language: Language) -> frozenset[str]:

@@ -1,6 +1,7 @@
-"""Retraction: the units a retain makes obsolete, as validity events.
+"""Retraction: the memories that a retain ends or changes, as validity events (design 2.1).
 
-First those its facts name (decision 110), then those their `invalidates` statements fit (decision 010). Runs where the commit is decided, on vectors made before it. Changes nothing.
+First those its facts name, then those that say the very words of an `invalidates` statement. Runs where the commit is decided,
+on vectors made before it. Changes nothing.
 """
 
 from __future__ import annotations
@@ -14,23 +15,21 @@ from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors
-from hindsight_integrations.tempr.retain.retraction.candidates import Candidates, draft_names
-from hindsight_integrations.tempr.retain.retraction.doubts import UNASKED, Doubt, Verdicts
-from hindsight_integrations.tempr.retain.retraction.matching import Match, Outcome, decided, match
 from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
-from hindsight_integrations.tempr.retain.retraction.part_taken_back import has_more
 from hindsight_integrations.tempr.retain.retraction.parts import (
+    has_more,
     leaves_nothing,
     withdrawn_records,
     without_records,
 )
-from hindsight_integrations.tempr.retain.retraction.similarity import FACTS, VERBATIM, Statement
-from hindsight_integrations.tempr.retain.retraction.updated import updated
+from hindsight_integrations.tempr.retain.retraction.reach import Reach
+from hindsight_integrations.tempr.retain.retraction.stated import Stated, stated
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.stems import content_stems
-from hindsight_integrations.text.updates import updates
 from hindsight_integrations.text.which_language import language_of
+
+EQUAL = 1.0  # score of a memory that says the very words of a statement
 
 
 @dataclass(slots=True)
@@ -41,6 +40,8 @@ class Retraction:
     closed: list[Withdrawal] = field(default_factory=list)
     amended: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+    """Ids of the closed."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
     languages: Sequence[Language] = (ENGLISH,)
@@ -49,29 +50,23 @@ class Retraction:
     """By unit, ordinals of its records that were withdrawn in this commit so far."""
     parts: dict[str, list[str]] = field(default_factory=dict)
     """By unit that keeps no records, what was taken back of its text in this commit so far."""
-    doubts: list[Doubt] = field(default_factory=list)
-    """What rules leave open, for a decision model."""
 
-    def note(self, statement: Statement, found: Match) -> None:
+    def note_stated(self, by: MemoryUnit, statement: str, found: Stated) -> None:
         """Add what one statement does."""
-        by, text = statement.by, statement.text
-        if found.outcome == Outcome.AMBIGUOUS:
-            ids = tuple(unit.id for unit in found.units)
-            self.ambiguous.append(Ambiguity(text, by.id, ids, found.scores[0]))
-            return
-        kind = ValidityKind.CLOSED if found.outcome == Outcome.CLOSES else ValidityKind.AMENDED
-        for unit, score in zip(found.units, found.scores, strict=True):
-            self._end(unit, kind, by, text, score)
-        for unit, score in found.amended:
-            self._end(unit, ValidityKind.AMENDED, by, text, score)
+        if found.ended is not None:
+            self._end(found.ended, ValidityKind.CLOSED, by, statement, EQUAL)
+        elif not found.known:
+            self.ambiguous.append(Ambiguity(statement, by.id, found.candidates, found.similarity))
 
     def note_named(self, by: MemoryUnit, named: Named) -> None:
         """Add what becomes of one memory that a unit names."""
-        if named.refused or named.unit is None:
+        if named.candidates:
+            self.ambiguous.append(Ambiguity(named.part, by.id, named.candidates, named.similarity))
+        elif named.refused or named.unit is None:
             self.refused.setdefault(by.id, []).append(Dropped(by.text[:200], f"changes: {named.refused}"))
-            return
-        kind = ValidityKind.CLOSED if named.ends else ValidityKind.AMENDED
-        self._end(named.unit, kind, by, named.statement, named.similarity)
+        else:
+            kind = ValidityKind.CLOSED if named.ends else ValidityKind.AMENDED
+            self._end(named.unit, kind, by, named.statement, named.similarity)
 
     def _end(self, unit: MemoryUnit, kind: ValidityKind, by: MemoryUnit, text: str, score: float) -> None:
         """Close the unit, or amend it by what the text means: one of its records, several, or a part of its text."""
@@ -90,6 +85,8 @@ class Retraction:
             ValidityEvent(unit.id, kind, moment, by.id, text, record=ordinal)
             for ordinal in ordinals or (None,)
         ]
+        if kind is ValidityKind.CLOSED:
+            self.ended.add(unit.id)
         done = self.closed if kind is ValidityKind.CLOSED else self.amended
         done.append(Withdrawal(unit.id, by.id, text, score, ordinals))
 
@@ -104,84 +101,25 @@ class Retraction:
 
 
 def retract(
-    drafts: Sequence[Draft],
-    vectors: Vectors,
-    speakers: frozenset[str],
-    view: BankView,
-    languages: Sequence[Language],
-    *,
-    verdicts: Verdicts = UNASKED,
+    drafts: Sequence[Draft], vectors: Vectors, view: BankView, languages: Sequence[Language]
 ) -> Retraction:
-    """What each draft names, then what its statements fit, in order; what one closes, the next finds closed.
+    """What each draft names, then what its statements say, in order; what one ends, the next finds ended.
 
     Args:
         drafts: the commit's, in order.
         vectors: of the drafts and of their statements.
-        speakers: names of the conversation's speakers.
         view: the bank.
         languages: the drafts may be in.
-        verdicts: what a decision model said of what rules leave open; what it was not asked of stays open.
     """
     retraction = Retraction(languages=languages)
-    candidates = Candidates(drafts, vectors.drafts, speakers, view)
+    reach = Reach(drafts, vectors.drafts, view, retraction.ended)
     for position, draft in enumerate(drafts):
-        if draft.changes:
-            _by_name(position, candidates, vectors, retraction)
-        if draft.invalidates:
-            _by_statement(position, candidates, vectors, verdicts, retraction)
-        if draft.guessed:
-            _by_update(position, candidates, vectors, retraction)
+        for named in named_memories(position, reach, vectors.thresholds):
+            retraction.note_named(draft.unit, named)
+        for text in dict.fromkeys(draft.invalidates):
+            found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
+            retraction.note_stated(draft.unit, text, found)
     return retraction
-
-
-def _by_name(position: int, candidates: Candidates, vectors: Vectors, retraction: Retraction) -> None:
-    draft, closed = candidates.drafts[position], frozenset(candidates.closers)
-    named = named_memories(draft, vectors.drafts[position], candidates.view, closed, vectors.thresholds)
-    for memory in named:
-        retraction.note_named(draft.unit, memory)
-    _note_closers(retraction, candidates)
-
-
-def _by_statement(
-    position: int,
-    candidates: Candidates,
-    vectors: Vectors,
-    verdicts: Verdicts,
-    retraction: Retraction,
-) -> None:
-    draft = candidates.drafts[position]
-    names, people = draft_names(draft, candidates.speakers)
-    language = language_of(draft.unit.text, retraction.languages)
-    for text in dict.fromkeys(draft.invalidates):
-        statement = Statement(text, draft.unit, names, people, language)
-        near = candidates.of(statement, vectors.statements[text], position)
-        found = match(statement, near, vectors.thresholds, VERBATIM if draft.guessed else FACTS)
-        if found.doubtful:
-            meant = verdicts.of(text, draft.unit, found.doubtful)
-            if meant is None:
-                retraction.doubts.append(Doubt(text, draft.unit, found.doubtful))
-            else:
-                found = decided(statement, meant)
-        retraction.note(statement, found)
-        _note_closers(retraction, candidates)
-
-
-def _by_update(position: int, candidates: Candidates, vectors: Vectors, retraction: Retraction) -> None:
-    draft = candidates.drafts[position]
-    language = language_of(draft.unit.text, retraction.languages)
-    if not updates(draft.unit.text, language):
-        return
-    vector = vectors.drafts[position]
-    near = candidates.of(Statement(draft.unit.text, draft.unit, language=language), vector, position)
-    for told, found in updated(draft.unit, near, vectors.thresholds, VERBATIM, language):
-        retraction.note(Statement(told, draft.unit, language=language), found)
-    _note_closers(retraction, candidates)
-
-
-def _note_closers(retraction: Retraction, candidates: Candidates) -> None:
-    """What is closed so far the next statement finds closed."""
-    for done in retraction.closed:
-        candidates.closers.setdefault(done.unit_id, set()).add(done.by_unit)
 
 
 def with_withdrawals(result: RetainResult, retraction: Retraction) -> RetainResult:

@@ -13,7 +13,6 @@ from hindsight_integrations.text.languages.de.questions import QUESTIONS
 from hindsight_integrations.text.languages.de.record_questions import RECORDS
 from hindsight_integrations.text.languages.de.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
-from hindsight_integrations.text.languages.de.withdrawals import WITHDRAWALS
 from hindsight_integrations.text.snowball import snowball
 
 GERMAN = Language(
@@ -22,7 +21,6 @@ GERMAN = Language(
     names=NAMES,
     questions=QUESTIONS,
     asking=ASKING,
-    withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,

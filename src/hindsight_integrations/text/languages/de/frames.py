@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Frame, FrameWords
+from hindsight_integrations.text.language import FrameWords
 
 _OPEN = r"(?:offen|ausstehend|anstehend|unerledigt|fällig|verbleibend|nötig)(?:e|er|es|en|em)?"
 
@@ -33,12 +33,6 @@ _LIKED = (
     r"\blieblings-?",
     r"\bhobbys?\b",
 )
-_KIN = (
-    r"(?:mutter|vater|mama|papa|eltern|großeltern|großmutter|großvater|oma|opa|bruder|schwester|geschwister|sohn|tochter|kind(?:er)?"
-    r"|ehefrau|ehemann|frau(?! (?-i:[A-ZÄÖÜ]))|mann|partner(?:in)?|freund(?:in)?|onkel|tante|cousin(?:e)?|nichte|neffe|schwager|schwägerin"
-    r"|schwiegermutter|schwiegervater|schwiegereltern|kolleg(?:e|in)|chef(?:in)?|nachbar(?:in)?|mitbewohner(?:in)?)"
-    r"(?:s|n|en|innen|es)?"
-)
 
 
 def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
@@ -46,7 +40,7 @@ def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 FRAMES = FrameWords(
-    frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
+    frames=(_any(_DISLIKED), _any(_TO_DO), _any(_LIKED)),
     fillers=re.compile(
         r"\b(?:be)?nutzer(?:s|in|n)?\b(?!:)|\banwender(?:s|in)?\b|\b(?:als|dass|noch|rolle|bisherig\w*|vorherig\w*|früher\w*|ursprünglich\w*"
         r"|derzeit\w*|aktuell\w*|etwas)\b",
@@ -54,21 +48,6 @@ FRAMES = FrameWords(
     ),
     negation=re.compile(
         r"\b(?:nicht|keine?[nrsm]?|nie|niemals|aufgehört|abgesagt|gekündigt|beendet)\b(?! vergessen)",
-        re.IGNORECASE,
-    ),
-    kin=re.compile(
-        rf"(?:^\W*(?:dass )?(?:(?:der|die|das|dem|den|mein\w*|unser\w*|sein\w*|ihr\w*) )?(?:\w+ )?|\b(?:der|des|meine[rs]|seine[rs]|ihre[rs]|von) )"
-        rf"(?P<kin>{_KIN})\b",
-        re.IGNORECASE,
-    ),
-    about_kin=re.compile(
-        rf"^\W*(?:(?:der|die|das|dem|den) (?:\w+ )?{_KIN} (?:des|der) (?:be)?nutzer|(?:mein|unser|sein|ihr)\w* (?:\w+ )?{_KIN}\b(?! und\b))",
-        re.IGNORECASE,
-    ),
-    pair=re.compile(
-        r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:und|oder|sowie) "
-        r"(?P<second>(?:(?!\b(?:er|sie|es|ihn|ihm|ihr|ihre|sein|seine|das|dies|der|die|ist|sind|war|hat|haben)\b)[^;:,.!?()])+?)"
-        r"(?=[;:,.!?()]|$)",
         re.IGNORECASE,
     ),
 )

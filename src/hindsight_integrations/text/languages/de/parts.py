@@ -90,9 +90,10 @@ _LIST_WORDS = ListWords(
 PARTS = PartWords(
     relations=(_REMOVED, _TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\bund\b|\boder\b|\bsowie\b"),
-    list=re.compile(
-        r"(?P<first>[\w'\u2019-]+)(?:, (?!und\b|oder\b)[\w'\u2019 -]+?)+,? (?:und|oder|sowie) [\w'\u2019 -]+"
-    ),
     separator=re.compile(r",\s+(?:(?:und|oder|sowie)\s+)?|\s+(?:und|oder|sowie)\s+"),
+    negation=re.compile(
+        r"\b(?:doch nicht|nicht mehr|nicht länger|nicht|doch|kein(?:e|en|er|em|es)?|mehr|eigentlich|jetzt|früher|leider|zu(?= \w+$))\b\s*",
+        re.IGNORECASE,
+    ),
     words=_LIST_WORDS,
 )

@@ -13,7 +13,6 @@ from hindsight_integrations.text.languages.en.questions import QUESTIONS
 from hindsight_integrations.text.languages.en.record_questions import RECORDS
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
-from hindsight_integrations.text.languages.en.withdrawals import WITHDRAWALS
 from hindsight_integrations.text.snowball import snowball
 
 ENGLISH = Language(
@@ -22,7 +21,6 @@ ENGLISH = Language(
     names=NAMES,
     questions=QUESTIONS,
     asking=ASKING,
-    withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Frame, FrameWords
+from hindsight_integrations.text.language import FrameWords
 
 _OPEN = r"(?:open|outstanding|pending|remaining|unfinished|unresolved|uncompleted|active|tracked|listed|due)"
 _SORT = r"(?:personal|private|work|household|home|family)"
@@ -64,12 +64,6 @@ def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_KIN = (
-    r"(?:mother|father|mom|mum|dad|parents?|grand(?:mother|father|ma|pa|parents?)|brother|sister|siblings?|son|daughter|kids?|children|child"
-    r"|wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?|uncle|aunt|cousin|niece|nephew|(?:mother|father|sister|brother)-in-law"
-    r"|in-laws|friend|colleague|co-?worker|boss|neighbou?r|flatmate|roommate|housemate)s?"
-)
-
 _KIN_WORDS = {
     "mother": "mum|mom|mummy|mommy|mama",
     "father": "dad|daddy|papa",
@@ -82,7 +76,7 @@ _KIN_WORDS = {
 }
 
 FRAMES = FrameWords(
-    frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
+    frames=(_any(_DISLIKED), _any(_TO_DO), _any(_LIKED)),
     fillers=re.compile(
         r"\b(?:the )?users?(?:'s?)?(?![\w:])|\b(?:by|of) (?:the )?user\b|\b(?:still|as|being|part of|currently|previous(?:ly)?|earlier|former(?:ly)?"
         r"|prior|original(?:ly)?|that held before|the fact|(?:the )?idea of|visiting|travell?ing to|going to see|something|someone|(?:the )?role)\b",
@@ -93,30 +87,11 @@ FRAMES = FrameWords(
         r"|n't\b(?! forget)|\b\w+-free\b",
         re.IGNORECASE,
     ),
-    kin=re.compile(
-        rf"(?:^\W*(?:that )?(?:[A-Z][\w-]+, )?(?:the |an? )?(?:user's |my |our |his |her |their )?(?:\w+ )?|\b(?:of|by) (?:the|user's|my|our|his|her|their) |\b(?={_KIN}'s?\b))"
-        rf"(?P<kin>{_KIN})\b",
-        re.IGNORECASE,
-    ),
-    about_kin=re.compile(
-        rf"^\W*(?:the |a |an )?(?:user's|my|our|his|her|their) (?:\w+ )?{_KIN}\b(?!'s?\b| and\b)",
-        re.IGNORECASE,
-    ),
     kin_words={word: re.compile(rf"\b(?:{others})\b", re.IGNORECASE) for word, others in _KIN_WORDS.items()},
     history=re.compile(r"\bused to\b", re.IGNORECASE),
     dependent=re.compile(
         r"^\W*(?:which|who|whose|whom|where|because|since|as|so|so that|although|though|(?:speaking|talking) of|by the way|on that note"
         r"|anyway|oh|well|yes|yeah|yep|sure|thanks|thank you|hi|hey|hello|that's)\b",
         re.IGNORECASE,
-    ),
-    pair=re.compile(
-        r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:and|or) "
-        r"(?P<second>(?:(?!\b(?:it|its|them|they|he|she|her|his|their|this|that|which|who|is|are|was|were|has|had|have)\b)[^;:,.!?()])+?)"
-        r"(?=[;:,.!?()]|$)",
-        re.IGNORECASE,
-    ),
-    owner=re.compile(
-        r"^\W*(?:(?i:that) )?(?P<owner>(?!(?i:the|this|that|an?|users?|i|my|assistant)\b)[A-Z][\w-]+)"
-        r"(?:'s?\b| (?:being|having|still|not|no longer|needs?|wants?|likes?|loves?)\b)"
     ),
 )

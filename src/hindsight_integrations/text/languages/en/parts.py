@@ -91,9 +91,9 @@ _LIST_WORDS = ListWords(
 PARTS = PartWords(
     relations=(_TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()]\s|[;:,.!?()]$|\band\b|\bor\b"),
-    list=re.compile(
-        r"(?P<first>[\w'\u2019-]+)(?:, (?!and\b|or\b)[\w'\u2019 -]+?)+,? (?:and|or) [\w'\u2019 -]+"
-    ),
     separator=re.compile(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+"),
+    negation=re.compile(
+        r"\b(?:don't|do not|doesn't|does not|isn't|aren't|not|no longer|really|actually)\b\s*", re.IGNORECASE
+    ),
     words=_LIST_WORDS,
 )

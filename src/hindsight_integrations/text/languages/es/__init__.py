@@ -13,7 +13,6 @@ from hindsight_integrations.text.languages.es.questions import QUESTIONS
 from hindsight_integrations.text.languages.es.record_questions import RECORDS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
-from hindsight_integrations.text.languages.es.withdrawals import WITHDRAWALS
 from hindsight_integrations.text.snowball import snowball
 
 SPANISH = Language(
@@ -22,7 +21,6 @@ SPANISH = Language(
     names=NAMES,
     questions=QUESTIONS,
     asking=ASKING,
-    withdrawals=WITHDRAWALS,
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,

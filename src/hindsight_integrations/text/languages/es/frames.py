@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hindsight_integrations.text.language import Frame, FrameWords
+from hindsight_integrations.text.language import FrameWords
 
 _LIKES = r"(?:gust(?:an?|aba|aban)|encant(?:an?|aba)|fascinan?|interesan?|entusiasman?)"
 
@@ -32,10 +32,6 @@ _LIKED = (
     r"\b(?:favorit|preferid)[oa]s?\b",
     r"\b(?:gran )?(?:aficionad[oa] a|fan de|amante de)\b",
 )
-_KIN = (
-    r"(?:madre|padre|mamá|papá|padres|abuel[oa]|herman[oa]|hij[oa]|niñ[oa]|espos[oa]|marido|mujer|pareja|novi[oa]|tí[oa]|prim[oa]|sobrin[oa]"
-    r"|cuñad[oa]|suegr[oa]|amig[oa]|colega|compañer[oa]|jef[ea]|vecin[oa])s?"
-)
 
 
 def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
@@ -43,26 +39,12 @@ def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 FRAMES = FrameWords(
-    frames=((Frame.DISLIKED, _any(_DISLIKED)), (Frame.TO_DO, _any(_TO_DO)), (Frame.LIKED, _any(_LIKED))),
+    frames=(_any(_DISLIKED), _any(_TO_DO), _any(_LIKED)),
     fillers=re.compile(
         r"\b(?:(?:del|al|de la|a la|el|la) )?usuari[oa]s?\b(?!:)|\b(?:como|papel|todavía|aún|anterior(?:es)?|previ[oa]s?|hecho|algo)\b",
         re.IGNORECASE,
     ),
     negation=re.compile(
         r"\b(?:no|nunca|jamás|dejó de|dejado de|canceló|cancelad[oa])\b(?! olvid)", re.IGNORECASE
-    ),
-    kin=re.compile(
-        rf"(?:^\W*(?:que )?(?:a )?(?:(?:el|la|los|las|al|mis?|sus?|un|una) )?|\b(?:del|de (?:la|los|las|mis?|sus?)) )(?P<kin>{_KIN})\b",
-        re.IGNORECASE,
-    ),
-    about_kin=re.compile(
-        rf"^\W*(?:a )?(?:(?:el|la|los|las|al|un|una) {_KIN} (?:del|de la) usuari|(?:mis?|sus?|nuestr[oa]s?) {_KIN}\b(?! y\b))",
-        re.IGNORECASE,
-    ),
-    pair=re.compile(
-        r"(?P<first>[\w'\u2019-]+|\x00\d+\x00) (?:y|e|o|u) "
-        r"(?P<second>(?:(?!\b(?:él|ella|lo|la|le|les|se|su|sus|que|es|son|era|está|ha|han|tiene)\b)[^;:,.!?()])+?)"
-        r"(?=[;:,.!?()]|$)",
-        re.IGNORECASE,
     ),
 )

@@ -91,9 +91,7 @@ _LIST_WORDS = ListWords(
 PARTS = PartWords(
     relations=(_TITLED, _AS, _PART_FIRST, _PROPERTY, _WHOLE_FIRST),
     clause_end=re.compile(r"[;:,.!?()¿¡]\s|[;:,.!?()]$|\by\b|\be\b|\bo\b|\bu\b"),
-    list=re.compile(
-        r"(?P<first>[\w'\u2019-]+)(?:, (?!y\b|e\b|o\b|u\b)[\w'\u2019 -]+?)+,? (?:y|e|o|u) [\w'\u2019 -]+"
-    ),
     separator=re.compile(r",\s+(?:(?:y|e|o|u)\s+)?|\s+(?:y|e|o|u)\s+"),
+    negation=re.compile(r"\b(?:ya no|no|más|realmente)\b\s*", re.IGNORECASE),
     words=_LIST_WORDS,
 )

@@ -1,1 +1,0 @@
-"""Decision models of other libraries."""

@@ -1,0 +1,386 @@
+"""A memory ends or changes only where somebody names it, by an explicit call, with its source, or by a statement of its very words."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from table import every_row
+
+from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank
+from hindsight_integrations.config import HindsightConfig, KeywordBackend, StorageConfig, VectorBackend
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import RetainResult
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
+from hindsight_integrations.testing.doubles import HashEmbedder
+
+LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
+CASES = Path(__file__).parent.parent / "unit" / "cases" / "withdrawals.jsonl"
+PAIRS = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+
+
+def say(bank: MemoryBank, day: int, *facts: dict[str, Any], **options: Any) -> RetainResult:
+    """A message of a day in May with the facts that somebody else extracted from it."""
+    message = {"role": "user", "content": facts[0]["what"], "id": f"d{day}"}
+    given_facts = [{"sources": [f"d{day}"], **fact} for fact in facts]
+    return bank.retain([message], timestamp=f"2024-05-{day:02d}T10:00", facts=given_facts, **options)
+
+
+def everything(bank: MemoryBank) -> dict[str, MemoryUnit]:
+    return {unit.id: unit for unit in bank.units(include_invalidated=True, limit=1000).units}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterable[Hindsight]:
+    """One engine for tables whose rows have banks of their own."""
+    with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as opened:
+        yield opened
+
+
+@every_row(("number", "pair"), enumerate(PAIRS), ids=lambda row: row[1]["later"])
+def test_without_a_model_no_sentence_ends_a_memory(
+    engine: Hindsight, number: int, pair: dict[str, Any]
+) -> None:
+    """Whatever is said later, and whoever it is about: both messages are kept, and both are valid."""
+    bank = engine.bank(f"pair {number}")
+    bank.retain([{"role": "user", "content": pair["first"], "id": "1"}], timestamp="2024-05-01", thread="a")
+    later = {"role": "user", "content": pair["later"], "id": "2"}
+    result = bank.retain([later], timestamp="2024-05-03", thread="b")
+    assert (result.closed, result.amended, result.ambiguous) == ((), (), ())
+    assert [unit.closed_at for unit in everything(bank).values()] == [None] * bank.count()
+    assert not [event for unit in everything(bank) for event in bank.history(unit)]
+    assert pair["first"] in " ".join(unit.text for unit in everything(bank).values())
+
+
+GRAZ = "The user lives in Graz."
+
+
+@every_row(
+    ("number", "statement", "ends"),
+    [
+        (0, GRAZ, True),
+        (1, "the  user lives\nin GRAZ", True),
+        (2, "The user lives in \uff27raz!", True),
+        (3, "The user lives in Graz?", False),
+        (4, "The user lived in Graz.", False),
+        (5, "User lives in Graz.", False),
+        (6, "The user does not live in Graz.", False),
+        (7, "The user lives in Graz and works there.", False),
+        (8, "The user lives in Graz | Vienna", False),
+    ],
+)
+def test_a_statement_ends_the_memory_of_its_words(
+    engine: Hindsight, number: int, statement: str, ends: bool
+) -> None:
+    """Case, white space, width and the final stop do not count; anything else does, and is reported."""
+    bank = engine.bank(f"words {number}")
+    (home,) = say(bank, 1, {"what": GRAZ, "when": "since May", "why": "for a job"}).unit_ids
+    result = say(bank, 3, {"what": "The user moved to Linz.", "invalidates": [statement]})
+    assert [done.unit_id for done in result.closed] == ([home] if ends else [])
+    assert [doubt.statement for doubt in result.ambiguous] == ([] if ends else [statement])
+    assert (bank.get(home).closed_at is not None) is ends
+
+
+def test_a_statement_without_an_equal_memory_lists_the_nearest(light: Hindsight) -> None:
+    """Somebody can look at what it may have meant; a statement about nothing lists nothing."""
+    bank = light.bank("alice")
+    (home,) = say(bank, 1, {"what": GRAZ}).unit_ids
+    near = say(bank, 3, {"what": "The user moved.", "invalidates": ["The user lives in Graz now."]})
+    assert [doubt.candidates[0] for doubt in near.ambiguous] == [home]
+    assert 0 < near.ambiguous[0].score < 1
+    empty = light.bank("empty")
+    (doubt,) = say(empty, 1, {"what": "Hello.", "invalidates": ["x y z"]}).ambiguous
+    assert (doubt.candidates, doubt.score) == ((), 0.0)
+
+
+def test_two_memories_of_the_same_words_both_stay(light: Hindsight) -> None:
+    bank = light.bank("alice")
+    both = {say(bank, day, {"what": "Coffee was 3 euros."}).unit_ids[0] for day in (1, 2)}
+    result = say(bank, 3, {"what": "No coffee.", "invalidates": ["Coffee was 3 euros."]})
+    assert (result.closed, [set(doubt.candidates) for doubt in result.ambiguous]) == ((), [both])
+
+
+def test_what_ended_before_ends_no_second_time(light: Hindsight) -> None:
+    """Two facts that say that the same thing is over are no question for anybody."""
+    bank = light.bank("alice")
+    say(bank, 1, {"what": GRAZ})
+    first = say(bank, 3, {"what": "The user moved.", "invalidates": [GRAZ]})
+    again = say(bank, 4, {"what": "The user has moved.", "invalidates": [GRAZ]})
+    assert (len(first.closed), again.closed, again.ambiguous) == (1, (), ())
+
+
+def test_messages_are_equal_without_their_speaker(light: Hindsight) -> None:
+    """The message "I live in Graz." is meant by the statement "I live in Graz", but not where another speaker says that."""
+    bank = light.bank("alice")
+    bank.retain([Message("I live in Graz.", "Anna", "2024-05-01", "a")], thread="t")
+    other = [Message("I live in Graz no more", "Ben", "2024-05-02", "b")]
+    said = [{"what": "Ben: I live in Graz no more", "sources": ["b"], "invalidates": ["I live in Graz"]}]
+    assert bank.retain(other, thread="u", facts=said).closed == ()
+    moved = say(bank, 3, {"what": "Anna moved.", "invalidates": ["I live in Graz"]})
+    assert len(moved.closed) == 1
+
+
+@every_row(
+    ("number", "tags", "ends"),
+    [(0, ["a"], True), (1, [], False), (2, ["b"], False), (3, ["a", "b"], False)],
+)
+def test_only_memories_of_the_same_tags_can_be_meant(
+    engine: Hindsight, number: int, tags: list[str], ends: bool
+) -> None:
+    """By a statement or by name: who sees other memories changes none of these."""
+    for way in ({"invalidates": [GRAZ]}, {"changes": [{"sources": ["d1"], "change": "ends"}]}):
+        bank = engine.bank(f"tags {number} {[*way]}")
+        say(bank, 1, {"what": GRAZ}, tags=["a"])
+        result = say(bank, 3, {"what": "The user moved.", **way}, tags=tags)
+        assert bool(result.closed) is ends
+        assert bool(result.ambiguous or result.dropped) is not ends
+
+
+# Naming
+
+
+def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) -> None:
+    """In another thread, with quite other words, and wholly, in part, or replaced."""
+    for change in ("ends", "replaces", "part"):
+        for by_id in (True, False):
+            bank = engine.bank(f"named {change} {by_id}")
+            (home,) = say(bank, 1, {"what": f"{GRAZ} He has two cats."}, thread="one").unit_ids
+            name = {"unit_id": home} if by_id else {"sources": ["d1"]}
+            changes = [{**name, "change": change, "part": "two cats" if change == "part" else ""}]
+            result = say(bank, 3, {"what": "Qwertz.", "changes": changes}, thread="two")
+            done = result.amended if change == "part" else result.closed
+            assert [each.unit_id for each in done] == [home]
+            assert (result.dropped, result.ambiguous) == ((), ())
+
+
+def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
+    """Two messages retained at once: the second ends what the first said."""
+    messages = [
+        Message("Rent is 900.", "user", "2024-05-01", "1"),
+        Message("950.", "user", "2024-05-02", "2"),
+    ]
+    facts = [
+        {"what": "Rent is 900.", "sources": ["1"]},
+        {"what": "Rent is 950.", "sources": ["2"], "changes": [{"sources": ["1"], "change": "replaces"}]},
+    ]
+    result = light.bank("alice").retain(messages, facts=facts)
+    assert [done.unit_id for done in result.closed] == [result.unit_ids[0]]
+
+
+def test_the_memory_made_from_exactly_these_messages_is_meant(light: Hindsight) -> None:
+    """Not one that stands on another message as well, unless it is the only one."""
+    bank = light.bank("alice")
+    talk = [Message("A", "user", "2024-05-01", "a"), Message("B", "user", "2024-05-01T01:00", "b")]
+    facts = [{"what": "Both.", "sources": ["a", "b"]}, {"what": "One.", "sources": ["a"]}]
+    both, one = bank.retain(talk, facts=facts, thread="t").unit_ids
+    first = say(bank, 3, {"what": "Q.", "changes": [{"sources": ["a"], "change": "ends"}]})
+    assert [done.unit_id for done in first.closed] == [one]
+    second = say(bank, 4, {"what": "R.", "changes": [{"sources": ["b"], "change": "ends"}]})
+    assert [done.unit_id for done in second.closed] == [both]
+
+
+def test_the_own_thread_goes_before_others(light: Hindsight) -> None:
+    """Ids of messages may be given anew in every thread."""
+    bank = light.bank("alice")
+    ids = [
+        bank.retain(
+            [Message(text, "user", "2024-05-01", "1")], thread=text, facts=[{"what": text, "sources": ["1"]}]
+        ).unit_ids[0]
+        for text in ("left", "right")
+    ]
+    change = [{"sources": ["1"], "change": "ends"}]
+    own = say(bank, 3, {"what": "Q.", "changes": change}, thread="right")
+    assert [done.unit_id for done in own.closed] == ids[1:]
+    third = light.bank("third")
+    for text in ("left", "right"):
+        facts = [{"what": text, "sources": ["1"]}]
+        third.retain([Message(text, "user", "2024-05-01", "1")], thread=text, facts=facts)
+    unclear = say(third, 3, {"what": "Q.", "changes": change}, thread="middle")
+    assert (unclear.closed, len(unclear.ambiguous[0].candidates)) == ((), 2)
+
+
+@every_row(
+    ("number", "change", "reason"),
+    [
+        (0, {"unit_id": "nobody"}, "not in this bank"),
+        (1, {"unit_id": "OTHER"}, "not in this bank"),
+        (2, {"sources": ["d7"]}, "no memory was made from d7"),
+        (3, {"sources": ["d1", "d7"]}, "no memory was made from d1, d7"),
+        (4, {"sources": ["d3"]}, "its own messages"),
+        (5, {"sources": ["d9"]}, "mentioned later"),
+        (6, {"memory": 1}, "none were shown"),
+        (7, {"unit_id": "OPINION"}, "opinion"),
+        (8, {"sources": ["d1"], "change": "part"}, "not which"),
+    ],
+)
+def test_a_name_that_names_nothing_is_reported_and_the_fact_is_kept(
+    engine: Hindsight, number: int, change: dict[str, Any], reason: str
+) -> None:
+    bank, other = engine.bank(f"missing {number}"), engine.bank(f"other {number}")
+    say(bank, 1, {"what": GRAZ})
+    say(bank, 9, {"what": "Later."})
+    opinion = say(bank, 2, {"what": "Graz is fine.", "fact_type": "opinion", "confidence": 0.6}).unit_ids[0]
+    ids = {"OTHER": say(other, 1, {"what": GRAZ}).unit_ids[0], "OPINION": opinion}
+    named = {"change": "ends", **change}
+    if "unit_id" in named:
+        named["unit_id"] = ids.get(named["unit_id"], named["unit_id"])
+    result = say(bank, 3, {"what": "The user moved.", "changes": [named]})
+    assert (result.created, result.closed, result.amended, result.ambiguous) == (1, (), (), ())
+    assert [reason in item.reason for item in result.dropped] == [True]
+    assert all(unit.closed_at is None for unit in [*everything(bank).values(), *everything(other).values()])
+
+
+def test_a_source_of_several_memories_ends_none(light: Hindsight) -> None:
+    """They are listed, so that the caller can name one by its id."""
+    bank = light.bank("alice")
+    several = set(say(bank, 1, {"what": GRAZ}, {"what": "The user has a cat."}).unit_ids)
+    result = say(bank, 3, {"what": "Q.", "changes": [{"sources": ["d1"], "change": "ends"}]})
+    assert (result.closed, [set(doubt.candidates) for doubt in result.ambiguous]) == ((), [several])
+    assert result.created == 1
+
+
+def test_twenty_memories_are_named_at_once(light: Hindsight) -> None:
+    bank = light.bank("alice")
+    ids = [unit for n in range(20) for unit in say(bank, n + 1, {"what": f"Box {n} is full."}).unit_ids]
+    changes = [{"unit_id": unit, "change": "ends"} for unit in [*ids, ids[0]]]
+    result = say(bank, 25, {"what": "All boxes were emptied.", "changes": changes})
+    assert [done.unit_id for done in result.closed] == ids
+    assert all(len(bank.history(unit)) == 1 for unit in ids)
+
+
+@every_row("change", [{}, {"unit_id": "x", "sources": ["d1"]}, {"memory": 1, "unit_id": "x"}, {"memory": 0}])
+def test_a_change_names_its_memory_in_one_way(engine: Hindsight, change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest, match="changes"):
+        say(engine.bank("bad"), 1, {"what": GRAZ, "changes": [{"change": "ends", **change}]})
+    assert not engine.bank("bad").count()
+
+
+# Nothing ends without a ground
+
+WORDS = [pair[part] for pair in PAIRS[::6] for part in ("first", "later")]
+TEXTS = st.sampled_from([*WORDS, "i live in PARIS", "The user lives in Graz", "Am I vegetarian?"])
+THREADS = st.sampled_from(["s", "t"])
+NUMBERS = st.integers(0, 5)
+STEPS = st.one_of(
+    st.tuples(st.just("say"), THREADS, NUMBERS, TEXTS),  # a message of a known id is edited
+    st.tuples(st.just("state"), THREADS, NUMBERS, TEXTS, st.lists(TEXTS, max_size=2)),
+    st.tuples(
+        st.just("name"), THREADS, NUMBERS, TEXTS, NUMBERS, st.sampled_from(["ends", "replaces", "part"])
+    ),
+    st.tuples(st.just("write"), st.sampled_from(["letter", "plan"]), st.lists(TEXTS, min_size=1, max_size=3)),
+    st.tuples(st.just("follow"), st.lists(st.tuples(NUMBERS, TEXTS), min_size=1, max_size=4)),
+    st.tuples(st.just("withdraw"), NUMBERS),
+)
+
+
+@dataclass
+class Life:
+    """A bank, and what a step gives the right to end or change.
+
+    Attributes:
+        bank: it.
+        day: of the month, one a step.
+        sources: messages that the step edits or drops.
+        documents: that it writes anew.
+        named: ids it names.
+        said: statements it makes, folded.
+        followed: the followed thread.
+    """
+
+    bank: MemoryBank
+    day: int = 0
+    sources: set[tuple[str, str]] = field(default_factory=set)
+    documents: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    said: set[str] = field(default_factory=set)
+
+    def step(self, kind: str, *given_values: Any) -> None:
+        self.day += 1
+        self.sources, self.documents, self.named, self.said = set(), set(), set(), set()
+        getattr(self, kind)(*given_values)
+
+    def say(self, thread: str, number: int, text: str, **fact: Any) -> None:
+        self.sources = {(thread, f"{thread}{number}")}
+        facts = [{"what": text, "sources": [f"{thread}{number}"], **fact}] if fact else None
+        message = Message(text, "user", self.now, f"{thread}{number}")
+        self.bank.retain([message], thread=thread, facts=facts)
+
+    def state(self, thread: str, number: int, text: str, statements: list[str]) -> None:
+        self.said = {folded(each) for each in statements}
+        self.say(thread, number, text, invalidates=statements)
+
+    def name(self, thread: str, number: int, text: str, meant: int, change: str) -> None:
+        units = sorted(everything(self.bank))
+        if units:
+            self.named = {units[meant % len(units)]}
+            named = {"unit_id": units[meant % len(units)], "change": change, "part": "Paris"}
+            self.say(thread, number, text, changes=[named])
+
+    def write(self, name: str, texts: list[str]) -> None:
+        self.documents = {name}
+        self.bank.retain("\n\n".join(texts), document_id=name, timestamp=self.now)
+
+    def follow(self, texts: list[tuple[int, str]]) -> None:
+        messages = [Message(text, "user", self.now, f"f{number}-{text}") for number, text in texts]
+        self.sources = {("f", source) for unit in everything(self.bank).values() for source in unit.sources}
+        self.bank.threads.follow(list({m.id: m for m in messages}.values()), thread="f")
+
+    def withdraw(self, meant: int) -> None:
+        units = [unit.id for unit in self.bank.units(limit=1000).units]
+        if units:
+            self.named = {sorted(units)[meant % len(units)]}
+            self.bank.withdraw(*self.named)
+
+    @property
+    def now(self) -> str:
+        return f"2024-05-{self.day:02d}T10:00"
+
+    def explains(self, unit: MemoryUnit, valid: dict[str, MemoryUnit]) -> bool:
+        """Whether the step had a ground to end or change a memory."""
+        return (
+            unit.id in self.named
+            or unit.document_id in self.documents
+            or bool(self.sources & {(unit.thread, source) for source in unit.sources})
+            or any(
+                words(unit) == each and sum(words(u) == each for u in valid.values()) == 1
+                for each in self.said
+            )
+        )
+
+
+def folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(" .!")
+
+
+def words(unit: MemoryUnit) -> str:
+    return folded(unit.text.removeprefix("user: "))
+
+
+@contextmanager
+def light_life() -> Iterable[Life]:  # type: ignore[misc] # hypothesis starts each example from a new one
+    with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as opened:
+        yield Life(opened.bank("alice"))
+
+
+@settings(max_examples=40)
+@given(steps=st.lists(STEPS, min_size=2, max_size=12))
+def test_nothing_ends_without_a_ground(steps: list[tuple[Any, ...]]) -> None:
+    """Whatever is said, edited, written and forked: only what was named, said word for word, or lost its source ends or changes."""
+    with light_life() as life:
+        for kind, *given_values in steps:
+            before = everything(life.bank)
+            logs = {unit: len(life.bank.history(unit)) for unit in before}
+            life.step(kind, *given_values)
+            valid = {key: unit for key, unit in before.items() if unit.closed_at is None}
+            for key, unit in valid.items():
+                new = life.bank.history(key)[logs[key] :]
+                if any(event.kind is not ValidityKind.RESTORED for event in new):
+                    assert life.explains(unit, valid), (kind, given_values, unit.text, new)
