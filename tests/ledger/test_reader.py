@@ -87,6 +87,8 @@ class TestReader:
         assert [rows[r] for r in ledger.units_of_chunks(bank, "d", [1, 7]).tolist()] == ["chunk"]
         assert ledger.units_of_messages(bank, []).tolist() == []
         assert ledger.units_of_chunks(bank, "d", []).tolist() == []
+        assert ledger.places_of_messages(bank, ["m1", "m7"]) == [("t", "m1"), ("u", "m1")]
+        assert ledger.places_of_messages(bank, []) == []
 
     def test_closed_units_are_not_found(self, ledger: Ledger, bank: str) -> None:
         """What was closed already is not closed again by a later edit."""

@@ -90,7 +90,8 @@ class WritingVerbs(BankVerbs):
             tags: visibility tags.
             metadata: values to keep with every memory: text, numbers, truth values and lists of these keep their type, None is
                 left out, anything else is kept as its text; 16 kB at most.
-            facts: facts somebody else extracted from the content; None means extract them here.
+            facts: facts somebody else extracted from the content; None means extract them here. Under `changes` a fact names the
+                memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from.
             append: add the text to the document of that id instead of replacing it; the same text with the same
                 timestamp is added once.
             about_agent: the text or document says who the agent behind the bank is, or of a conversation its system

@@ -22,7 +22,7 @@ class Thresholds:
 
 REFERENCE = Thresholds(semantic_link=0.7, channel_floor=0.3, duplicate=0.92)
 """The cosines for which an embedder's own thresholds stand: earlier paper 2.5.2 (semantic link) and 3.1.1 (channel floor);
-the duplicate one is this project's: above it two units of one record are one memory (decision 010)."""
+the duplicate one is this project's: above it two texts may say the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class RetainResult:
         queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
         closed: memories this input made obsolete.
         amended: memories it took back a part of; they stay valid, with its statement beside them.
-        ambiguous: withdrawals that fit several memories about equally well; nothing was closed for them.
+        ambiguous: what was said to hold no more, and names no single memory; nothing was closed for it.
         superseded: memories closed because the messages they were made from were edited, or dropped by a fork.
         restored: memories that hold again, because a fork was left again or never said what had closed them.
         behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. What was retained is safe in the

@@ -14,7 +14,7 @@ class Withdrawal:
         unit_id: the unit concerned.
         by_unit: the unit that stated it.
         statement: what was withdrawn, in words.
-        score: how well the statement fits the unit, in [0, 1].
+        score: how similar the unit that stated it is, in [0, 1]; 1 for a statement of the unit's very words.
         records: ordinals of the unit's records that were withdrawn alone; empty where the unit is closed, or no record is
             what the statement means.
     """
@@ -74,13 +74,13 @@ def withdrawal_note(statement: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ambiguity:
-    """A statement that fits different units about equally well; nothing was closed.
+    """A statement that says no valid unit's very words, or several units', or sources that name several; nothing was closed.
 
     Attributes:
         statement: what was withdrawn, in words.
         by_unit: the unit that stated it.
-        candidates: ids of the units it may mean, best first.
-        score: how well it fits the best of them, in [0, 1].
+        candidates: ids of the units it may mean, the nearest first; none where nothing is near.
+        score: how similar the nearest of them is, in [0, 1]; 1 where several are meant alike.
     """
 
     statement: str

@@ -1,6 +1,6 @@
 """The reference scale: cosines of any embedder where the papers' thresholds lie (decision 084). Pure.
 
-Constants that compare cosines, such as the bar of a withdrawal or the weights of confidence, are set on this scale
+Constants that compare cosines, such as the least similarity of a memory that is named or the weights of confidence, are set on this scale
 and hold for every calibrated embedder. It has two lines, since a question is never as near to its passage as two
 passages of one content are to each other: the channel floor is a cosine of a question, the duplicate one of a passage.
 """
