@@ -257,15 +257,20 @@ def test_a_broken_field_is_named_with_its_file(path: Path, tmp_path: Path) -> No
         load_facts(file)
 
 
-def test_changes_that_name_memories_by_their_turns_are_left_aside(tmp_path: Path) -> None:
-    """What a fact ends is in its `invalidates`; a change without a memory's number is for nobody who reads facts here."""
-    fact = {
-        "what": "Ann gave the lake away",
-        "invalidates": ["Ann has the lake"],
-        "changes": [{"sources": ["D1:1"], "change": "ends"}, {"memory": 1, "change": "ends"}],
-    }
+def test_changes_that_name_memories_by_their_turns_are_read(tmp_path: Path) -> None:
+    """A file of facts says by turns what ends, and in part; a change that names nothing is no line of facts."""
+    changes = [
+        {"sources": ["D1:1"], "change": "ends"},
+        {"sources": ["D1:2"], "change": "part", "part": "a lake"},
+    ]
+    fact = {"what": "Ann gave the lake away", "invalidates": ["Ann has the lake"], "changes": changes}
     file = tmp_path / "conv-1.jsonl"
     file.write_text(json.dumps({"session": 2, "session_date": "2023-06-01", "facts": [fact]}))
     [read] = load_facts(file)[2]
-    assert read.invalidates == ["Ann has the lake"]
-    assert [change.memory for change in read.changes] == [1]
+    assert [(change.sources, change.part) for change in read.changes] == [
+        (["D1:1"], ""),
+        (["D1:2"], "a lake"),
+    ]
+    file.write_text(json.dumps({"session": 2, "facts": [{**fact, "changes": [{"change": "ends"}]}]}))
+    with pytest.raises(DatasetInvalid, match="line 1"):
+        load_facts(file)

@@ -69,7 +69,7 @@ def test_every_change_is_told_by_the_turns_its_fact_names(month: Simulation) -> 
             telling = " ".join(said[source].text for source in fact.sources)
             assert change.after is None or says(telling, change.after.text)
             assert {said[source].speaker for source in fact.sources} == {"user", "assistant"}
-            assert bool(fact.invalidates) is (change.before is not None)
+            assert bool(fact.changes) is (change.before is not None)
 
 
 def test_neutral_sessions_leave_memory_as_it_is(month: Simulation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -167,7 +167,7 @@ def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
         Message("Rent is 900.", "user", "2024-05-01", "1"),
         Message("950.", "user", "2024-05-02", "2"),
     ]
-    facts = [
+    facts: list[dict[str, Any]] = [
         {"what": "Rent is 900.", "sources": ["1"]},
         {"what": "Rent is 950.", "sources": ["2"], "changes": [{"sources": ["1"], "change": "replaces"}]},
     ]
@@ -365,7 +365,8 @@ def words(unit: MemoryUnit) -> str:
 
 
 @contextmanager
-def light_life() -> Iterable[Life]:  # type: ignore[misc] # hypothesis starts each example from a new one
+def light_life() -> Iterator[Life]:
+    """A new bank for every example."""
     with Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT) as opened:
         yield Life(opened.bank("alice"))
 

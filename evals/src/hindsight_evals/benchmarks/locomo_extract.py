@@ -5,8 +5,8 @@
 
 The sessions are retained one after the other, so that the memories shown with one come from those before it. What the
 model answered goes into `FOLDER/conv-26.jsonl`, one line a session: its facts after screening, causal indexes counted
-within the session. Where a fact ends a memory it was shown, it says so as a statement (`invalidates`), since the number
-means nothing without the list. For answers from a folder see `memora_model`.
+within the session. Where a fact ends a memory it was shown, it states the memory's very words (`invalidates`), and where
+a part of one ends, it names it by the turns it was made from (`changes`): the number means nothing without the list. For answers from a folder see `memora_model`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from hindsight_evals.benchmarks.extraction.model import (
     with_model_options,
 )
 from hindsight_evals.benchmarks.locomo.dataset import Conversation, load_conversation
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
-from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit
+from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
@@ -50,13 +50,12 @@ def kept_extractions() -> Iterator[list[Extraction]]:
         yield kept
 
 
-def as_facts(extraction: Extraction, texts: Mapping[str, str]) -> list[dict[str, Any]]:
+def as_facts(extraction: Extraction, memories: Mapping[str, MemoryUnit]) -> list[dict[str, Any]]:
     """One list of facts, causal indexes counted within it.
 
     Args:
         extraction: of one conversation.
-        texts: of memories, by id. What a fact says of a memory by its number, which means nothing without the list it
-            was shown in, becomes a statement of what no longer holds: the memory's text, or the part.
+        memories: that were shown, by id.
     """
     facts: list[dict[str, Any]] = []
     for chunk, found in enumerate(extraction.chunks):
@@ -64,18 +63,19 @@ def as_facts(extraction: Extraction, texts: Mapping[str, str]) -> list[dict[str,
         before = len(facts)
         for fact in found:
             written = fact.model_dump(mode="json", exclude={"changes"})
-            written["invalidates"] += _statements(fact, [texts[unit] for unit in shown])
+            named = [(memories[shown[each.memory - 1]], each) for each in fact.changes if each.memory]
+            written["invalidates"] += [
+                unit.text for unit, each in named if each.change is not MemoryChange.PART
+            ]
+            written["changes"] = [
+                {"sources": list(unit.sources), "change": each.change, "part": each.part}
+                for unit, each in named
+                if each.change is MemoryChange.PART
+            ]
             for claim in written["causal_relations"]:
                 claim["target_fact_index"] += before
             facts.append(written)
     return facts
-
-
-def _statements(fact: ExtractedFact, shown: Sequence[str]) -> list[str]:
-    return [
-        change.part if change.change is MemoryChange.PART else shown[change.memory - 1]
-        for change in fact.changes
-    ]
 
 
 def unusable(extraction: Extraction) -> list[Dropped]:
@@ -113,14 +113,14 @@ def extracted(bank: MemoryBank, conversation: Conversation, *, go_on: bool) -> I
         place = f"session {session.number}"
         with named_missing(place, go_on=go_on), kept_extractions() as kept:
             bank.retain(session.messages, thread=conversation.name)
-            texts = {unit: bank.get(unit).text for each in kept for units in each.shown for unit in units}
+            memories = {unit: bank.get(unit) for each in kept for units in each.shown for unit in units}
             for dropped in (each for extraction in kept for each in unusable(extraction)):
                 print(f"{place}: not kept: {dropped.what!r} ({dropped.reason})", file=sys.stderr)
             yield {
                 "conversation": conversation.name,
                 "session": session.number,
                 "session_date": session.moment.isoformat(),
-                "facts": [fact for extraction in kept for fact in as_facts(extraction, texts)],
+                "facts": [fact for extraction in kept for fact in as_facts(extraction, memories)],
             }
 
 
