@@ -258,7 +258,7 @@ def test_a_broken_field_is_named_with_its_file(path: Path, tmp_path: Path) -> No
 
 
 def test_changes_that_name_memories_by_their_turns_are_read(tmp_path: Path) -> None:
-    """A file of facts says by turns what ends, and in part; a change that names nothing is no line of facts."""
+    """A file of facts says by turns what ends, and in words again; a change that names nothing is no line of facts."""
     changes = [
         {"sources": ["D1:1"], "change": "ends"},
         {"sources": ["D1:2"], "change": "part", "part": "a lake"},
@@ -271,6 +271,7 @@ def test_changes_that_name_memories_by_their_turns_are_read(tmp_path: Path) -> N
         (["D1:1"], ""),
         (["D1:2"], "a lake"),
     ]
+    assert read.invalidates == []
     file.write_text(json.dumps({"session": 2, "facts": [{**fact, "changes": [{"change": "ends"}]}]}))
     with pytest.raises(DatasetInvalid, match="line 1"):
         load_facts(file)

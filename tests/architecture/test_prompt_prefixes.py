@@ -36,6 +36,7 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
 from hindsight_integrations.prompts.answer import Asked
 from hindsight_integrations.prompts.assess_evidence import AskedOpinion
+from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage
 from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.prompts.judge_answer import JudgeRule
@@ -161,6 +162,14 @@ def _related(render: Render) -> list[Prompt[Any]]:
     return [render(few, [OTHER.text]), render(many, [ONE.text, OTHER.text])]
 
 
+def _ended(render: Render) -> list[Prompt[Any]]:
+    few, many = (
+        OpenStatement(ONE.text, ONE.unit, (ONE.unit,)),
+        OpenStatement(OTHER.text, OTHER.unit, (OTHER.unit,)),
+    )
+    return [render([few]), render([many, few])]
+
+
 def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
     asked = Asked(data.text, data.unit.mentioned_at, data.text)
     step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
@@ -210,6 +219,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     "observe_prompt": [_observed],
     "merge_background_prompt": [_merged],
     "relate_opinions_prompt": [_related],
+    "end_memories_prompt": [_ended],
     "answer_prompt": [
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),

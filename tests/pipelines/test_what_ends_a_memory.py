@@ -117,6 +117,19 @@ def test_what_ended_before_ends_no_second_time(light: Hindsight) -> None:
     assert (len(first.closed), again.closed, again.ambiguous) == (1, (), ())
 
 
+def test_what_is_named_and_stated_ends_once(light: Hindsight) -> None:
+    bank = light.bank("alice")
+    (home,) = say(bank, 1, {"what": GRAZ}).unit_ids
+    named = {
+        "what": "The user moved.",
+        "changes": [{"unit_id": home, "change": "ends"}],
+        "invalidates": [GRAZ],
+    }
+    result = say(bank, 3, named)
+    assert ([done.unit_id for done in result.closed], result.ambiguous) == ([home], ())
+    assert len(bank.history(home)) == 1
+
+
 def test_messages_are_equal_without_their_speaker(light: Hindsight) -> None:
     """The message "I live in Graz." is meant by the statement "I live in Graz", but not where another speaker says that."""
     bank = light.bank("alice")

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 from hindsight_evals.datasets.fields import Published
 from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import ExtractedFact
+
+
+def _said_once(facts: list[ExtractedFact]) -> list[ExtractedFact]:
+    """The facts without statements of what their `changes` name: the files say in words again what they name by turns."""
+    return [
+        fact.model_copy(update={"invalidates": []}) if len(fact.changes) >= len(fact.invalidates) else fact
+        for fact in facts
+    ]
 
 
 class ExtractedSession(Published):
@@ -17,7 +26,7 @@ class ExtractedSession(Published):
 
     session: int
     session_date: str | None = None
-    facts: list[ExtractedFact]
+    facts: Annotated[list[ExtractedFact], AfterValidator(_said_once)]
 
 
 def load_facts(path: Path) -> dict[int, tuple[ExtractedFact, ...]]:

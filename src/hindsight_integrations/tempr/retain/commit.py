@@ -23,6 +23,7 @@ from hindsight_integrations.tempr.retain.forks import NO_FORK, Fork, read_fork
 from hindsight_integrations.tempr.retain.linking import links_of
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
+from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
     extracted_too_late,
@@ -43,6 +44,7 @@ def commit(
     vectors: Vectors,
     projector: Projector,
     languages: Sequence[Language],
+    judgement: Judgement = NOT_ASKED,
 ) -> tuple[Receipt, WriteSet, Retraction, tuple[str, ...]]:
     """Decide and commit; decide again when the bank moved on in between. Then every index catches up.
 
@@ -52,7 +54,7 @@ def commit(
     for attempt in range(ATTEMPTS):
         try:
             with projector.transaction() as (view, transaction):
-                writes, retraction = decide(proposal, vectors, view, languages)
+                writes, retraction = decide(proposal, vectors, view, languages, judgement)
                 receipt = transaction.commit(writes)
         except RevisionConflict:
             if attempt == ATTEMPTS - 1:
@@ -69,6 +71,7 @@ def decide(
     vectors: Vectors,
     view: BankView,
     languages: Sequence[Language],
+    judgement: Judgement = NOT_ASKED,
 ) -> tuple[WriteSet, Retraction]:
     """The write set of a proposal on one view of its bank, and what it withdraws. Reads, but changes nothing.
 
@@ -77,6 +80,7 @@ def decide(
         vectors: of its drafts.
         view: of the bank.
         languages: the drafts may be in.
+        judgement: what a model said of statements that say no memory's very words.
 
     Raises:
         RevisionConflict: a document changed since its passages were compared.
@@ -95,7 +99,7 @@ def decide(
         speakers=proposal.speakers,
     )
     units = [draft.unit for draft in drafts]
-    retraction = retract(drafts, vectors, view, languages)
+    retraction = retract(drafts, vectors, view, languages, judgement)
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,

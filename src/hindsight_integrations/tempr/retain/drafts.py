@@ -63,6 +63,7 @@ class Draft:
         invalidates: statements of what this fact makes obsolete.
         changes: memories it ends or changes, by name.
         given: whether the caller stated the fact; else it was extracted.
+        said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
     """
 
     unit: MemoryUnit
@@ -71,6 +72,7 @@ class Draft:
     invalidates: tuple[str, ...] = ()
     changes: tuple[NamedChange, ...] = ()
     given: bool = False
+    said_by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ def draft_facts(
             else:
                 changes, refused = _changes_of_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
-            drafts.append(replace(draft, changes=changes, given=extraction.given))
+            person = _said_by_person(draft.unit.sources, messages or {})
+            drafts.append(replace(draft, changes=changes, given=extraction.given, said_by_person=person))
         _connect(drafts, facts, kept)
     return in_order(drafts), dropped
 
@@ -266,13 +269,17 @@ def _changes_of_model(
         return (), []
     if not shown:
         return (), [Dropped(fact.what[:200], "changes: it names memories by number, and none were shown")]
-    if not any(source in messages and role_of(messages[source]) is Role.USER for source in sources):
+    if not _said_by_person(sources, messages):
         return (), [Dropped(fact.what[:200], "changes: only what a person says ends a memory")]
     return tuple(
         NamedChange(change.change, shown[change.memory - 1], part=change.part)
         for change in fact.changes
         if change.memory is not None and change.memory <= len(shown)
     ), []
+
+
+def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> bool:
+    return any(source in messages and role_of(messages[source]) is Role.USER for source in sources)
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:

@@ -8,16 +8,18 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
-from hindsight_integrations.tempr.retain.commit import commit
+from hindsight_integrations.tempr.retain.commit import commit, decide
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors, embed, waiting_writes, with_tokens
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
+from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement, judgement_on
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
 from hindsight_integrations.tempr.retain.superseding import FORKED, MESSAGE_EDITED
 from hindsight_integrations.tempr.retain.task_payload import parked
@@ -66,8 +68,9 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
 
     counted, vectors = await tools.workers.read(measure)
     whole = replace(whole, drafts=counted)
+    judgement = await _judgement(whole, vectors, tools)
     receipt, writes, retraction, behind = await tools.workers.write(
-        commit, whole, vectors, tools.projector, tools.languages
+        commit, whole, vectors, tools.projector, tools.languages, judgement
     )
     kept, created = {item.unit.id for item in writes.units}, set(receipt.created)
     results: Iterable[RetainResult] = (
@@ -75,7 +78,24 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     )
     if whole.followed:  # which is of one retain alone
         results = (_with_branch_changes(each, writes.events) for each in results)
-    return [with_withdrawals(result, retraction) for result in results]
+    first, *others = (with_withdrawals(result, retraction) for result in results)
+    return [_with_tokens(first, judgement), *others]
+
+
+async def _judgement(proposal: Proposal, vectors: Vectors, tools: RetainTools) -> Judgement:
+    """What the model says of statements that say no memory's very words, on the bank as it is now.
+
+    The commit decides again on the bank as it is then; what the model was not asked about stays ambiguous.
+    """
+    stating = any(each.invalidates and each.said_by_person and not each.given for each in proposal.drafts)
+    if tools.llm is None or not stating:
+        return NOT_ASKED
+    async with tools.projector.viewing() as view:
+        try:
+            _, retraction = await tools.workers.read(decide, proposal, vectors, view, tools.languages)
+        except RevisionConflict:  # the commit raises it as well
+            return NOT_ASKED
+    return await judgement_on(retraction.open, tools.llm)
 
 
 def _together(results: Sequence[RetainResult]) -> RetainResult:
@@ -94,6 +114,15 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
         tokens_in=sum(result.tokens_in for result in results),
         tokens_out=sum(result.tokens_out for result in results),
         **listed,
+    )
+
+
+def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
+    """The result with what the judgement cost: one request for all retains of a commit, told with the first."""
+    return replace(
+        result,
+        tokens_in=result.tokens_in + judgement.tokens_in,
+        tokens_out=result.tokens_out + judgement.tokens_out,
     )
 
 

@@ -17,6 +17,7 @@ from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.answered_facts import AnsweredFact
 from hindsight_integrations.prompts.concise_facts import concise_facts_prompt
+from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenStatement, end_memories_prompt
 from hindsight_integrations.prompts.extract_facts import (
     NARRATIVE,
     Instructions,
@@ -103,6 +104,18 @@ class LLMExtractor:
         """The passages of a document written at `timestamp`, cut already."""
         parts = [Message(piece, "text", timestamp, f"part-{n}") for n, piece in enumerate(pieces)]
         return [Passage((part,), (), context) for part in parts]
+
+    async def endings(self, statements: Sequence[OpenStatement]) -> Answered[AnsweredEndings]:
+        """Which memories some statements end, asked in one request; `timeout_s` holds for it by itself.
+
+        Raises:
+            ModelError: the model is unavailable, or out of time.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await complete_with_repair(self._model, end_memories_prompt(statements))
+        except TimeoutError as error:
+            raise ModelUnavailable(self._model.name, OUT_OF_TIME) from error
 
     async def extract_again(self, passage: Passage) -> Extraction:
         """Facts of one passage that waited.

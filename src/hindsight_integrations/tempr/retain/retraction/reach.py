@@ -38,13 +38,13 @@ class Reach:
         drafts: the commit's, in order.
         vectors: theirs, (n, dimension).
         view: the bank.
-        ended: ids of the memories that the commit has ended so far.
+        ended: the memories that the commit has ended so far, by id.
     """
 
     drafts: Sequence[Draft]
     vectors: Matrix
     view: BankView
-    ended: set[str] = field(default_factory=set)
+    ended: dict[str, MemoryUnit] = field(default_factory=dict)
 
     def earlier(self, position: int) -> Iterator[tuple[int, MemoryUnit]]:
         """The earlier drafts of the commit that the draft at `position` may change, with their positions."""

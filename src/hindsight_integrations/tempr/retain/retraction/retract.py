@@ -1,6 +1,7 @@
 """Retraction: the memories that a retain ends or changes, as validity events (design 2.1).
 
-First those its facts name, then those that say the very words of an `invalidates` statement. Runs where the commit is decided,
+First those its facts name, then those that say the very words of an `invalidates` statement, or that a model named of those it may
+mean. Runs where the commit is decided,
 on vectors made before it. Changes nothing.
 """
 
@@ -12,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent, ValidityKind
 from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
+from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft
 from hindsight_integrations.tempr.retain.embedding import Vectors
+from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
 from hindsight_integrations.tempr.retain.retraction.named import Named, named_memories
 from hindsight_integrations.tempr.retain.retraction.parts import (
     has_more,
@@ -40,8 +43,10 @@ class Retraction:
     closed: list[Withdrawal] = field(default_factory=list)
     amended: list[Withdrawal] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
-    ended: set[str] = field(default_factory=set)
-    """Ids of the closed."""
+    open: list[OpenStatement] = field(default_factory=list)
+    """Statements that a model may be asked about."""
+    ended: dict[str, MemoryUnit] = field(default_factory=dict)
+    """The closed, by id."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
     languages: Sequence[Language] = (ENGLISH,)
@@ -51,12 +56,23 @@ class Retraction:
     parts: dict[str, list[str]] = field(default_factory=dict)
     """By unit that keeps no records, what was taken back of its text in this commit so far."""
 
-    def note_stated(self, by: MemoryUnit, statement: str, found: Stated) -> None:
-        """Add what one statement does."""
+    def note_stated(self, draft: Draft, statement: str, found: Stated, judgement: Judgement) -> None:
+        """Add what one statement does: what is equal ends, else what a model named of those it may mean."""
+        by = draft.unit
+        ends = judgement.ends.get((statement, by.id))
         if found.ended is not None:
             self._end(found.ended, ValidityKind.CLOSED, by, statement, EQUAL)
-        elif not found.known:
-            self.ambiguous.append(Ambiguity(statement, by.id, found.candidates, found.similarity))
+        elif found.known:
+            return
+        elif ends is not None:
+            for unit in found.candidates:
+                if unit.id in ends:
+                    self._end(unit, ValidityKind.CLOSED, by, statement, found.similarity)
+        else:
+            candidates = tuple(unit.id for unit in found.candidates)
+            self.ambiguous.append(Ambiguity(statement, by.id, candidates, found.similarity))
+            if draft.said_by_person and not draft.given:
+                self.open.append(OpenStatement(statement, by, found.candidates))
 
     def note_named(self, by: MemoryUnit, named: Named) -> None:
         """Add what becomes of one memory that a unit names."""
@@ -86,7 +102,7 @@ class Retraction:
             for ordinal in ordinals or (None,)
         ]
         if kind is ValidityKind.CLOSED:
-            self.ended.add(unit.id)
+            self.ended[unit.id] = unit
         done = self.closed if kind is ValidityKind.CLOSED else self.amended
         done.append(Withdrawal(unit.id, by.id, text, score, ordinals))
 
@@ -101,7 +117,11 @@ class Retraction:
 
 
 def retract(
-    drafts: Sequence[Draft], vectors: Vectors, view: BankView, languages: Sequence[Language]
+    drafts: Sequence[Draft],
+    vectors: Vectors,
+    view: BankView,
+    languages: Sequence[Language],
+    judgement: Judgement = NOT_ASKED,
 ) -> Retraction:
     """What each draft names, then what its statements say, in order; what one ends, the next finds ended.
 
@@ -110,6 +130,7 @@ def retract(
         vectors: of the drafts and of their statements.
         view: the bank.
         languages: the drafts may be in.
+        judgement: what a model said of statements that say no memory's very words.
     """
     retraction = Retraction(languages=languages)
     reach = Reach(drafts, vectors.drafts, view, retraction.ended)
@@ -118,7 +139,7 @@ def retract(
             retraction.note_named(draft.unit, named)
         for text in dict.fromkeys(draft.invalidates):
             found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
-            retraction.note_stated(draft.unit, text, found)
+            retraction.note_stated(draft, text, found, judgement)
     return retraction
 
 

@@ -8,10 +8,11 @@ from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import Vector
+from hindsight_integrations.prompts.end_memories import MOST_CANDIDATES
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.retraction.reach import Candidate, Reach
 
-LISTED = 8  # candidates of a statement without an equal memory, for people to choose from
+LISTED = MOST_CANDIDATES  # of a statement without an equal memory, for people or a model to choose from
 RELATED = 0.3  # similarity on the reference scale below which a memory is not listed
 
 WHEN = " | When: "
@@ -27,13 +28,13 @@ class Stated:
 
     Attributes:
         ended: the memory it ends; None if it ends none.
-        candidates: ids of the memories it may mean where it ends none, the nearest first.
+        candidates: memories it may mean where it ends none, the nearest first.
         similarity: of the nearest, on the reference scale; 1 where several say the same.
         known: whether it ends none because the memory that says the same had ended before.
     """
 
     ended: MemoryUnit | None = None
-    candidates: tuple[str, ...] = ()
+    candidates: tuple[MemoryUnit, ...] = ()
     similarity: float = 0.0
     known: bool = False
 
@@ -56,8 +57,9 @@ def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: T
     if len(equal) == 1:
         return Stated(ended=next(iter(equal.values())))
     if equal:
-        return Stated(candidates=tuple(equal), similarity=1.0)
-    if any(says(each.unit, text, by) for each in reach.nearest(text, vector, position, valid=False)):
+        return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
+    before = (each.unit for each in reach.nearest(text, vector, position, valid=False))
+    if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
         return Stated(known=True)
     return _related(near, thresholds)
 
@@ -82,6 +84,6 @@ def _folded(text: str) -> str:
 def _related(near: list[Candidate], thresholds: Thresholds) -> Stated:
     """The memories that the statement may mean, for people."""
     ranked = sorted(near, key=lambda each: -each.cosine)[:LISTED]
-    similar = [(each.unit.id, passage_cosine(each.cosine, thresholds)) for each in ranked]
+    similar = [(each.unit, passage_cosine(each.cosine, thresholds)) for each in ranked]
     similar = [(unit, similarity) for unit, similarity in similar if similarity >= RELATED]
     return Stated(candidates=tuple(unit for unit, _ in similar), similarity=similar[0][1] if similar else 0.0)

@@ -1,0 +1,97 @@
+"""The prompt that asks which memories end by statements that say no memory's very words, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_STATEMENTS = 8  # of one prompt
+MOST_CANDIDATES = 8  # memories of one statement
+MOST_TOKENS = (
+    4_096  # of an answer: one of all statements has about 300; the rest is for models that think aloud first
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStatement:
+    """A statement that may mean some memories.
+
+    Attributes:
+        text: what no longer holds, in words.
+        by: the memory that states it.
+        candidates: memories it may mean, the nearest first.
+    """
+
+    text: str
+    by: MemoryUnit
+    candidates: tuple[MemoryUnit, ...]
+
+
+class AnsweredEnding(BaseModel):
+    """What one statement ends."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    statement: int = Field(description="number of the statement")
+    memories: list[int] = Field(
+        description="numbers of the memories it ends", json_schema_extra={"maxItems": MOST_CANDIDATES}
+    )
+
+
+class AnsweredEndings(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    endings: list[AnsweredEnding] = Field(
+        description="one for each statement that ends a memory",
+        json_schema_extra={"maxItems": MOST_STATEMENTS},
+    )
+
+
+def end_memories_prompt(statements: Sequence[OpenStatement]) -> Prompt[AnsweredEndings]:
+    """Render the prompt. Its system message is the same for every bank, so that services can cache it.
+
+    Args:
+        statements: their numbers count from 1; the candidates of all are numbered together (`numbered_candidates`).
+    """
+    numbers = {unit.id: number for number, unit in numbered_candidates(statements).items()}
+    asked = (
+        f"{number}. {_line(each.text)} (said: {_line(each.by.text)}; may mean: "
+        f"{', '.join(f'[{numbers[unit.id]}]' for unit in each.candidates)})"
+        for number, each in enumerate(statements, 1)
+    )
+    shown = (
+        f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {_line(unit.text)}"
+        for number, unit in numbered_candidates(statements).items()
+    )
+    parts = (
+        "Statements that no longer hold:\n" + fenced("STATEMENTS", asked),
+        "Memories:\n" + fenced("MEMORIES", shown),
+    )
+    return Prompt(
+        name="end_memories",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("end_memories")),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=AnsweredEndings,
+        most_tokens=MOST_TOKENS,
+    )
+
+
+def numbered_candidates(statements: Sequence[OpenStatement]) -> dict[int, MemoryUnit]:
+    """The candidates of all statements, each once, by their numbers from 1."""
+    units = {unit.id: unit for each in statements for unit in each.candidates}
+    return dict(enumerate(units.values(), 1))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
