@@ -77,9 +77,9 @@ def form_one(ledger: Ledger, opinion: str, grounds: list[str]) -> None:
 
 
 def reword_it(ledger: Ledger, opinion: str, grounds: list[str]) -> None:
-    """Reword an opinion that is held: o0, then o0a, o0b."""
+    """Reword an opinion that is held: o0, then o0a, o0b, o0c, and no further, for UNITS ends there."""
     current = newest(ledger, opinion)
-    if valid_of(ledger, [current]):
+    if valid_of(ledger, [current]) and not current.endswith("c"):
         following = f"{opinion}{chr(ord(current[2]) + 1) if current[2:] else 'a'}"
         reword(ledger, opinion, following, *valid_of(ledger, grounds), closing=current, hours=9)
 
