@@ -77,6 +77,19 @@ def test_an_imported_bank_survives_reopening(opener: Callable[..., Hindsight], t
     assert again.doctor().failures == {}
 
 
+def test_a_closed_memory_is_still_that_of_its_message(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """After import a message is forgotten with the memory made of it, although that holds no longer."""
+    first = opener(tmp_path / "one").bank("alice")
+    (unit_id,) = first.retain(TALK[:1], thread="t").unit_ids
+    first.withdraw(unit_id)
+    second = opener(tmp_path / "two").bank("alice")
+    second.archive.load(io.StringIO(archived(first)))
+    second.forget(thread="t", message="m1")
+    assert second.units(include_invalidated=True).units == ()
+
+
 def test_only_an_empty_bank_takes_an_archive(light: Hindsight) -> None:
     """Import never mixes into what is there; an emptied bank takes it."""
     bank = filled(light)

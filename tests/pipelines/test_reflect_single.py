@@ -83,7 +83,7 @@ def test_memories_are_shown_in_tiers_each_in_the_order_of_time(
     assert FactType.OPINION not in {item.unit.fact_type for item in reflection.recalled.units}
 
 
-@pytest.mark.parametrize("budget", [30, 60, 200, 4096])
+@pytest.mark.parametrize("budget", [30, 60, 100, 150, 200, 250, 300, 4096])
 def test_all_tiers_together_keep_to_the_token_budget(
     bank: MemoryBank, model: ScriptedModel, budget: int
 ) -> None:

@@ -60,6 +60,15 @@ def test_an_answer_comes_in_pieces(with_model: Banks) -> None:
     assert (found.sufficient, found.extractive, found.calls) == (True, False, 1)
 
 
+def test_the_rules_of_the_bank_hold_for_a_streamed_answer(with_model: Banks) -> None:
+    """Directives are in the prompt, as they are where the answer comes whole."""
+    model = ScriptedModel([f"{TEXT}\n\nSOURCES: 1"])
+    bank = with_model(model)
+    bank.directives.add("Never name prices.")
+    streamed(bank)
+    assert "Never name prices." in "\n".join(str(message.content) for message in model.prompts[-1])
+
+
 def test_both_faces_stream_the_same(with_model: Banks) -> None:
     """The async face gives the events that the sync one gives."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.config import ExtractionMode, HindsightConfig, RetainConfig
-from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.testing.doubles import FrozenClock, HashEmbedder
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 TALK = [
@@ -83,6 +84,24 @@ def test_messages_without_ids_are_known_again(light: Hindsight) -> None:
     talk = [{"role": "user", "content": "I paid 5 euros.", "timestamp": "2024-05-03"}]
     assert [bank.retain(talk).created, bank.retain(talk).created] == [1, 0]
     assert bank.retain([{**talk[0], "timestamp": "2024-05-04"}]).created == 1
+
+
+def test_messages_without_ids_and_times_are_known_again_later(light: Hindsight, clock: FrozenClock) -> None:
+    """A list that is retained again a day later is still one memory a message."""
+    bank = light.bank("alice")
+    talk = [{"role": "user", "content": "I paid 5 euros."}, {"role": "user", "content": "I bought figs."}]
+    assert bank.retain(talk).created == 2
+    clock.advance(timedelta(days=1))
+    assert bank.retain(talk).created == 0
+
+
+def test_times_without_an_offset_are_of_the_configured_zone(opener: Callable[..., Hindsight]) -> None:
+    """Ten in the evening in New York is two in the morning of the next day in UTC."""
+    config = HindsightConfig(time_zone="America/New_York")
+    bank = opener(config=config).bank("alice")
+    bank.retain([Message("I bought figs.", "Alice", "2024-05-03T22:00", id="m1")])
+    (unit,) = bank.units().units
+    assert unit.mentioned_at == datetime(2024, 5, 4, 2, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
