@@ -45,6 +45,7 @@ def engine() -> Iterable[Hindsight]:
         yield opened
 
 
+@pytest.mark.promise("A true memory is never closed by a guess.")
 @every_row(("number", "pair"), enumerate(PAIRS), ids=lambda row: row[1]["later"])
 def test_without_a_model_no_sentence_ends_a_memory(
     engine: Hindsight, number: int, pair: dict[str, Any]
@@ -384,6 +385,7 @@ def light_life() -> Iterator[Life]:
         yield Life(opened.bank("alice"))
 
 
+@pytest.mark.promise("A true memory is never closed by a guess.")
 @settings(max_examples=40)
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
 def test_nothing_ends_without_a_ground(steps: list[tuple[Any, ...]]) -> None:
