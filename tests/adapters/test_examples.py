@@ -67,6 +67,7 @@ def test_the_llamaindex_example_gives_the_model_dated_memories_and_no_noise() ->
     assert printed.splitlines()[-1] == "reflect: Alice: Miso eats nothing but tuna."
 
 
+@pytest.mark.slow
 def test_the_llamaindex_agent_remembers_over_a_restart() -> None:
     """On Friday it knows what was said on Monday, and what it noted itself with a tool."""
     turns = [

@@ -208,7 +208,9 @@ async def played(
     return chat
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["window", "store"])
+@pytest.mark.parametrize(
+    "stored", [pytest.param(False, id="window", marks=pytest.mark.slow), pytest.param(True, id="store")]
+)
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(script=steps)
 def test_every_message_is_one_memory(engine: Hindsight, stored: bool, script: list[tuple[str, str]]) -> None:

@@ -258,6 +258,7 @@ def in_a_new_process(place: Path, stored: str = "", kill: str = "") -> subproces
     )
 
 
+@pytest.mark.slow
 def test_a_new_process_goes_on_with_the_chat(tmp_path: Path) -> None:
     """As a workflow's context is stored and loaded: the memory by its bank, the chat by its session."""
     with Hindsight.open(tmp_path, reranker=None) as engine:

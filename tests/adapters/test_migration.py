@@ -80,6 +80,7 @@ def test_a_dry_run_writes_nothing(light: Hindsight, langmem_store: InMemoryStore
     assert (dict(report.banks), report.dry_run, light.banks()) == ({"user-alice": 3, "user-bob": 1}, True, [])
 
 
+@pytest.mark.slow
 def test_many_items_come_page_by_page(light: Hindsight) -> None:
     """1,203 items: none is missed between two pages, none comes twice; async as sync."""
     store = InMemoryStore()

@@ -58,6 +58,7 @@ class TestFts5OnDisk(StoresOnDisk):
     backend = Fts5Keywords
 
 
+@pytest.mark.slow
 class TestLuceneInMemory(KeywordIndexContract):
     @pytest.fixture
     def make_index(self) -> Iterator[MakeIndex]:
@@ -66,6 +67,7 @@ class TestLuceneInMemory(KeywordIndexContract):
         engine.close()
 
 
+@pytest.mark.slow
 class TestFts5InMemory(KeywordIndexContract):
     @pytest.fixture
     def make_index(self) -> Iterator[MakeIndex]:

@@ -50,6 +50,7 @@ class TestMappedVectorIndexReopened(DurableVectorIndexContract):
         return close_and_open
 
 
+@pytest.mark.slow
 class TestChromaInMemory(VectorIndexContract):
     """Chroma without a folder."""
 

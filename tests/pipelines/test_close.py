@@ -139,12 +139,14 @@ def test_an_interrupted_close_is_finished_by_a_second(tmp_path: Path) -> None:
     assert interrupted(OPEN + CLOSE_AGAIN, tmp_path) == ["refused", "1"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_close_is_finished_at_exit(tmp_path: Path) -> None:
     """A process that ends after an interrupted close leaves the directory as a close does."""
     assert set(interrupted(OPEN + END, tmp_path)) == {"refused", "the end"}
     assert not {"ledger.pid", "ledger.sqlite-wal"} & {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_close_that_is_registered_at_exit(tmp_path: Path) -> None:
     """At exit Python starts no threads any more; an engine closes all the same."""
     script = OPEN.replace("try:\n    engine.close()", "try:\n    go_on.set()\n    engine.close()")

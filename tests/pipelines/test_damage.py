@@ -229,6 +229,7 @@ def test_whatever_changes_a_memory_keeps_its_checksum(opener: Opener, tmp_path: 
         assert len(engine.bank("copy").units(include_invalidated=True).units) == bank.count()
 
 
+@pytest.mark.slow
 def test_a_malformed_page_is_one_error_with_a_remedy(opener: Opener, tmp_path: Path) -> None:
     """Where SQLite itself gives up, the caller hears what to do, and doctor tells which bank and what is wrong."""
     with opener(tmp_path) as engine:

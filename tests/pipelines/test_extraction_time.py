@@ -72,7 +72,7 @@ def opened(opener: Opener, *, call_s: float = 60.0, **retain: Any) -> Hindsight:
     )
 
 
-@pytest.mark.parametrize("on_failure", ["raise", "queue"])
+@pytest.mark.parametrize("on_failure", ["raise", pytest.param("queue", marks=pytest.mark.slow)])
 def test_what_was_reached_is_kept_and_the_rest_waits(
     opener: Opener, server: OpenAIServer, on_failure: str
 ) -> None:
@@ -92,6 +92,7 @@ def test_what_was_reached_is_kept_and_the_rest_waits(
     )
 
 
+@pytest.mark.slow
 def test_what_waited_is_extracted_later(
     opener: Opener, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +126,7 @@ def test_nothing_at_all_reached_is_all_kept_for_later(
     assert len(bank.recall("What did Nora do?").units) == 3
 
 
+@pytest.mark.slow
 def test_progress_is_told_without_memory_text(
     opener: Opener, server: OpenAIServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -145,6 +145,7 @@ def test_five_thousand_facts_fit_a_prompt(opened: Opened, ridden: Path, tmp_path
     assert not under & left
 
 
+@pytest.mark.slow
 def test_five_thousand_facts_without_a_model(opened: Opened, ridden: Path, tmp_path: Path) -> None:
     """A profile of at most seven, every fact under one of them or listed."""
     bank = opened(None, path=riding(ridden, tmp_path))

@@ -281,6 +281,7 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     assert files_with(data, TOKEN.encode()) == files_with(data, embedder.seen[0]) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
 def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""

@@ -433,6 +433,7 @@ Hindsight.open(sys.argv[1], model=ScriptedModel(model), **options).bank("b").tas
 """
 
 
+@pytest.mark.slow
 def test_a_kill_while_it_is_answered_leaves_what_was(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:

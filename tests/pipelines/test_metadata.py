@@ -89,7 +89,9 @@ def listed(bank: MemoryBank, metadata: Any) -> set[Any]:
     return {unit.metadata["number"] for unit in bank.iterate_units(metadata=metadata)}
 
 
-@pytest.mark.parametrize("limits", ["among the few", "the index asked for more"])
+@pytest.mark.parametrize(
+    "limits", [pytest.param("among the few", marks=pytest.mark.slow), "the index asked for more"]
+)
 def test_a_few_of_many_are_found_in_every_channel(
     mill: MemoryBank, monkeypatch: pytest.MonkeyPatch, limits: str
 ) -> None:

@@ -246,7 +246,9 @@ def test_no_bank_at_all_cannot_be_asked_for() -> None:
 @pytest.mark.promise(
     "Open indexes take memory and file descriptors: at most `StorageConfig(open_banks=64)` banks have theirs open."
 )
-@pytest.mark.parametrize("keywords", [KeywordBackend.LUCENE, KeywordBackend.FTS5])
+@pytest.mark.parametrize(
+    "keywords", [pytest.param(KeywordBackend.LUCENE, marks=pytest.mark.slow), KeywordBackend.FTS5]
+)
 def test_descriptors_are_those_of_the_open_banks(
     opener: Opener, tmp_path: Path, keywords: KeywordBackend
 ) -> None:

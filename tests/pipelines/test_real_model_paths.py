@@ -140,6 +140,9 @@ UNAVAILABLE: dict[str, Failure] = {
 }
 """Servers that do not answer, or not in time."""
 
+SLOW = {"dripping": pytest.mark.slow}
+"""Each of its calls waits for seconds, as "silent" does, which stands for both."""
+
 UNUSABLE: dict[str, Failure] = {
     "prose": lambda _: f"I think {SPOILED}.",
     "nothing": lambda _: "",
@@ -321,7 +324,7 @@ def test_servers_of_all_kinds_are_understood(call: Call, banks: Banks, script: S
     assert not waits(bank)
 
 
-@pytest.mark.parametrize("name", UNAVAILABLE)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in UNAVAILABLE])
 def test_what_does_not_answer_is_waited_for(
     call: Call,
     banks: Banks,
@@ -363,7 +366,7 @@ def test_what_is_unusable_is_never_stored(
     assert SPOILED not in everything_in(bank, tmp_path_factory)
 
 
-@pytest.mark.parametrize("name", UNAVAILABLE)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in UNAVAILABLE])
 @pytest.mark.parametrize("kind", ["narrative", pytest.param("concise", marks=pytest.mark.slow)])
 def test_raising_leaves_the_bank_as_it_was(kind: str, banks: Banks, script: Script, name: str) -> None:
     """With on_model_failure="raise" a retain whose model fails has not been, and can be made again."""

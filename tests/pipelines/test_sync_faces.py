@@ -71,7 +71,7 @@ def test_a_script_that_forgets_to_close_ends(worker: str) -> None:
 
 
 @pytest.mark.promise("After `os.fork` the child must open its own engine.")
-@pytest.mark.parametrize("worker", ["worker", "no worker"])
+@pytest.mark.parametrize("worker", ["worker", pytest.param("no worker", marks=pytest.mark.slow)])
 def test_a_forked_child_ends_and_the_parent_goes_on(worker: str) -> None:
     """In a forked child engines say they are closed and can be dropped; the parent's still work."""
     printed = run(OPEN + FORK + "print([bank.count() for bank in banks])", worker)
