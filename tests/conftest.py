@@ -29,7 +29,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 # How long an example takes says more of the machine than of the code.
-settings.register_profile("busy", deadline=None, max_examples=40)
+settings.register_profile("busy", deadline=None, max_examples=30)
 settings.load_profile("busy")
 
 

@@ -41,7 +41,7 @@ def waited(window: ChatWindow) -> dict[str, str]:
     return {identity: each.item["content"][0]["text"] for identity, each in window.waiting.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(turns=turns, data=st.data())
 def test_a_sliding_window_never_counts_a_message_twice(
     turns: list[tuple[str, str]], data: st.DataObject
@@ -68,7 +68,7 @@ def test_a_sliding_window_never_counts_a_message_twice(
     assert all(known[text] <= said[text] for text in said)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(turns=turns, data=st.data())
 def test_a_chat_that_does_not_repeat_itself_throughout_is_counted_exactly(
     turns: list[tuple[str, str]], data: st.DataObject
@@ -93,7 +93,7 @@ def test_a_chat_that_does_not_repeat_itself_throughout_is_counted_exactly(
     assert Counter(waited(window).values()) == Counter(str(message.content) for message in messages)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(turns=turns, cuts=st.lists(st.integers(0, 12), max_size=6))
 def test_a_chat_read_from_its_store_is_counted_exactly(turns: list[tuple[str, str]], cuts: list[int]) -> None:
     """Read as far as it was at any time, in any order: each message is one."""

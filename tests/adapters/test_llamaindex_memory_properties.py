@@ -111,7 +111,7 @@ KINDS = [
 ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(steps=st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 5)), min_size=2, max_size=8))
 def test_a_chat_changed_at_random_is_neither_lost_nor_doubled(
     engine: Hindsight, steps: list[tuple[str, int]]

@@ -134,7 +134,7 @@ class Bank:
         commit(self.ledger, make_write_set(self.ledger.revision(BANK), **parts))  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(steps=STEPS)
 def test_observations_stand_on_what_holds(steps: list[tuple[str, str, str, set[str]]]) -> None:
     """All of an entity's facts are under an observation or left out, or it waits and has a task; no observation outlives a ground."""

@@ -334,6 +334,7 @@ asyncio.run(ask())
 """
 
 
+@pytest.mark.slow
 def test_several_processes_record_into_one_folder(tmp_path: Path) -> None:
     """Test runs in parallel neither spoil one another's files nor see half of one."""
     command = [sys.executable, "-c", RECORD, str(tmp_path)]

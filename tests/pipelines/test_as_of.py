@@ -83,7 +83,7 @@ def seen(bank: MemoryBank, subject: str, **options: Any) -> set[tuple[str, tuple
     return {(item.unit.text, tuple(part.text for part in item.amendments)) for item in found}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @example(steps=[("note", "kayak"), ("delete", "kayak"), ("note", "violin"), ("restore", "kayak")])
 @given(steps=STEPS)
 def test_the_past_of_a_bank_is_what_a_bank_knew_then(steps: list[tuple[str, str]]) -> None:

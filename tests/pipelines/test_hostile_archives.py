@@ -613,7 +613,7 @@ changes = st.tuples(
 
 
 @pytest.mark.promise("An archive comes in whole, or nothing of it does.")
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.lists(changes, min_size=1, max_size=3))
 def test_a_changed_archive_comes_in_whole_or_not_at_all(
     engine: Hindsight, good: list[Line], made: list[tuple[Change, int, int, Any]]
@@ -627,7 +627,7 @@ def test_a_changed_archive_comes_in_whole_or_not_at_all(
     load(engine, sealed(lines))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1), length=st.integers(0, 40), noise=st.text(st.characters(), max_size=6))
 def test_a_damaged_file_comes_in_whole_or_not_at_all(
     engine: Hindsight, good: list[Line], at: float, length: int, noise: str

@@ -135,7 +135,7 @@ CONDITIONS = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(CONDITIONS)
 def test_random_filters_select_what_brute_force_does(mill: MemoryBank, condition: Any) -> None:
     """Nothing else comes, and where few pass, all of them do."""

@@ -55,7 +55,7 @@ def test_both_kinds_of_character_are_kept(light: Hindsight) -> None:
         assert bank.profile.get() == profile
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(profiles=st.lists(profiles(), min_size=1, max_size=5), times=st.data())
 def test_whatever_profiles_are_set_each_holds_in_its_time(
     profiles: list[BankProfile], times: st.DataObject

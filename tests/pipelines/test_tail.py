@@ -32,7 +32,10 @@ QUESTION = "Which red kayak did Alice Chen buy from Harbor Sports on May 3, 2024
 CHANNELS = {"semantic", "keyword", "temporal", "graph"}
 
 
-@pytest.fixture(params=list(KeywordBackend)[1:], ids=lambda kind: f"chroma+{kind}")
+@pytest.fixture(
+    params=[KeywordBackend.LUCENE, pytest.param(KeywordBackend.FTS5, marks=pytest.mark.slow)],
+    ids=lambda kind: f"chroma+{kind}",
+)
 def config(request: pytest.FixtureRequest) -> HindsightConfig:
     return HindsightConfig(storage=StorageConfig(vectors=VectorBackend.CHROMA, keywords=request.param))
 

@@ -236,7 +236,7 @@ def literal_spread(
     return sorted((float(np.float32(value)) for value in best.values()), reverse=True)[:budget], best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     links=LINKS,
     said=SAID,
@@ -254,7 +254,7 @@ def test_spread_is_equation_12(
     assert found == pytest.approx({unit: everyone[unit] for unit in found}, abs=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(links=LINKS, said=SAID, seeds=SEEDS)
 def test_activation_stays_in_range_and_under_the_best_seed(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float]
@@ -267,7 +267,7 @@ def test_activation_stays_in_range_and_under_the_best_seed(
     assert all(found[unit] >= np.float32(value) for unit, value in seeds.items() if value >= 0.1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(links=LINKS, said=SAID, seeds=SEEDS, more=LINKS, unit=IDS)
 def test_more_links_and_stronger_seeds_never_lower_an_activation(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float], more: list[LinkRow], unit: int
@@ -368,7 +368,7 @@ def test_equal_expansions_go_by_cosine_then_id_and_the_budget_cuts_last() -> Non
     assert list(walked(link_expansion, graph, {0: 1.0}, budget=3, similarity=near)) == [6, 1, 2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(links=LINKS, said=SAID, seeds=SEEDS)
 def test_link_expansion_scores_stay_in_the_docs_range(
     links: list[LinkRow], said: list[Pair], seeds: dict[int, float]

@@ -320,6 +320,7 @@ def test_what_was_said_last_is_told_and_what_it_does_not_touch_stays(current: li
             assert sentence.rstrip(".") in merged
 
 
+@pytest.mark.slow
 @every_row(
     "piece",
     [

@@ -105,7 +105,7 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(steps, max_size=25))
 def test_index_and_tail_are_what_exact_search_over_everything_is(history: list[tuple[str, int]]) -> None:
     """After every step of any history: the same ids in the same order with the same scores, for every limit."""

@@ -20,7 +20,7 @@ def _messages(texts: list[str]) -> list[Message]:
 
 
 @given(_TEXT, _LIMIT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_text_survives_chunking(text: str, limit: int) -> None:
     """Every character of a long document is in exactly one piece, and no piece is over the limit."""
     pieces = chunk_text(text, limit)
@@ -29,14 +29,14 @@ def test_a_text_survives_chunking(text: str, limit: int) -> None:
 
 
 @given(_TEXT, _LIMIT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_chunking_a_piece_again_keeps_it(text: str, limit: int) -> None:
     """A piece that was cut to size is not cut again when it is retained on its own."""
     assert all(chunk_text(piece, limit) == [piece] for piece in chunk_text(text, limit))
 
 
 @given(st.lists(_TEXT.filter(bool), max_size=8), _LIMIT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_conversation_survives_chunking(texts: list[str], limit: int) -> None:
     """Every turn keeps its words, speaker, time and id, and no chunk is over the limit."""
     messages = _messages(texts)
@@ -52,7 +52,7 @@ def test_a_conversation_survives_chunking(texts: list[str], limit: int) -> None:
 
 
 @given(st.lists(_TEXT.filter(bool), max_size=8), _LIMIT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_chunking_a_conversation_again_changes_nothing(texts: list[str], limit: int) -> None:
     """Retaining chunked turns a second time asks the model about the same passages."""
     once = chunk_messages(_messages(texts), limit)

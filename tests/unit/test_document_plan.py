@@ -36,7 +36,7 @@ def stored(plan: DocumentPlan, before: StoredDocument | None = None) -> StoredDo
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> None:
     """After any series of edits the stored passages are the text, each place is taken once, no ordinal is reused."""
     held: StoredDocument | None = None
@@ -52,7 +52,7 @@ def test_the_passages_always_make_up_the_latest_text(versions: list[str]) -> Non
 
 
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_same_text_changes_nothing(text: str) -> None:
     """Planning a document against itself reads nothing and moves nothing."""
     held = stored(plan_document(document(text), None, cut))
@@ -60,7 +60,7 @@ def test_the_same_text_changes_nothing(text: str) -> None:
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_appending_reads_only_what_was_added(text: str, more: str) -> None:
     """Every passage there was stays where it was."""
     held = stored(plan_document(document(text), None, cut))
@@ -78,7 +78,7 @@ def test_an_erased_passage_is_read_again_if_it_is_still_there() -> None:
 
 
 @given(st.text(alphabet="ab .\n", max_size=1500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_verbatim_passages_lose_no_character(text: str) -> None:
     """The passages of a document read word for word are the document."""
     assert "".join(passages(text)) == text

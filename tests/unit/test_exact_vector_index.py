@@ -46,6 +46,7 @@ def test_many_queries_are_scored_in_blocks(monkeypatch: pytest.MonkeyPatch) -> N
         assert hits.ids.tolist() == nearest(np.arange(50), vectors, query, 5).ids.tolist()
 
 
+@pytest.mark.slow
 @every_row("seed", range(4))
 def test_equal_vectors_tie_in_a_large_bank(seed: int) -> None:
     """Copies of one vector tie exactly and the lowest ids are kept, though BLAS scores them apart by the last bit."""

@@ -67,7 +67,7 @@ def test_nothing_in_nothing_out() -> None:
         assert (len(ids), len(scores), ids.dtype) == (0, 0, np.dtype(np.int64))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS, data=st.data())
 def test_channels_are_equals(lists: list[list[int]], data: st.DataObject) -> None:
     """Neither the order of channels nor which channel gave which list moves a unit or a digit."""
@@ -76,7 +76,7 @@ def test_channels_are_equals(lists: list[list[int]], data: st.DataObject) -> Non
     assert list(one.items()) == list(other.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS)
 def test_scores_are_the_sum_of_equation_15(lists: list[list[int]]) -> None:
     """Every unit found by any channel is there once, with the score the paper gives it, best first."""
@@ -90,7 +90,7 @@ def test_scores_are_the_sum_of_equation_15(lists: list[list[int]]) -> None:
     assert bool(np.all(np.diff(scores) <= 1e-15))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lists=RANKINGS, unit=st.integers(0, 30))
 def test_a_vote_more_never_hurts(lists: list[list[int]], unit: int) -> None:
     """A unit one more channel finds scores higher than before."""

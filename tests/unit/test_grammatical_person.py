@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from table import every_row
@@ -166,6 +167,7 @@ def test_any_text_can_be_read_and_turned(text: str, code: str, name: str) -> Non
     assert (first_person(text, LANGUAGES[code], name=name) == "") == (text == "")
 
 
+@pytest.mark.slow
 @every_row(
     "piece", ['"', "'a ", "\u201c", "«", "you ", "A ", "a-", "a.", "Sie ", "und ", "usted ", "Marcus ", "I, "]
 )

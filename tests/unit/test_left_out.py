@@ -318,7 +318,7 @@ FORMS = {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(items=LISTED, form=st.sampled_from(sorted(FORMS)), data=st.data())
 def test_a_list_without_an_item_is_the_list_of_the_others(
     items: list[str], form: str, data: st.DataObject
@@ -338,7 +338,7 @@ def test_a_list_without_an_item_is_the_list_of_the_others(
 PROSE = st.text(alphabet="ab AB,;:.-()'|\n123and ", max_size=80)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(text=PROSE, item=st.text(alphabet="abAB 12,and", max_size=12), code=st.sampled_from(sorted(LANGUAGES)))
 def test_whatever_the_text_only_words_of_the_item_are_lost(text: str, item: str, code: str) -> None:
     """No text and no item make it fail, or lose more than the item, a short label and separators; it ends."""

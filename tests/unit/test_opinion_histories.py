@@ -148,7 +148,7 @@ def _check_feed(ledger: Ledger, logs: list[OpinionLog]) -> None:
             assert (closed[row] == np.iinfo(np.int64).max) is (version.closed_at is None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(steps, max_size=14))
 def test_opinions_are_whole_whatever_happens(history: list[tuple[str, str, object]]) -> None:
     """After every step; at the end the archive gives the same opinions, and nothing is left in a bank emptied."""

@@ -44,7 +44,7 @@ def test_more_budget_may_change_the_units_but_for_better_ones() -> None:
     assert pack([6, 5], 6) == [0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tokens=TOKENS, budget=BUDGET, k=K)
 def test_the_budget_always_holds(tokens: list[int], budget: int, k: int | None) -> None:
     """Paper eq. 8, the k limit, one position once and in rank order."""
@@ -54,7 +54,7 @@ def test_the_budget_always_holds(tokens: list[int], budget: int, k: int | None) 
     assert kept == sorted(set(kept))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tokens=TOKENS, budget=BUDGET)
 def test_nothing_left_out_would_still_fit(tokens: list[int], budget: int) -> None:
     """No room is wasted that a skipped unit could have used."""
@@ -63,7 +63,7 @@ def test_nothing_left_out_would_still_fit(tokens: list[int], budget: int) -> Non
         assert cost(tokens, kept) + tokens[position] > budget
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tokens=TOKENS, budgets=st.tuples(BUDGET, BUDGET), k=K)
 def test_a_larger_budget_is_used_at_least_as_fully_and_by_better_units(
     tokens: list[int], budgets: tuple[int, int], k: int | None

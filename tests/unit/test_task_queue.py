@@ -111,7 +111,7 @@ class Both:
         assert due == (None if expected is None else expected * SECOND)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(steps=st.lists(STEPS, min_size=20, max_size=50))
 def test_the_ledger_and_a_list_do_the_same(steps: list[tuple[Any, ...]]) -> None:
     """Leases, renewals, failures, completions by holders early and late, keys enqueued at any moment."""

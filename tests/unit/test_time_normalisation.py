@@ -128,7 +128,7 @@ def test_embedding_text_is_the_papers_example() -> None:
     st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Africa/Cairo"]),
     st.integers(min_value=0, max_value=86_399),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_written_bounds_read_back_exactly(first: date, length: int, zone_name: str, second: int) -> None:
     """What the model-free extractor writes about time means the same instants when it is read."""
     zone = ZoneInfo(zone_name)

@@ -111,7 +111,7 @@ def test_every_language_is_loaded_whole(code: str) -> None:
 
 @pytest.mark.parametrize("code", LANGUAGES)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_words_of_a_language_in_any_order_never_fail(code: str, data: st.DataObject) -> None:
     """Whatever is strung together, a question is read or not; it never fails inside recall."""
     times = LANGUAGES[code].times

@@ -91,7 +91,7 @@ class PlainWalk:
         return reached
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @example([], [(0, 0), (1, 0), (2, 0)], {0: 0.05, 1: 1.0, 2: 0.95}, [0.1] * 14, 2, set())
 @given(
     links=LINKS,
