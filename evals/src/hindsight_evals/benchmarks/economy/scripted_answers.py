@@ -85,10 +85,17 @@ class ScriptedAnswers:
         }
 
     def _completed_by(self, ids: Sequence[str]) -> list[ExtractedFact]:
-        """The facts whose last message is among these, on those of their messages that are; their causes may be in another."""
+        """The facts whose last message is among these, on those of their messages that are.
+
+        Their causes may be in another passage; statements of what ends would cost a request of their own and are left out.
+        """
         return [
             fact.model_copy(
-                update={"sources": [name for name in fact.sources if name in ids], "causal_relations": []}
+                update={
+                    "sources": [name for name in fact.sources if name in ids],
+                    "causal_relations": [],
+                    "invalidates": [],
+                }
             )
             for fact in self._facts
             if fact.sources and fact.sources[-1] in ids
