@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from local_network import no_network  # noqa: F401 - a fixture of every test
 
 from hindsight_integrations import Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
@@ -37,28 +36,6 @@ def pytest_collection_finish() -> None:
     """Leave what the imports made, which lives as long as the process, out of every later garbage collection."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_network() -> Iterator[None]:
-    """Any connection that would leave this machine fails the test that makes it."""
-    real = socket.socket.connect
-
-    def connect(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and not _local(address[0]):
-            raise AssertionError(f"a test tried to reach {address}")
-        real(self, address)
-
-    socket.socket.connect = connect  # type: ignore[method-assign,assignment]
-    yield
-    socket.socket.connect = real  # type: ignore[method-assign]
-
-
-def _local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @pytest.fixture

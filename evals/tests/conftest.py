@@ -2,37 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
-from ipaddress import ip_address
-from typing import Any
-
-import pytest
 from hypothesis import settings
+from local_network import no_network  # noqa: F401 - a fixture of every test
 
-settings.register_profile(
-    "busy", deadline=None
-)  # how long an example takes says more of the machine than of the code
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_network() -> Iterator[None]:
-    """Any connection that would leave this machine fails the test that makes it."""
-    real = socket.socket.connect
-
-    def connect(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and not _local(address[0]):
-            raise AssertionError(f"a test tried to reach {address}")
-        real(self, address)
-
-    socket.socket.connect = connect  # type: ignore[method-assign,assignment]
-    yield
-    socket.socket.connect = real  # type: ignore[method-assign]
-
-
-def _local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

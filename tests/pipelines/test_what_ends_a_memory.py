@@ -46,7 +46,7 @@ def engine() -> Iterable[Hindsight]:
 
 
 @pytest.mark.promise("A true memory is never closed by a guess.")
-@every_row(("number", "pair"), enumerate(PAIRS), ids=lambda row: row[1]["later"])
+@every_row(("number", "pair"), enumerate(PAIRS))
 def test_without_a_model_no_sentence_ends_a_memory(
     engine: Hindsight, number: int, pair: dict[str, Any]
 ) -> None:

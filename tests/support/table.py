@@ -28,9 +28,12 @@ def every_row(
     columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     listed = list(rows)
     cases = [_values(row, len(columns)) for row in listed]
-    labels = (
-        list(map(str, ids)) if isinstance(ids, Iterable) else list(map(_label, range(len(listed)), listed))
-    )
+    if isinstance(ids, Iterable):
+        labels = [str(each) for each in ids]
+    elif ids:
+        labels = ["-".join(str(ids(value)) for value in values) for values in cases]
+    else:
+        labels = [_label(number, row) for number, row in enumerate(listed)]
     assert cases, f"no rows for {names}"
 
     def decorate(test: Test) -> Test:
@@ -62,7 +65,7 @@ def _label(number: int, row: Any) -> str:
         text = repr(row)
     except ValueError:  # an integer of more digits than Python writes
         text = "?"
-    return f"row {number} {text if len(text) <= SHOWN else text[:SHOWN]}"
+    return f"row {number} {text[:SHOWN]}"
 
 
 def _values(row: Any, width: int) -> tuple[Any, ...]:
