@@ -29,7 +29,7 @@ from hindsight_integrations.tempr.retain.recalled_text import (
 from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.snippets import snippet_tasks
-from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
+from hindsight_integrations.tempr.retain.superseding import sharing_units, undone_by, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
@@ -200,7 +200,8 @@ async def _extract_messages(
         if tools.llm.background:
             return tools.llm.later(cut)
         try:
-            with_shown = await shown(cut, request.tags, tools)
+            edited = [(request.thread, message.id or "") for message in fresh]
+            with_shown = await shown(cut, request.tags, tools, edited=[*edited, *request.dropped])
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
             return tools.llm.waiting(cut, error)
         return await _without_recalled(
@@ -249,7 +250,12 @@ async def _without_recalled(
 
 
 async def shown(
-    cut: Sequence[Passage], tags: tuple[str, ...], tools: RetainTools, *, memories: bool = True
+    cut: Sequence[Passage],
+    tags: tuple[str, ...],
+    tools: RetainTools,
+    *,
+    memories: bool = True,
+    edited: Sequence[Place] = (),
 ) -> Sequence[Passage]:
     """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
 
@@ -258,15 +264,15 @@ async def shown(
         tags: of the retain.
         tools: the engine's.
         memories: whether memories are of use: no document ends any.
+        edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
     """
     most = tools.shown_memories if memories else 0
 
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
-            passages = with_memories(
-                cut, view, tools.embedder, tags=tags, limit=most, languages=tools.languages
-            )
+            undone = undone_by(view.ledger, view.bank, edited)
+            passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
         if tools.shown_categories:
             passages = with_categories(passages, view, tools.tokens, tags=tags)
         return passages

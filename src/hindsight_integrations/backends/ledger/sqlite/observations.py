@@ -131,7 +131,7 @@ def change_facts(target: Target, units: Collection[int]) -> None:
     """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
 
     Args:
-        target: the commit that closed, amended, restored or corrected them, under way.
+        target: the commit that closed, restored or corrected them, or items of theirs, under way.
         units: row ids of the units concerned; those that are no facts change nothing.
     """
     if not units:

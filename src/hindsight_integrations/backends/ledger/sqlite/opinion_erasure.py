@@ -77,7 +77,7 @@ def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int
         )
         connection.execute(
             "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
-            (_closed_at(connection, wording), target.revision, wording),
+            (closed_by_log(connection, wording), target.revision, wording),
         )
     opinions = len(_column(connection, "SELECT unit FROM json_each(?) JOIN opinions ON unit = value", rows))
     return opinions, [wording for _, wording in newest]
@@ -125,11 +125,11 @@ def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collect
     )
 
 
-def _closed_at(connection: Connection, unit: int) -> int | None:
+def closed_by_log(connection: Connection, unit: int) -> int | None:
     """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
     closed: int | None = None
     log = connection.execute(
-        "SELECT kind, effective_at FROM validity_events WHERE unit = ? AND record IS NULL ORDER BY id",
+        "SELECT kind, effective_at FROM validity_events WHERE unit = ? ORDER BY id",
         (unit,),
     )
     for kind, moment in log:

@@ -1,7 +1,7 @@
 """Memories that a fact names: by number where a model was shown them, by id or source where a caller says so (decision 110).
 
-A name is checked: the memory is there, was mentioned earlier, and has the same tags. What a model names must also have to do
-with the fact. A change that fails a check is reported and does nothing.
+A name is checked: the memory is there, was mentioned earlier, and has the same tags. A change that fails a check is reported
+and does nothing.
 """
 
 from __future__ import annotations
@@ -11,22 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
-from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
-from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.search.reference_scale import passage_cosine
-from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
+from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach, precedes, same_tags
-from hindsight_integrations.text.part_whole import account
-
-LEAST_SIMILARITY = (
-    0.45  # on the reference scale, of a fact and the memory it ends; unrelated ones lie at 0.4 and below
-)
-KEPT_ITEMS = (
-    0.5  # share of a document's items that a new version has; a fact with fewer is news about the document
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,77 +23,62 @@ class Named:
 
     Attributes:
         unit: the memory; None where there is none, or more than one.
-        change: what becomes of it.
-        part: which part, in words.
-        similarity: of the fact and the memory, on the reference scale.
         refused: why nothing becomes of it; empty if it stands.
         candidates: ids of the memories that its sources name, where they name more than one.
     """
 
     unit: MemoryUnit | None
-    change: MemoryChange
-    part: str
-    similarity: float
     refused: str = ""
     candidates: tuple[str, ...] = ()
 
-    @property
-    def ends(self) -> bool:
-        """Whether the whole memory is closed."""
-        return not self.refused and self.change is not MemoryChange.PART
 
-    @property
-    def statement(self) -> str:
-        """What no longer holds, in words."""
-        if self.change is MemoryChange.PART or self.unit is None:
-            return self.part
-        return account(self.unit.text)
-
-
-def named_memories(position: int, reach: Reach, thresholds: Thresholds) -> Iterator[Named]:
-    """The memories that the draft at `position` names, each with why nothing becomes of it, if so.
+def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, Named]]:
+    """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
 
     Args:
         position: of the draft.
         reach: the memories that it may change.
-        thresholds: of the embedder.
     """
+    for change in reach.drafts[position].changes:
+        named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
+        if named is not None:
+            yield change, named
+
+
+def named_document(position: int, reach: Reach) -> Named | None:
+    """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
-    for change in draft.changes:
-        found = (
-            _made_from(change.sources, position, reach) if change.sources else _of_id(change.unit_id, reach)
-        )
-        valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
-        if not found:
-            yield Named(None, change.change, change.part, 0.0, _missing(change, draft))
-        elif valid:
-            similar = _similarities(valid, reach, reach.vectors[position], thresholds)
-            yield _checked(draft, change, similar)
+    if draft.adds_to is None:
+        return None
+    found = _found(draft.adds_to, position, reach, documents=True)
+    return found or Named(None, "the document it names has ended")
 
 
-def _checked(draft: Draft, change: NamedChange, similar: Sequence[tuple[MemoryUnit, float]]) -> Named:
-    """The one memory that can be meant; why none can, or which ones could."""
+def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
+    """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
+    draft = reach.drafts[position]
+    found = _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    if not found:
+        return Named(None, _missing(name, draft))
+    valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
+    if not valid:
+        return None
     refused = [
-        refusal(draft.unit, unit, change.change, 1.0 if draft.given else similarity)
-        for unit, similarity in similar
+        refusal(draft.unit, unit) or ("" if not documents or reach.items_of(unit) else NO_DOCUMENT)
+        for unit in valid
     ]
-    fitting = [each for each, problem in zip(similar, refused, strict=True) if not problem]
+    fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
     if len(fitting) > 1:
-        several = tuple(unit.id for unit, _ in fitting)
-        words = change.part or f"what was made from {', '.join(change.sources)}"
-        return Named(None, change.change, words, 1.0, candidates=several)
-    (unit, similarity), problem = (fitting[0], "") if fitting else (similar[0], refused[0])
-    part = change.part
-    if not problem and change.change is MemoryChange.PART and not part:
-        problem = "it says that a part ended, and not which"
-    return Named(unit, change.change, part, similarity, problem)
+        return Named(None, candidates=tuple(unit.id for unit in fitting))
+    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
 
 
-def _of_id(unit_id: str, reach: Reach) -> list[MemoryUnit]:
+def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
     rows = reach.view.ledger.row_ids(reach.view.bank, [unit_id])
-    return _stored(rows.values(), reach)
+    drafts = [draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id]
+    return _stored(rows.values(), reach) or drafts
 
 
 def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
@@ -125,7 +98,9 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
             *_stored(rows, reach),
             *(unit for unit in drafts if places is not own or unit.thread in threads),
         ]
-        units = {unit.id: unit for unit in near if wanted <= set(unit.sources)}
+        units = {
+            unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
+        }
         exact = [unit for unit in units.values() if wanted == set(unit.sources)]
         if found := exact or list(units.values()):
             return found
@@ -137,42 +112,26 @@ def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
     return list(reach.view.ledger.units(reach.view.bank, ids).values()) if len(ids) else []
 
 
-def _similarities(
-    units: Sequence[MemoryUnit], reach: Reach, vector: Vector, thresholds: Thresholds
-) -> list[tuple[MemoryUnit, float]]:
-    """Each memory with how similar the vector is to it; those without a vector, which were not written whole, are left out."""
-    ledger, bank = reach.view.ledger, reach.view.bank
-    own = {draft.unit.id: place for place, draft in enumerate(reach.drafts)}
-    rows = ledger.row_ids(bank, [unit.id for unit in units if unit.id not in own])
-    vectors = ledger.vectors_of(bank, np.fromiter(rows.values(), np.int64, len(rows)))
-    vectors_of = {unit_id: vectors[row] for unit_id, row in rows.items() if row in vectors}
-    vectors_of |= {unit.id: reach.vectors[own[unit.id]] for unit in units if unit.id in own}
-    return [
-        (
-            unit,
-            passage_cosine(float(vectors_of[unit.id] @ vector), thresholds) if unit.id in vectors_of else 0.0,
-        )
-        for unit in units
-    ]
-
-
-def _missing(change: NamedChange, draft: Draft) -> str:
-    if not change.sources:
+def _missing(name: MemoryName, draft: Draft) -> str:
+    if not name.sources:
         return "the memory it names is not in this bank"
-    if set(change.sources) <= set(draft.unit.sources):
+    if set(name.sources) <= set(draft.unit.sources):
         return "it names its own messages"
-    return f"no memory was made from {', '.join(change.sources)}"
+    return f"no memory was made from {', '.join(name.sources)}"
 
 
-def refusal(by: MemoryUnit, unit: MemoryUnit, change: MemoryChange, similarity: float) -> str:
+NO_DOCUMENT = "the memory it names is not a document: it has no items"
+
+
+def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
     """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
 
     Args:
         by: the fact.
         unit: the memory.
-        change: what the fact does to it.
-        similarity: of the two, on the reference scale; 1 where a caller names the memory.
     """
+    if unit.kind is UnitKind.DOCUMENT_ITEM:
+        return "it names an item; name the document, and the number of the item in `items`"
     if unit.kind is not UnitKind.MEMORY:
         return f"what it names is of kind {unit.kind}, which no message ends"
     if unit.fact_type not in RETRACTABLE:
@@ -181,13 +140,4 @@ def refusal(by: MemoryUnit, unit: MemoryUnit, change: MemoryChange, similarity: 
         return "the memory it names was mentioned later, or in the same messages"
     if not same_tags(unit, by):
         return "the memory it names has other tags"
-    if similarity < LEAST_SIMILARITY:
-        return f"the memory it names is about something else (similarity {similarity:.2f})"
-    if change is MemoryChange.REPLACES and _items(by) < KEPT_ITEMS * _items(unit):
-        return "it has too few of the document's items to stand in its place"
     return ""
-
-
-def _items(unit: MemoryUnit) -> int:
-    """How many items of a document it still keeps."""
-    return sum(record.kind is RecordKind.DOCUMENT_ITEM and not record.closed_at for record in unit.records)
