@@ -16,7 +16,6 @@ from builders import (
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
     commit,
 )
@@ -84,7 +83,7 @@ WITHDRAWALS: dict[str, Callable[[Ledger], object]] = {
     "amended": lambda ledger: commit(
         ledger,
         make_write_set(
-            ledger.revision(BANK), events=[make_event("f1", AMENDED, 5, by_unit="f3", reason="no")]
+            ledger.revision(BANK), events=[make_event("f1", CLOSED, 5, by_unit="f3", reason="no")]
         ),
     ),
     "edited": lambda ledger: ledger.edit_unit(
