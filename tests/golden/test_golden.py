@@ -45,8 +45,8 @@ from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenSta
 from hindsight_integrations.prompts.extract_facts import Instructions, Passage, extract_facts_prompt
 from hindsight_integrations.prompts.form_opinions import AnsweredOpinions, form_opinions_prompt
 from hindsight_integrations.prompts.memories import citable
-from hindsight_integrations.prompts.message_endings import AnsweredMessageEndings, message_endings_prompt
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
+from hindsight_integrations.prompts.message_endings import AnsweredMessageEndings, message_endings_prompt
 from hindsight_integrations.prompts.observe import AnsweredObservations, observe_prompt
 from hindsight_integrations.prompts.reflect_step import (
     FinalAnswer,

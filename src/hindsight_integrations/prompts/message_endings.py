@@ -50,7 +50,8 @@ def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[A
     parts = shown_with(passage)
     if passage.before:
         parts.append(
-            "Said before, known already:\n" + fenced("CONTEXT", (f"- {_line(each)}" for each in passage.before))
+            "Said before, known already:\n"
+            + fenced("CONTEXT", (f"- {_line(each)}" for each in passage.before))
         )
     lines = (
         f"{numbers[id(message)]}. {_line(message)}" if id(message) in numbers else f"- {_line(message)}"

@@ -224,12 +224,20 @@ async def _with_endings(
     before: Sequence[Message],
     tools: RetainTools,
 ) -> Extraction:
-    """The messages kept word for word, with what a model says they end; it is asked only where memories are near."""
+    """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
+
+    An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
+    """
     if tools.endings is None:
         return extraction
     cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
     with_shown = await shown(cut, request.tags, tools, categories=False) if cut else ()
-    passages = [passage for passage in with_shown if passage.memories]
+    own = frozenset((request.thread, message.id or "") for message in fresh)
+    others = (
+        replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
+        for passage in with_shown
+    )
+    passages = [passage for passage in others if passage.memories]
     return await tools.endings.with_endings(extraction, passages) if passages else extraction
 
 

@@ -107,7 +107,7 @@ class EndingJudge:
                 answered = Answered(None, type(error).__name__, 0, 0)
             if answered.output is None:
                 number = len(numbered_messages(passage, asked))
-                logger.warning("the model did not say what %d messages end: %s", number, answered.problem)
+                logger.warning("the model did not say what %d message(s) end: %s", number, answered.problem)
             return answered
 
         try:
@@ -180,5 +180,7 @@ def _asked(extraction: Extraction, messages: Sequence[Message]) -> frozenset[str
     """Ids of the messages to judge: a person's, and kept."""
     kept = {source for chunk in extraction.chunks for fact in chunk for source in fact.sources}
     return frozenset(
-        message.id for message in messages if message.id in kept and role_of(message) is Role.USER and message.id
+        message.id
+        for message in messages
+        if message.id in kept and role_of(message) is Role.USER and message.id
     )
