@@ -30,9 +30,9 @@ GRAZ, PIANO = "I live in Graz.", "I play the piano every evening."
 MOVED = "I moved from Graz to Vienna."
 
 
-def light(model: object, **retain: Any) -> Hindsight:
+def light(model: ScriptedModel, **retain: Any) -> Hindsight:
     config = replace(LIGHT, retain=RetainConfig(extraction="verbatim", **retain))
-    return Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=config, model=model)  # type: ignore[arg-type]
+    return Hindsight.open(":memory:", embeddings=HashEmbedder(), reranker=None, config=config, model=model)
 
 
 def naming(*pairs: tuple[str, str]) -> ScriptedModel:
@@ -212,7 +212,7 @@ def test_a_model_that_fails_ends_nothing_and_the_message_is_kept(
 ) -> None:
     """A warning without a word of memory is logged, and the result says which message was not judged."""
     caplog.clear()
-    with light(ScriptedModel(lambda _: reply), on_model_failure=on_model_failure) as engine:  # type: ignore[arg-type, return-value]
+    with light(ScriptedModel(lambda _: reply), on_model_failure=on_model_failure) as engine:
         bank = engine.bank("alice")
         (graz,) = hold(bank, GRAZ)
         with caplog.at_level(logging.WARNING, "hindsight_integrations"):

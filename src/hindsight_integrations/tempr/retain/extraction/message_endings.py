@@ -153,13 +153,13 @@ class _Endings:
                 problem = f"it names message {ending.message}, and {len(messages)} were numbered"
                 self._drop("an answer about what messages end", problem)
                 continue
-            named = list(dict.fromkeys(ending.memories))
             count = len(passage.memories)
-            for number in named:
-                if not 1 <= number <= count:
+            for number in dict.fromkeys(ending.memories):
+                if 1 <= number <= count:
+                    memory = passage.memories[number - 1]
+                    self.ended[message.id or ""].append(self.numbers[memory.id])
+                else:
                     self._drop(message.spoken, f"it names memory {number}, and {count} were shown")
-            ids = (passage.memories[number - 1].id for number in named if 1 <= number <= count)
-            self.ended[message.id or ""] += [self.numbers[unit_id] for unit_id in ids]
 
     def applied_to(self, fact: ExtractedFact) -> ExtractedFact:
         """The fact of a message with the memories that the message ends; with none if they are too many."""
