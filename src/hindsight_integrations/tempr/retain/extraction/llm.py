@@ -87,12 +87,7 @@ class LLMExtractor:
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
         """The passages of a conversation; `before` is context that is not extracted again."""
-        passages = []
-        earlier = list(before)
-        for chunk in chunk_messages(messages, self._limit):
-            passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
-            earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
-        return passages
+        return passages_of(messages, self._limit, before=before, context=context)
 
     def cut(self, text: str) -> list[str]:
         """The passages of a text; they concatenate to it."""
@@ -211,6 +206,18 @@ class LLMExtractor:
             return short, extracted(short.output.facts, passage.messages) if short.output else None
         answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
         return answered, answered.output.facts if answered.output else None
+
+
+def passages_of(
+    messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
+) -> list[Passage]:
+    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
+    passages = []
+    earlier = list(before)
+    for chunk in chunk_messages(messages, limit):
+        passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
+        earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
+    return passages
 
 
 def _queued(passage: Passage, reason: str) -> Extraction:
