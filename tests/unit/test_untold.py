@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
@@ -142,8 +144,16 @@ def test_what_was_removed_need_not_be_told(removed: list[str], expected: list[st
     assert sorted(got) == sorted(expected)
 
 
-def test_a_text_tells_all_of_itself() -> None:
-    """Whatever it is made of."""
+@given(
+    st.text(alphabet=st.one_of(st.sampled_from("17.,:/-' May\u201c\u201d|"), st.characters(codec="utf-8")))
+)
+def test_any_text_tells_all_of_itself(text: str) -> None:
+    """Whatever it is made of, alone and among others."""
+    assert missing(text, text, records=[item(text)]) == []
+    assert missing(text, "", (text,), records=[item(text)]) == []
+
+
+def test_a_text_of_many_forms_tells_all_of_itself() -> None:
     old = "On 7/5/24, May 5-7, 2010-12: 1.200,50 x 3 'a 'b' at 10:30, v1.2.3, 'The 39 Steps' | When: 12. Mai"
     assert missing(old, old, records=[item("v1.2.3"), item(Decimal("1200.50"))]) == []
 

@@ -147,7 +147,7 @@ def _figures(text: str) -> Iterator[_Figures]:
     for match in _DATE.finditer(plain):
         if parts := _parts_of_date(match):
             yield from _numbers(text[end : match.start()])
-            yield _Figures(text[match.start() : match.end()].strip(), parts)
+            yield _Figures(text[match.start() : match.end()].strip(_EDGES), parts)
             end = match.end()
     yield from _numbers(text[end:])
 
