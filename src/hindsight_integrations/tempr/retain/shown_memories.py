@@ -24,7 +24,7 @@ from hindsight_integrations.search.columns import mentioned_by, of_types, tagged
 from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.search.standing_texts import as_they_stand
-from hindsight_integrations.tempr.retain.retraction.kept import names_of_entities
+from hindsight_integrations.tempr.retain.replacing import names_of_entities
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.validation.roles import role_of

@@ -30,7 +30,7 @@ from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messag
 from hindsight_integrations.tempr.retain.extraction.concise import extracted
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
-from hindsight_integrations.tempr.retain.retraction.kept import listed, told_texts, untold
+from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
 from hindsight_integrations.text.vocabulary.records import canonical_record
 
 logger = logging.getLogger("hindsight_integrations")

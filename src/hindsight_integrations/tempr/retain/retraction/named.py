@@ -17,7 +17,7 @@ from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
-from hindsight_integrations.tempr.retain.retraction.kept import (
+from hindsight_integrations.tempr.retain.replacing import (
     names_of_entities,
     names_of_mentions,
     problem_of_replacing,

@@ -13,7 +13,7 @@ from table import every_row
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole, EntityType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.tempr.retain.retraction.kept import (
+from hindsight_integrations.tempr.retain.replacing import (
     LISTED_CHARACTERS,
     listed,
     names_of_entities,
@@ -114,9 +114,9 @@ def test_entities_are_named_by_one_of_their_names(
         ([item("plan")], "Planning.", [], ["plan"]),
         ([item("plan"), item("plan")], "Planning.", [], ["plan"]),
         ([item(Decimal("12.50"))], "Nothing.", ["12.5"], []),
-        ([item(Decimal("1200"))], "1,200 of them.", [], []),
-        ([item(Decimal("-5"))], "It was -5.", [], []),
-        ([item(Decimal("1200"))], "1,300 of them.", [], ["1200"]),
+        ([item(Decimal(1200))], "1,200 of them.", [], []),
+        ([item(Decimal(-5))], "It was -5.", [], []),
+        ([item(Decimal(1200))], "1,300 of them.", [], ["1200"]),
         ([item("budget", closed=True)], "Nothing.", [], []),
         ([item("Ana (chair)"), item("...")], "Ana (Chair) comes.", [], []),
     ],
