@@ -130,6 +130,10 @@ class ExtractedChange(FactPart):
     )
     change: MemoryChange
     part: Text = Field(default="", description="with `part`: what no longer holds, in the memory's own words")
+    removed: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        default_factory=list,
+        description="with `replaces`: what of the memory no longer holds, in the memory's own words",
+    )
     unit_id: SkipJsonSchema[Text] = ""
     sources: SkipJsonSchema[Annotated[list[str], BeforeValidator(texts_of)]] = Field(default_factory=list)
 

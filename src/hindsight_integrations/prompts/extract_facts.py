@@ -25,6 +25,7 @@ class Passage:
         context: about the source, from the caller.
         memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
         categories: names in use for the records of each kind.
+        names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
     """
 
     messages: Sequence[Message]
@@ -32,6 +33,7 @@ class Passage:
     context: str = ""
     memories: Sequence[MemoryUnit] = ()
     categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
+    names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

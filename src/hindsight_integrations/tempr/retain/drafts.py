@@ -44,12 +44,14 @@ class NamedChange:
         sources: ids of the messages that it was made from; none where it is named by its id.
         change: what becomes of it.
         part: what no longer holds of it, in words; only of a part.
+        removed: what no longer holds of a replaced memory, in words.
     """
 
     change: MemoryChange
     unit_id: str = ""
     sources: tuple[str, ...] = ()
     part: str = ""
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +254,13 @@ def _confidence(fact: ExtractedFact) -> float | None:
 def _changes_of_caller(fact: ExtractedFact) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
     """The memories that a caller says the fact ends or changes, by id or source."""
     changes = tuple(
-        NamedChange(change.change, change.unit_id, tuple(dict.fromkeys(change.sources)), change.part)
+        NamedChange(
+            change.change,
+            change.unit_id,
+            tuple(dict.fromkeys(change.sources)),
+            change.part,
+            tuple(change.removed),
+        )
         for change in fact.changes
         if change.memory is None
     )
@@ -272,7 +280,7 @@ def _changes_of_model(
     if not _said_by_person(sources, messages):
         return (), [Dropped(fact.what[:200], "changes: only what a person says ends a memory")]
     return tuple(
-        NamedChange(change.change, shown[change.memory - 1], part=change.part)
+        NamedChange(change.change, shown[change.memory - 1], part=change.part, removed=tuple(change.removed))
         for change in fact.changes
         if change.memory is not None and change.memory <= len(shown)
     ), []

@@ -24,6 +24,7 @@ from hindsight_integrations.search.columns import mentioned_by, of_types, tagged
 from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
 from hindsight_integrations.search.standing_texts import as_they_stand
+from hindsight_integrations.tempr.retain.replacing import names_of_entities
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.validation.roles import role_of
@@ -54,15 +55,20 @@ def with_memories(
     Raises:
         ModelError: the embedder failed.
     """
-    return [
-        replace(
-            passage,
-            memories=nearest_memories(
-                passage.messages, view, embedder, tags=tags, limit=limit, languages=languages
-            ),
+    shown = []
+    for passage in passages:
+        memories = nearest_memories(
+            passage.messages, view, embedder, tags=tags, limit=limit, languages=languages
         )
-        for passage in passages
-    ]
+        shown.append(replace(passage, memories=memories, names=_names_of(memories, view)))
+    return shown
+
+
+def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
+    """The names of the memories' entities, by memory id."""
+    rows = view.ledger.row_ids(view.bank, [unit.id for unit in memories])
+    entities = view.ledger.entities_of(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
+    return {unit_id: names_of_entities(entities.get(row, ())) for unit_id, row in rows.items()}
 
 
 def nearest_memories(

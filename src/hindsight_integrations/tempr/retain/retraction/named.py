@@ -1,7 +1,7 @@
 """Memories that a fact names: by number where a model was shown them, by id or source where a caller says so (decision 110).
 
-A name is checked: the memory is there, was mentioned earlier, and has the same tags. What a model names must also have to do
-with the fact. A change that fails a check is reported and does nothing.
+A name is checked: the memory is there, was mentioned earlier, and has the same tags; what replaces a memory tells all of it that
+still holds. A change that fails a check is reported and does nothing.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ import numpy as np
 
 from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
-from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.reference_scale import passage_cosine
 from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
+from hindsight_integrations.tempr.retain.replacing import (
+    names_of_entities,
+    names_of_mentions,
+    problem_of_replacing,
+    told_texts,
+    untold,
+)
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach, precedes, same_tags
 from hindsight_integrations.text.part_whole import account
-
-LEAST_SIMILARITY = (
-    0.45  # on the reference scale, of a fact and the memory it ends; unrelated ones lie at 0.4 and below
-)
-KEPT_ITEMS = (
-    0.5  # share of a document's items that a new version has; a fact with fewer is news about the document
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +81,14 @@ def named_memories(position: int, reach: Reach, thresholds: Thresholds) -> Itera
             yield Named(None, change.change, change.part, 0.0, _missing(change, draft))
         elif valid:
             similar = _similarities(valid, reach, reach.vectors[position], thresholds)
-            yield _checked(draft, change, similar)
+            yield _checked(draft, change, similar, reach)
 
 
-def _checked(draft: Draft, change: NamedChange, similar: Sequence[tuple[MemoryUnit, float]]) -> Named:
+def _checked(
+    draft: Draft, change: NamedChange, similar: Sequence[tuple[MemoryUnit, float]], reach: Reach
+) -> Named:
     """The one memory that can be meant; why none can, or which ones could."""
-    refused = [
-        refusal(draft.unit, unit, change.change, 1.0 if draft.given else similarity)
-        for unit, similarity in similar
-    ]
+    refused = [refusal(draft.unit, unit) for unit, _ in similar]
     fitting = [each for each, problem in zip(similar, refused, strict=True) if not problem]
     if len(fitting) > 1:
         several = tuple(unit.id for unit, _ in fitting)
@@ -100,7 +98,26 @@ def _checked(draft: Draft, change: NamedChange, similar: Sequence[tuple[MemoryUn
     part = change.part
     if not problem and change.change is MemoryChange.PART and not part:
         problem = "it says that a part ended, and not which"
+    if not problem and change.change is MemoryChange.REPLACES:
+        problem = _problem_of_replacing(draft, change, unit, reach)
     return Named(unit, change.change, part, similarity, problem)
+
+
+def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
+    """What of the memory the draft neither tells nor says was removed, for people."""
+    names = [mention.text for mention in draft.mentions]
+    told = told_texts(draft.unit.text, names, draft.unit.records, change.removed)
+    return problem_of_replacing(untold(unit, _names_of(unit, reach), told))
+
+
+def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+    """The names of a memory's entities; of a draft's, those it was given with."""
+    for draft in reach.drafts:
+        if draft.unit.id == unit.id:
+            return names_of_mentions(draft.mentions)
+    rows = np.array(list(reach.view.ledger.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
+    entities = reach.view.ledger.entities_of(reach.view.bank, rows)
+    return names_of_entities(entity for each in entities.values() for entity in each)
 
 
 def _of_id(unit_id: str, reach: Reach) -> list[MemoryUnit]:
@@ -164,14 +181,12 @@ def _missing(change: NamedChange, draft: Draft) -> str:
     return f"no memory was made from {', '.join(change.sources)}"
 
 
-def refusal(by: MemoryUnit, unit: MemoryUnit, change: MemoryChange, similarity: float) -> str:
+def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
     """Why a fact cannot end or change a memory, for people; empty if it can. Pure.
 
     Args:
         by: the fact.
         unit: the memory.
-        change: what the fact does to it.
-        similarity: of the two, on the reference scale; 1 where a caller names the memory.
     """
     if unit.kind is not UnitKind.MEMORY:
         return f"what it names is of kind {unit.kind}, which no message ends"
@@ -181,13 +196,4 @@ def refusal(by: MemoryUnit, unit: MemoryUnit, change: MemoryChange, similarity: 
         return "the memory it names was mentioned later, or in the same messages"
     if not same_tags(unit, by):
         return "the memory it names has other tags"
-    if similarity < LEAST_SIMILARITY:
-        return f"the memory it names is about something else (similarity {similarity:.2f})"
-    if change is MemoryChange.REPLACES and _items(by) < KEPT_ITEMS * _items(unit):
-        return "it has too few of the document's items to stand in its place"
     return ""
-
-
-def _items(unit: MemoryUnit) -> int:
-    """How many items of a document it still keeps."""
-    return sum(record.kind is RecordKind.DOCUMENT_ITEM and not record.closed_at for record in unit.records)
