@@ -44,7 +44,7 @@ from hindsight_integrations.validation.limits import MAX_BACKGROUND
 
 LIGHT = HindsightConfig(
     storage=StorageConfig(VectorBackend.EXACT, KeywordBackend.FTS5),
-    retain=RetainConfig(extraction="verbatim"),
+    retain=RetainConfig(extraction="verbatim", shown_memories=0),
     observations=ObservationConfig(mode="off"),
 )
 Opener = Callable[..., Hindsight]

@@ -183,7 +183,11 @@ def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
     ]
     facts: list[dict[str, Any]] = [
         {"what": "Rent is 900.", "sources": ["1"]},
-        {"what": "Rent is 950.", "sources": ["2"], "changes": [{"sources": ["1"], "change": "replaces"}]},
+        {
+            "what": "Rent is 950.",
+            "sources": ["2"],
+            "changes": [{"sources": ["1"], "change": "replaces", "removed": ["900"]}],
+        },
     ]
     result = light.bank("alice").retain(messages, facts=facts)
     assert [done.unit_id for done in result.closed] == [result.unit_ids[0]]

@@ -26,6 +26,7 @@ class Passage:
         memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
         items: of those that are documents, by their ids, in the order in which they are served.
         categories: names in use for the records of each kind.
+        names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
     """
 
     messages: Sequence[Message]
@@ -34,6 +35,7 @@ class Passage:
     memories: Sequence[MemoryUnit] = ()
     items: Mapping[str, Sequence[MemoryUnit]] = field(default_factory=dict)
     categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
+    names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
