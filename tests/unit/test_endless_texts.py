@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
+from hindsight_integrations.text.part_whole import named_items
+from hindsight_integrations.text.statement_frames import clauses, content_of
 from table import every_row
 
 from hindsight_integrations.text.designations import designations
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.part_whole import named_items
-from hindsight_integrations.text.statement_frames import clauses, content_of
 
 CHARACTERS = 60_000
 MOST_SECONDS = 2.0  # of CPU; linear readings take a tenth of one, quadratic ones much more than two

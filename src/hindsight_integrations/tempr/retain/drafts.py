@@ -34,7 +34,6 @@ from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
 
-
 NONE_SHOWN = "it names memories by number, and none were shown"
 
 
@@ -178,7 +177,7 @@ def draft_facts(
                 changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
             person = _said_by_person(draft.unit.sources, messages or {})
-            draft = replace(draft, changes=changes, adds_to=adds_to)  # noqa: PLW2901 - what it names of the bank
+            draft = replace(draft, changes=changes, adds_to=adds_to)
             drafts.append(replace(draft, given=extraction.given, said_by_person=person))
         _connect(drafts, facts, kept)
     return _with_items(in_order(drafts)), dropped

@@ -230,10 +230,8 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             items = passage.items.get(memory.id, ())
             whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
             if missing := untold(whole, passage.names.get(memory.id, ()), told):
-                problems.append(
-                    f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}, not telling '
-                    f"{listed(missing)} of it. Tell what still holds; list in `removed` what does not"
-                )
+                replaced = f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}'
+                problems.append(f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`")
     return "; ".join(problems)
 
 
