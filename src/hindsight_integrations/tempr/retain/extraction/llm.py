@@ -228,9 +228,9 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
             told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
             if missing := untold(memory, passage.names.get(memory.id, ()), told):
+                replaced = f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}'
                 problems.append(
-                    f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory} and does not tell '
-                    f"{listed(missing)} of it. Tell what still holds; list in `removed` what does not"
+                    f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`"
                 )
     return "; ".join(problems)
 
