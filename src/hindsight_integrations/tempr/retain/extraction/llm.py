@@ -231,7 +231,9 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
             if missing := untold(whole, passage.names.get(memory.id, ()), told):
                 replaced = f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}'
-                problems.append(f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`")
+                problems.append(
+                    f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`"
+                )
     return "; ".join(problems)
 
 
