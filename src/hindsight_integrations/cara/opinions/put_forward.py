@@ -45,7 +45,7 @@ def opinion_faults(
         languages: it may be in.
     """
     text = plain(opinion.opinion)
-    if found := fault(text, languages):
+    if found := fault(text):
         yield found
     confidence = opinion.confidence
     if confidence is None:
