@@ -17,7 +17,7 @@ from hindsight_integrations.cara.background import (
     same_sentence,
     spoken_language,
 )
-from hindsight_integrations.errors import BackgroundRefused
+from hindsight_integrations.errors import BackgroundRefused, MalformedOutput
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
@@ -73,19 +73,26 @@ async def merged(
 
     Raises:
         BackgroundRefused: the model's answers cannot be used; without a model, the two conflict, or have 500 characters.
+        MalformedOutput: none of the model's answers could be read.
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
     """
     old, new = own_sentences(current, languages), own_sentences(snippet, languages)
     if not new_sentences(old, new):
         return Merged(current)
-    if model is None or (not old and len(joined(new)) < MAX_CHARACTERS):
+    if model is None:
         return Merged(appended(old, new, languages))
+    if not old and len(joined(new)) < MAX_CHARACTERS and not any(conflicts(new, new, languages)):
+        return Merged(joined(new))
     later = [sentence for sentence in old if same_sentence(sentence) in newer]
     if later:  # in the order in which all was said
         old, new = [*(sentence for sentence in old if sentence not in later), *new], later
     check = MergeCheck(old, new, languages, name)
     answered = await complete_with_repair(model, merge_background_prompt(old, new), check=check.problem)
+    if answered.output is None and answered.last is None:
+        raise MalformedOutput(
+            model.name, "", answered.problem, tokens_in=answered.tokens_in, tokens_out=answered.tokens_out
+        )
     if answered.output is None:
         raise BackgroundRefused(
             f"the model's merge cannot be used after {answered.tries} tries: {answered.problem}",

@@ -45,6 +45,7 @@ async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
         InvalidRequest: the payload is damaged.
+        MalformedOutput: none of the model's answers could be read.
         ModelUnavailable: the model could not be reached, or only one could tell what to do and there is none.
         ModelRefused: its service refuses the key.
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
@@ -80,6 +81,7 @@ async def merge_snippet(
 
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
+        MalformedOutput: none of the model's answers could be read.
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
         RevisionConflict: the profile changed at every try.

@@ -45,7 +45,7 @@ def opinion_faults(
         languages: it may be in.
     """
     text = plain(opinion.opinion)
-    if found := fault(text):
+    if found := fault(text, languages):
         yield found
     confidence = opinion.confidence
     if confidence is None:

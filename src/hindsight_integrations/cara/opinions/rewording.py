@@ -49,7 +49,7 @@ def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str
     It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
     """
     text = plain(text)
-    if found := fault(text):
+    if found := fault(text, languages):
         return found
     grounds = [pair.opinion.wording.text, pair.fact.unit.text]
     language = language_of(text, languages)
