@@ -27,10 +27,10 @@ from hindsight_integrations.text.grounding import figures
 from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.titles import titles
 from hindsight_integrations.text.which_language import in_another_language, written_in
 
 _QUOTES = {('"', '"'), ("\u201c", "\u201d"), ("\u201e", "\u201c"), ("\u00ab", "\u00bb")}
-_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]+)[\"\u201c\u201d\u00bb]")
 _CAPITALISED = re.compile(r"(?<=[\w,;:)(\"\u201e\u00ab] )[A-Z\u00c0-\u00de][\w\u2019'-]+")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -185,7 +185,7 @@ def plain(text: str) -> str:
 
 def _names(text: str) -> list[str]:
     """The words that have a capital inside a sentence, and those in quotes."""
-    spans = (*_CAPITALISED.findall(text), *_QUOTED.findall(text))
+    spans = (*_CAPITALISED.findall(text), *titles(text))
     words = (word for span in spans if not span.startswith(("I'", "I\u2019")) for word in _WORD.findall(span))
     return [word for word in words if len(word) > 1]
 
