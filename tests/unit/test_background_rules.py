@@ -10,7 +10,13 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from table import every_row
 
-from hindsight_integrations.cara.background import MAX_CHARACTERS, appended, own_sentences, same_sentence
+from hindsight_integrations.cara.background import (
+    MAX_CHARACTERS,
+    appended,
+    background_sentences,
+    own_sentences,
+    same_sentence,
+)
 from hindsight_integrations.cara.background_merging import MergeCheck
 from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.prompts.merge_background import MergedBackground
@@ -33,6 +39,9 @@ APPENDED = [
     ("I was born in May 1988.", "You were born in Texas.", "I was born in May 1988. I was born in Texas."),
     ("I live in Oslo.", "You also live in Bonn.", "I live in Oslo. I also live in Bonn."),
     ("I am 34.", "You are a 35-ton crane driver.", "I am 34. I am a 35-ton crane driver."),
+    # whom the background addresses already, it goes on addressing
+    ("I help you remember.", "You keep bees.", "I help you remember. I keep bees."),
+    ("You are a guide.", "You love boats.", "I am a guide. I love boats."),
     # what only a model can judge stands side by side
     ("I like tea.", "You don't like tea.", "I like tea. I don't like tea."),
     ("I work in tech.", "You are an engineer at Nimbus.", "I work in tech. I am an engineer at Nimbus."),
@@ -68,7 +77,7 @@ REFUSED = [
 
 
 def append(current: str, snippet: str) -> str:
-    return appended(own_sentences(current, ALL), own_sentences(snippet, ALL), ALL)
+    return appended(background_sentences(current, ALL), own_sentences(snippet, ALL), ALL)
 
 
 @every_row(("current", "snippet", "expected"), APPENDED)
@@ -157,6 +166,19 @@ def test_a_sound_merge_passes(text: str, removed: list[str]) -> None:
 def test_a_spoiled_merge_is_named(text: str, removed: list[str], wrong: str) -> None:
     """Person, length, language, names and numbers; sentences are named by number, their text stays data."""
     assert wrong in problem(text, removed)
+
+
+def test_a_background_that_addresses_somebody_may_go_on_doing_so() -> None:
+    """What is in the second person in none of the sentences is refused."""
+    check = MergeCheck(("I help you remember.",), ("I sing.",), ALL)
+    assert check.problem(MergedBackground(background="I help you remember. I sing.")) == ""
+    assert "first person" in check.problem(MergedBackground(background="You help to remember. You sing."))
+
+
+def test_what_the_background_says_twice_itself_is_no_fault_of_the_model() -> None:
+    """A nickname beside a name was set by the program."""
+    check = MergeCheck(("My name is Max.", "I am called Maxi."), ("I sing.",), ALL)
+    assert check.problem(MergedBackground(background="My name is Max. I am called Maxi. I sing.")) == ""
 
 
 def test_a_word_that_begins_a_sentence_is_no_name() -> None:

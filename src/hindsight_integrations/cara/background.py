@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from hindsight_integrations.errors import BackgroundRefused
 from hindsight_integrations.model.text import normalised_text
-from hindsight_integrations.text.grammatical_person import first_person
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.grammatical_person import first_person, persons
+from hindsight_integrations.text.language import Language, Person
 
 MAX_CHARACTERS = 500  # a merged background is shorter [earlier paper 10.2]
 
@@ -84,6 +84,13 @@ def _value(attribute: str, sentence: str, languages: Sequence[Language]) -> str:
     patterns = (language.person.unique.get(attribute) for language in languages)
     found = (pattern.search(sentence) for pattern in patterns if pattern)
     return next((match[1] for match in found if match), "")
+
+
+def background_sentences(text: str, languages: Sequence[Language]) -> list[str]:
+    """The sentences of a background; where it does not speak in the first person yet, it is put into it."""
+    if Person.FIRST in persons(text, spoken_language(text, languages)):
+        return _sentences(text)  # "I help you remember" stays
+    return own_sentences(text, languages)
 
 
 def own_sentences(text: str, languages: Sequence[Language]) -> list[str]:

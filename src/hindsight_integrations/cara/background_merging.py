@@ -10,6 +10,7 @@ from functools import cached_property
 from hindsight_integrations.cara.background import (
     MAX_CHARACTERS,
     appended,
+    background_sentences,
     conflicts,
     joined,
     new_sentences,
@@ -77,7 +78,7 @@ async def merged(
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
     """
-    old, new = own_sentences(current, languages), own_sentences(snippet, languages)
+    old, new = background_sentences(current, languages), own_sentences(snippet, languages)
     if not new_sentences(old, new):
         return Merged(current)
     if model is None:
@@ -133,8 +134,13 @@ class MergeCheck:
         if in_another_language(text, self._said, tuple(LANGUAGES.values())):
             yield "it is in another language than what was merged"
         yield from self._faults_of_person(text)
-        sentences = own_sentences(text, self.languages)
+        sentences = background_sentences(text, self.languages)
+        own = {
+            each.attribute for part in (self.old, self.new) for each in conflicts(part, part, self.languages)
+        }
         for conflict in conflicts(sentences, sentences, self.languages):
+            if conflict.attribute in own:  # "My name is Max. I am called Maxi."
+                continue
             yield f"it gives two values for {conflict.attribute}"
         language = spoken_language(text, self.languages)
         if figures(text, language) - figures(self._said, language):
@@ -150,11 +156,12 @@ class MergeCheck:
         if language is None:
             return
         spoken = persons(text, language)
-        if Person.SECOND in spoken or Person.FIRST not in spoken:
+        addressed = Person.SECOND in spoken - persons(self._said, language)
+        if addressed or Person.FIRST not in spoken:
             yield 'it must speak in the first person; write "I" and "my", not "you", "he" or a name'
         if self.name and any(
             sentence.startswith(f"{self.name} ") and sentence not in (*self.old, *self.new)
-            for sentence in own_sentences(text, self.languages)
+            for sentence in background_sentences(text, self.languages)
         ):
             yield 'it speaks of the agent by its name; write "I"'
 
@@ -170,10 +177,7 @@ class MergeCheck:
             )
             words = content_stems(sentence, language)
             if not needed <= known_or_gone or (words and words.isdisjoint(known_or_gone)):
-                yield (
-                    f"it leaves out a name, a number or all of sentence [{number}]; keep it, or, if what is new replaces it, "
-                    "write what is replaced into removed"
-                )
+                yield f"it leaves out something of sentence [{number}] that is not in removed"
 
 
 def plain(text: str) -> str:

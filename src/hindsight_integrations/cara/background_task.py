@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.background import own_sentences, same_sentence
+from hindsight_integrations.cara.background import background_sentences, same_sentence
 from hindsight_integrations.cara.background_merging import Merged, merged
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import BackgroundRefused, ModelUnavailable, RevisionConflict
@@ -146,7 +146,7 @@ def said_after(
     for change in changes:
         snippet_at, before = merged_at(change), known
         since = snippet_at or change.effective_at
-        sentences = map(same_sentence, own_sentences(change.profile.background, languages))
+        sentences = map(same_sentence, background_sentences(change.profile.background, languages))
         known = {each: before.get(each, since) if snippet_at else since for each in sentences}
     return frozenset(sentence for sentence, since in known.items() if since > moment)
 
