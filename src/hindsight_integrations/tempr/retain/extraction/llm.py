@@ -24,6 +24,7 @@ from hindsight_integrations.prompts.extract_facts import (
     Instructions,
     Passage,
     extract_facts_prompt,
+    untold_problem,
 )
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
@@ -38,7 +39,6 @@ logger = logging.getLogger("hindsight_integrations")
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
-QUOTED_CHARACTERS = 80  # of a fact, in a problem
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
@@ -233,10 +233,7 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
             told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
             if missing := untold(memory, passage.names.get(memory.id, ()), told):
-                problems.append(
-                    f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory} and does not tell '
-                    f"{listed(missing)} of it. Tell what still holds; list in `removed` what does not"
-                )
+                problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
     return "; ".join(problems)
 
 
