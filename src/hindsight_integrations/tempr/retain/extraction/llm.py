@@ -24,6 +24,7 @@ from hindsight_integrations.prompts.extract_facts import (
     Instructions,
     Passage,
     extract_facts_prompt,
+    untold_problem,
 )
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
@@ -38,7 +39,6 @@ logger = logging.getLogger("hindsight_integrations")
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
-QUOTED_CHARACTERS = 80  # of a fact, in a problem
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
@@ -91,7 +91,12 @@ class LLMExtractor:
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
         """The passages of a conversation; `before` is context that is not extracted again."""
-        return passages_of(messages, self._limit, before=before, context=context)
+        passages = []
+        earlier = list(before)
+        for chunk in chunk_messages(messages, self._limit):
+            passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
+            earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
+        return passages
 
     def cut(self, text: str) -> list[str]:
         """The passages of a text; they concatenate to it."""
@@ -228,23 +233,8 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
             told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
             if missing := untold(memory, passage.names.get(memory.id, ()), told):
-                replaced = f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}'
-                problems.append(
-                    f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`"
-                )
+                problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
     return "; ".join(problems)
-
-
-def passages_of(
-    messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
-) -> list[Passage]:
-    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
-    passages = []
-    earlier = list(before)
-    for chunk in chunk_messages(messages, limit):
-        passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
-        earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
-    return passages
 
 
 def _queued(passage: Passage, reason: str) -> Extraction:
