@@ -91,12 +91,7 @@ class LLMExtractor:
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
         """The passages of a conversation; `before` is context that is not extracted again."""
-        passages = []
-        earlier = list(before)
-        for chunk in chunk_messages(messages, self._limit):
-            passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
-            earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
-        return passages
+        return passages_of(messages, self._limit, before=before, context=context)
 
     def cut(self, text: str) -> list[str]:
         """The passages of a text; they concatenate to it."""
@@ -235,6 +230,18 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             if missing := untold(memory, passage.names.get(memory.id, ()), told):
                 problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
     return "; ".join(problems)
+
+
+def passages_of(
+    messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
+) -> list[Passage]:
+    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
+    passages = []
+    earlier = list(before)
+    for chunk in chunk_messages(messages, limit):
+        passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
+        earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
+    return passages
 
 
 def _queued(passage: Passage, reason: str) -> Extraction:
