@@ -42,7 +42,12 @@ from hindsight_integrations.prompts.assess_evidence import (
 )
 from hindsight_integrations.prompts.concise_facts import ConciseFacts, concise_facts_prompt
 from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenStatement, end_memories_prompt
-from hindsight_integrations.prompts.extract_facts import Instructions, Passage, extract_facts_prompt
+from hindsight_integrations.prompts.extract_facts import (
+    Instructions,
+    Passage,
+    extract_facts_prompt,
+    untold_problem,
+)
 from hindsight_integrations.prompts.form_opinions import AnsweredOpinions, form_opinions_prompt
 from hindsight_integrations.prompts.memories import citable
 from hindsight_integrations.prompts.merge_background import MergedBackground, merge_background_prompt
@@ -100,6 +105,13 @@ def repair() -> str:
     prompt = extract_facts_prompt(passage())
     again = repair_prompt(prompt, answer="Sure! Caroline went.", problem="answer: Expecting value")
     return rendered(replace(again, messages=again.messages[len(prompt.messages) :]))
+
+
+def untold_repair() -> str:
+    """The repair of a fact that replaces a memory and leaves something of it out."""
+    prompt = replace(extract_facts_prompt(passage()), messages=())
+    problem = untold_problem("The user moved the dentist to Friday.", 2, "'9:30', 'Dr. Weber'")
+    return rendered(repair_prompt(prompt, answer="{}", problem=problem))
 
 
 def answer() -> str:
@@ -310,6 +322,7 @@ CASES: dict[str, Callable[[], str]] = {
         json.dumps(AnsweredAssessments.model_json_schema(), indent=1) + "\n"
     ),
     "repair.txt": repair,
+    "untold_repair.txt": untold_repair,
     "answer.txt": answer,
     "answer_bare.txt": bare_answer,
     "relate_opinions.txt": relations,

@@ -83,7 +83,7 @@ def test_a_missing_number_goes_back_to_the_model_once(opener: Opener) -> None:
     assert ([done.unit_id for done in result.closed], result.dropped) == ([old], ())
     assert (valid(bank), model.calls) == ({RAISED}, 2)
     assert f'"{FORGETFUL[:40]}' in repair_of(model, 1)
-    assert "replaces memory 1 and leaves out '62'" in repair_of(model, 1)
+    assert "replaces memory 1 and does not tell '62' of it" in repair_of(model, 1)
 
 
 def test_after_two_repairs_the_change_is_refused_and_both_stay(opener: Opener) -> None:
@@ -118,7 +118,7 @@ def test_what_goes_back_is_what_is_missing(
     bank, model = bank_of(opener, answer, answer, answer)
     hold(bank)
     result = say(bank)
-    assert f"leaves out {missing}, " in repair_of(model, 1)
+    assert f"does not tell {missing} of it" in repair_of(model, 1)
     assert [f"it does not tell {missing} of the memory" in item.reason for item in result.dropped] == [True]
     assert valid(bank) == {FLAT, what}
 

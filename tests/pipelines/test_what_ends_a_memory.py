@@ -363,14 +363,12 @@ class Life:
 
     def explains(self, unit: MemoryUnit, valid: dict[str, MemoryUnit]) -> bool:
         """Whether the step had a ground to end or change a memory."""
+        kept = [u for u in valid.values() if not self.sources & {(u.thread, each) for each in u.sources}]
         return (
             unit.id in self.named
             or unit.document_id in self.documents
             or bool(self.sources & {(unit.thread, source) for source in unit.sources})
-            or any(
-                words(unit) == each and sum(words(u) == each for u in valid.values()) == 1
-                for each in self.said
-            )
+            or any(words(unit) == each and sum(words(u) == each for u in kept) == 1 for each in self.said)
         )
 
 

@@ -24,6 +24,7 @@ from hindsight_integrations.prompts.extract_facts import (
     Instructions,
     Passage,
     extract_facts_prompt,
+    untold_problem,
 )
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
@@ -38,7 +39,6 @@ logger = logging.getLogger("hindsight_integrations")
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
-QUOTED_CHARACTERS = 80  # of a fact, in a problem
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
@@ -230,10 +230,7 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
             items = passage.items.get(memory.id, ())
             whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
             if missing := untold(whole, passage.names.get(memory.id, ()), told):
-                replaced = f'the fact "{fact.what[:QUOTED_CHARACTERS]}" replaces memory {change.memory}'
-                problems.append(
-                    f"{replaced} and leaves out {listed(missing)}, which belongs in it or in `removed`"
-                )
+                problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
     return "; ".join(problems)
 
 
