@@ -88,10 +88,9 @@ def make_event(
     *,
     by_unit: str | None = None,
     reason: str = "",
-    record: int | None = None,
 ) -> ValidityEvent:
     """A validity event effective `hours` after START."""
-    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason, record)
+    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason)
 
 
 def make_write_set(
