@@ -168,6 +168,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
         "events": {
             unit for event in writes.events for unit in (event.unit_id, event.by_unit) if unit is not None
         },
+        "part_of": {write.unit.part_of for write in writes.units if write.unit.part_of},
     }
 
 

@@ -221,10 +221,10 @@ KINDS = {
         ),
     ),
     kinds.WORDING: Kind(
-        "SELECT own.unit_id AS unit, first.unit_id AS opinion, number, opinion_wordings.reason AS reason, "
+        "SELECT own.unit_id AS unit, first.unit_id AS opinion, opinion_wordings.number AS number, opinion_wordings.reason AS reason, "
         "opinion_wordings.revision AS revision FROM opinions JOIN opinion_wordings ON opinion = opinions.unit "
         "JOIN units AS own ON own.id = opinion_wordings.unit JOIN units AS first ON first.id = opinion "
-        "WHERE opinions.bank = :bank ORDER BY opinion, number",
+        "WHERE opinions.bank = :bank ORDER BY opinion, opinion_wordings.number",
         _into(
             "opinion_wordings",
             "unit, opinion, number, reason, revision",

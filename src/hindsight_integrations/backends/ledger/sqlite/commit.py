@@ -23,7 +23,11 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_mentions,
 )
 from hindsight_integrations.backends.ledger.sqlite.mental_models import write_refresh
-from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
+from hindsight_integrations.backends.ledger.sqlite.observations import (
+    change_facts,
+    move_documents,
+    write_observed,
+)
 from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds, write_opinions
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
@@ -42,7 +46,7 @@ from hindsight_integrations.backends.ledger.sqlite.turns import write_turns
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
@@ -165,12 +169,11 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
 
 def _changed_documents(target: Target, units: Sequence[int]) -> list[int]:
     """Row ids of the documents whose items are among these units, or came with this commit; their rows say that they changed."""
-    found = target.connection.execute(
-        "UPDATE units SET changed = :now WHERE id IN (SELECT head FROM units WHERE head IS NOT NULL AND (id IN "
-        "(SELECT value FROM json_each(:units)) OR (bank = :bank AND created = :now AND kind = 'document_item'))) RETURNING id",
-        {"now": target.revision, "units": json.dumps(list(units)), "bank": target.bank},
+    came = target.connection.execute(
+        f"SELECT id FROM units WHERE bank = ? AND created = ? AND kind = '{UnitKind.DOCUMENT_ITEM.value}'",
+        (target.bank, target.revision),
     )
-    return [row for (row,) in found.fetchall()]
+    return move_documents(target, {*units, *(row for (row,) in came)})
 
 
 def _write_sources(target: Target, writes: WriteSet) -> None:
@@ -204,7 +207,7 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
 
 
 def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
-    """Row ids of the units mentions, links and events speak of; raises InvalidRequest for unknown ones."""
+    """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
     rows = unit_rows(target.connection, target.bank, wanted)

@@ -23,7 +23,9 @@ from hindsight_integrations.backends.ledger.sqlite.mental_models import forget_a
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
     change_facts,
+    documents_of,
     entities_to_sum_up,
+    move_documents,
     note_changed,
     with_observations,
 )
@@ -109,7 +111,8 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     named = {rows for choose in (_chosen, _older, _telling) for rows in choose(connection, found.id, erasure)}
     chosen = _with_derived(connection, sorted(named), erasure)
     places = reached_turns(connection, found.id, chosen, erasure, names)
-    touched = entities_to_sum_up(connection, chosen)
+    documents = documents_of(connection, chosen)  # an erased item was told with its document
+    touched = entities_to_sum_up(connection, [*chosen, *documents])
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
     units = _ids_of(connection, chosen, UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM)
     waiting = _ids_of(connection, chosen, UnitKind.TURN)
@@ -118,14 +121,15 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
     )
-    answers = forget_answers(connection, chosen)
+    answers = forget_answers(connection, [*chosen, *documents])
     restored: list[int] = []
     if erasure.everything:
         gone, counts = _erase_all(connection, found.id)
     else:
         traces = traces_of(connection, chosen, erasure, places, names)
         restored = _undo_endings(Target(connection, found.id, found.revision + 1), chosen)
-        opinions, revived = erase_opinions(Target(connection, found.id, found.revision + 1), chosen)
+        move_documents(Target(connection, found.id, found.revision + 1), chosen)
+        opinions, revived = erase_opinions(Target(connection, found.id, found.revision + 1), chosen, documents)
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["opinions"] = opinions
         follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
@@ -193,13 +197,16 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
     """The units, and all that retells them: observations and opinions. Whoever names an opinion means all of it.
 
-    With a document go its items, unless messages or moments are chosen: an item goes with its own.
+    With a document go its items, unless messages or moments are chosen: an item goes with its own. With an item goes what
+    retells its document.
     """
     whole = erasure.unit is not None
     if erasure.thread is None and erasure.window is None and erasure.before is None:
         rows = _with_items(connection, rows)
+    documents = documents_of(connection, rows)
     while True:
-        derived = with_wordings(connection, with_observations(connection, rows), whole=whole)
+        derived = with_observations(connection, [*rows, *documents])
+        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*documents})
         if len(derived) == len(rows):
             return derived
         rows, whole = derived, False

@@ -48,7 +48,9 @@ def with_wordings(connection: Connection, units: Collection[int], *, whole: bool
     return sorted(found)
 
 
-def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int]]:
+def erase_opinions(
+    target: Target, rows: Collection[int], documents: Collection[int] = ()
+) -> tuple[int, list[int]]:
     """Erase what these units leave in opinions, while they are still there.
 
     Reasons are a model's words, and it had read what is erased; they go, where they may retell it.
@@ -56,13 +58,17 @@ def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int
     Args:
         target: the erasure under way.
         rows: row ids of the units about to go, with all wordings that tell of them.
+        documents: of which items go; what was judged by them is judged again.
 
     Returns:
         How many opinions go, and the wordings that are the newest of their opinions again.
     """
     connection, given = target.connection, json.dumps(sorted(rows))
-    readers = connection.execute(_READERS, {"rows": given}).fetchall()
+    told = json.dumps(sorted({*rows, *documents}))
+    readers = connection.execute(_READERS, {"rows": told}).fetchall()
     _blank_reasons(target, {opinion for opinion, _ in readers}, {revision for _, revision in readers})
+    for document in documents:
+        judge_corrected(connection, document)
     _look_again(connection, rows)
     newest = connection.execute(
         "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
