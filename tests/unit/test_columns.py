@@ -45,6 +45,7 @@ def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = 
         closed=full(closed),
         tokens=full(3),
         compact=full(3),
+        heads=full(0),
         tags=[tags] * size,
         turns=[("", "")] * size,
         metadata=[""] * size,
