@@ -192,7 +192,9 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """The unit of a row of UNIT_COLUMNS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = rest
+    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
+        rest
+    )
     number, head = part
     return MemoryUnit(
         id=unit_id,
