@@ -108,7 +108,8 @@ def main() -> None:
     """The club tells and asks; once the person who is asked says no."""
     real = bool(os.environ.get("HINDSIGHT_MODEL"))
     plain = HindsightConfig(
-        retain=RetainConfig(extraction="verbatim"), observations=ObservationConfig(mode="off")
+        retain=RetainConfig(extraction="verbatim", shown_memories=0),
+        observations=ObservationConfig(mode="off"),
     )
     model, config = (None, None) if real else (ScriptedModel(script), plain)
     with Hindsight.open(":memory:", model=model, config=config) as hindsight:

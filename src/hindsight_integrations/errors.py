@@ -119,7 +119,7 @@ class BackgroundRefused(InvalidRequest):
         field: "background".
         reason: why not.
         remedy: what to do instead.
-        undecided: no rule can tell what of it still holds, where a model could.
+        undecided: the two conflict, and a model could merge them.
     """
 
     def __init__(self, reason: str, remedy: str, *, undecided: bool = False) -> None:

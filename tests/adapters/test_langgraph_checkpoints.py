@@ -71,7 +71,7 @@ def engine() -> Iterator[Hindsight]:
     """One engine for all rows; each has a bank of its own."""
     config = HindsightConfig(
         storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
-        retain=RetainConfig(extraction=ExtractionMode.VERBATIM),
+        retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0),
         observations=ObservationConfig("off"),
         opinions=OpinionConfig(delay_s=0.0),
     )

@@ -170,6 +170,10 @@ def _ended(render: Render) -> list[Prompt[Any]]:
     return [render([few]), render([many, few])]
 
 
+def _ended_by_messages(render: Render) -> list[Prompt[Any]]:
+    return [render(ONE.passage, {"x-17-m"}), render(OTHER.passage, {"y-23-m"}), render(OTHER.passage, ())]
+
+
 def _conversation(data: Data, profile: BankProfile) -> list[PromptMessage]:
     asked = Asked(data.text, data.unit.mentioned_at, data.text)
     step = LookupStep.model_validate({"tool": "recall", "arguments": {"query": data.text}})
@@ -220,6 +224,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     "merge_background_prompt": [_merged],
     "relate_opinions_prompt": [_related],
     "end_memories_prompt": [_ended],
+    "message_endings_prompt": [_ended_by_messages],
     "answer_prompt": [
         *(partial(_answered, profile=each) for each in PROFILES),
         partial(_answered, profile=PROFILES[0], directives=("Be brief.", "Name no prices.")),

@@ -122,7 +122,7 @@ STORING: dict[str, Callable[[MemoryBank, str], object]] = {
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
 )
 @every_row("verb", STORING)
 @every_row("damage", DAMAGES)

@@ -74,8 +74,6 @@ ONCE = [
     ("second person", ("You are a software engineer at Google", [1, 2])),
     ("first person", ("I am a software engineer at Google", [1, 2])),
     ("900 characters", ("Alice is a software engineer at Google. " * 23, [1, 2])),
-    ("an opinion", ("Alice is a wonderful software engineer", [2])),
-    ("a guess", ("Alice probably likes Google", [1])),
     ("a fact that does not exist", ("Alice works at Google", [17])),
     ("another's fact", ("Bruno owns a red kayak", [1])),
     ("another language", ("Alice arbeitet als Softwareentwicklerin bei der Firma Google", [1, 2])),

@@ -115,8 +115,6 @@ def test_the_references_rule(opener: Callable[..., Hindsight]) -> None:
 SOUND = {**CONTRADICT, "rewording": QUALIFIED}
 SPOILED = {
     "third person": {"rewording": "The assistant thinks Python has trade-offs, because Julia is faster."},
-    "no reasoning": {"rewording": "I think Python has trade-offs."},
-    "names nobody knows": {"rewording": "I think Python has trade-offs, because Fortran is faster."},
     "numbers nobody knows": {"rewording": "I think Python has trade-offs, because Julia is 40 times faster."},
     "an unknown assessment": {"assessment": "refute"},
     "an unknown strength": {"strength": "7"},

@@ -126,7 +126,6 @@ def test_each_profile_forms_its_own_opinion_of_the_same_facts(
 SPOILED = {
     "third person": opinion("The assistant thinks remote work is a gain because it removes the commute."),
     "somebody else": opinion("Mira believes that remote work is a gain because it removes the commute."),
-    "no reasoning inside": opinion("I think remote work is a gain."),
     "no reasoning": opinion(reasoning=""),
     "confidence 7": opinion(confidence=7),
     "no confidence": opinion(confidence=None),
@@ -134,7 +133,6 @@ SPOILED = {
     "unknown id": opinion(based_on=["99"]),
     "stands on nothing": opinion(based_on=[]),
     "stands on itself": opinion(based_on=["B1"]),
-    "missing information": opinion("I think I cannot judge remote work because I lack information about it."),
     "a bare fact": opinion("Remote work removes the commute, because nobody travels."),
     "a quotation": opinion(
         '"I think remote work is a gain because it removes the commute."'.join(["Ana: ", ""])

@@ -103,7 +103,7 @@ def opened(opener: Callable[..., Hindsight]) -> Opened:
     ) -> MemoryBank:
         config = HindsightConfig(
             storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
-            retain=RetainConfig(extraction=ExtractionMode.VERBATIM),
+            retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0),
             observations=ObservationConfig("off"),
             opinions=OpinionConfig(**{"delay_s": 0.0, **opinions}),
         )
@@ -485,7 +485,7 @@ def test_a_batch_that_is_too_long_is_asked_in_halves(opener: Callable[..., Hinds
     model = Narrow(700)
     config = HindsightConfig(
         storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5),
-        retain=RetainConfig(extraction=ExtractionMode.VERBATIM),
+        retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0),
         observations=ObservationConfig("off"),
         opinions=OpinionConfig(delay_s=0.0),
     )

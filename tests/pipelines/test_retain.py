@@ -197,7 +197,7 @@ def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`) costs no message.'
+    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
 )
 def test_a_failed_model_call_leaves_memory_untouched(clock: Any) -> None:
     """When the model is down nothing is written, and the same retain succeeds later."""
@@ -214,13 +214,14 @@ def test_a_failed_model_call_leaves_memory_untouched(clock: Any) -> None:
 
 
 def test_verbatim_is_a_choice_with_a_model_too(light: Hindsight) -> None:
-    """A model given for reflect does not have to read everything retained."""
+    """A model given for reflect reads nothing that is retained if no memories are to be shown to it."""
     model = ScriptedModel([])
-    config = HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.VERBATIM))
+    config = HindsightConfig(retain=RetainConfig(extraction=ExtractionMode.VERBATIM, shown_memories=0))
     with Hindsight.open(
         ":memory:", model=model, embeddings=HashEmbedder(), reranker=None, config=config
     ) as engine:
         assert engine.bank("alice").retain(TALK).created == 3
+        assert engine.bank("alice").retain(TALK, thread="again").created == 3
     assert model.prompts == []
 
 

@@ -183,7 +183,11 @@ def test_a_memory_of_the_same_call_can_be_named(light: Hindsight) -> None:
     ]
     facts: list[dict[str, Any]] = [
         {"what": "Rent is 900.", "sources": ["1"]},
-        {"what": "Rent is 950.", "sources": ["2"], "changes": [{"sources": ["1"], "change": "replaces"}]},
+        {
+            "what": "Rent is 950.",
+            "sources": ["2"],
+            "changes": [{"sources": ["1"], "change": "replaces", "removed": ["900"]}],
+        },
     ]
     result = light.bank("alice").retain(messages, facts=facts)
     assert [done.unit_id for done in result.closed] == [result.unit_ids[0]]
@@ -359,14 +363,12 @@ class Life:
 
     def explains(self, unit: MemoryUnit, valid: dict[str, MemoryUnit]) -> bool:
         """Whether the step had a ground to end or change a memory."""
+        kept = [u for u in valid.values() if not self.sources & {(u.thread, each) for each in u.sources}]
         return (
             unit.id in self.named
             or unit.document_id in self.documents
             or bool(self.sources & {(unit.thread, source) for source in unit.sources})
-            or any(
-                words(unit) == each and sum(words(u) == each for u in valid.values()) == 1
-                for each in self.said
-            )
+            or any(words(unit) == each and sum(words(u) == each for u in kept) == 1 for each in self.said)
         )
 
 

@@ -248,41 +248,16 @@ def test_neither_an_assistant_nor_a_document_ends_what_a_person_said(opener: Ope
     assert {PASSPORT, GARAGE} <= recalled(bank)
 
 
-def test_news_about_a_document_does_not_take_its_place(opener: Opener) -> None:
-    """A fact that replaces a document of four items by one of them is refused; its new version is not."""
-    items = ["Ana", "Leo", "budget", "watering plan"]
-
-    def version(*kept: str) -> Answer:
-        def answer(prompt: str) -> list[dict[str, Any]]:
-            (fact,) = naming(f"The invitation now has {', '.join(kept)}.", (AGENDA, "replaces"))(prompt)
-            return [{**fact, "records": [{"kind": "document_item", "value": item} for item in kept]}]
-
-        return answer
-
-    bank = engine_of(opener, version("budget"), version("Ana", "budget", "watering plan")).bank("alice")
-    fact = {
-        "what": AGENDA,
-        "sources": ["d1"],
-        "records": [{"kind": "document_item", "value": item} for item in items],
-    }
-    bank.retain([{"role": "user", "content": AGENDA, "id": "d1"}], timestamp="2024-05-01", facts=[fact])
-    refused = say(bank, "The invitation has a budget now.")
-    assert refused.closed == ()
-    assert "too few of the document's items" in refused.dropped[0].reason
-    assert [
-        item.statement for item in say(bank, "The invitation goes to Ana alone.", thread="t2").closed
-    ] == [AGENDA]
-
-
-def test_a_memory_about_something_else_is_not_ended(opener: Opener) -> None:
-    """With real vectors: the model's slip of naming an unrelated memory is refused, and said."""
-    tea = "The user's grandmother collects porcelain teapots from Meissen."
-    answer = naming(RENEWED, (tea, "ends"))
-    bank = engine_of(opener, answer, embeddings=None).bank("alice")
-    hold(bank, tea)
+@every_row("change", ["ends", "replaces"])
+def test_similarity_decides_nothing(opener: Opener, change: str) -> None:
+    """With real vectors: what the model names ends, however unlike the fact that ends it."""
+    tea = "The user's grandmother collects porcelain teapots."
+    bank = engine_of(opener, naming("Qwertz.", (tea, change)), embeddings=None).bank("alice")
+    (held,) = hold(bank, tea)
     result = say(bank, "I picked up my new passport!")
-    assert result.closed == ()
-    assert "is about something else" in result.dropped[0].reason
+    assert [done.unit_id for done in result.closed] == [held]
+    assert result.closed[0].score < 0.45
+    assert result.dropped == ()
 
 
 def test_borders_and_time_hold_for_what_is_shown(opener: Opener) -> None:

@@ -1,10 +1,9 @@
-"""Background merging by rule: what a new sentence is to an old one, and what becomes of the two (paper eq. 27, section 5.6)."""
+"""Background merging in sentences: what is appended and refused without a model, and the checks of a model's merge (eq. 27)."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, reject
@@ -13,334 +12,196 @@ from table import every_row
 
 from hindsight_integrations.cara.background import (
     MAX_CHARACTERS,
-    Relation,
-    between,
-    merged_by_rule,
+    appended,
+    background_sentences,
     own_sentences,
-    read_sentence,
+    same_sentence,
 )
-from hindsight_integrations.errors import InvalidRequest
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.cara.background_merging import MergeCheck
+from hindsight_integrations.errors import BackgroundRefused
+from hindsight_integrations.prompts.merge_background import MergedBackground
 from hindsight_integrations.text.languages import LANGUAGES
 
-EN = (LANGUAGES["en"],)
 ALL = tuple(LANGUAGES.values())
 
-PAIRS = [
-    ("en", "I was born in Colorado.", "You were born in Texas and have 10 years of startup experience.", "conflicts"),
-    ("en", "I was born in Texas", "I have 10 years of startup experience", "adds"),
-    ("en", "I work in tech.", "I work as a machine learning engineer at a startup.", "refines"),
-    ("en", "I work as a machine learning engineer at a startup.", "I work in tech.", "vaguer"),
-    ("en", "I live in Oslo.", "You live in Bergen.", "conflicts"),
-    ("en", "I live in Oslo with my dog.", "You live in Bergen.", "conflicts"),
-    ("en", "My name is Marcus.", "You are called Otto.", "conflicts"),
-    ("en", "My name is Marcus.", "My name is Marcus Chen.", "refines"),
-    ("en", "I am 30 years old.", "You are 31.", "conflicts"),
-    ("en", "I am a doctor.", "I am a lawyer.", "conflicts"),
-    ("en", "I am a doctor.", "I am a father.", "adds"),
-    ("en", "I am a creative engineer.", "I am a software engineer.", "adds"),
-    ("en", "I am a doctor.", "I am a cardiologist.", "refines"),
-    ("en", "I am a doctor.", "I am also a writer.", "adds"),
-    ("en", "I have two dogs.", "You have three dogs.", "conflicts"),
-    ("en", "I have a dog.", "I have a dog named Rex.", "refines"),
-    ("en", "I have a dog.", "My sister has a dog named Rex.", "adds"),
-    ("en", "I love coffee.", "I hate coffee.", "conflicts"),
-    ("en", "I love coffee.", "I don't like coffee.", "conflicts"),
-    ("en", "I love coffee.", "I enjoy coffee.", "repeats"),
-    ("en", "I am married.", "I am divorced.", "conflicts"),
-    ("en", "I am French.", "You are German.", "conflicts"),
-    ("en", "I am vegan.", "I love cheese.", "adds"),
-    ("en", "My favourite colour is blue.", "My favorite colour is green.", "conflicts"),
-    ("en", "My favourite colour is blue.", "My favourite song is Yesterday.", "adds"),
-    ("en", "I value innovation over tradition.", "I value tradition over innovation.", "conflicts"),
-    ("en", "I work at Acme.", "I no longer work at Acme.", "conflicts"),
-    ("en", "I work at Acme.", "I work for Bolt.", "conflicts"),
-    ("en", "I speak French.", "I speak German.", "adds"),
-    ("en", "I speak French.", "I don't speak French.", "conflicts"),
-    ("en", "I live in Germany.", "I live in Berlin.", "refines"),
-    ("en", "I live in Berlin.", "I live in Germany.", "vaguer"),
-    ("en", "I was a teacher.", "I am a nurse.", "adds"),
-    ("en", "I like dogs.", "I don't like small dogs.", "adds"),
-    ("en", "I have 10 years of experience.", "I have 10 years of teaching experience.", "refines"),
-    ("en", "I have 10 years of startup experience.", "I have 12 years of startup experience.", "conflicts"),
-    ("en", "I play an instrument.", "I play the piano.", "refines"),
-    ("en", "I am patient.", "I am impatient.", "conflicts"),
-    ("en", "I work in healthcare.", "I work as a chef.", "conflicts"),
-    ("en", "I was born in 1990.", "I was born in 1985.", "conflicts"),
-    ("en", "I was born in Texas.", "I was born in 1985.", "adds"),
-    ("en", "I was born in Texas.", "I was born in Austin, Texas.", "refines"),
-    ("en", "I used to live in Oslo.", "I live in Bergen.", "adds"),
-    ("en", "I am from Texas.", "I was born in Ohio.", "conflicts"),
-    ("en", "I enjoy hiking.", "I enjoy hiking in the Alps.", "refines"),
-    ("en", "I'm a software developer.", "I'm an engineer.", "vaguer"),
-    ("en", "I have no children.", "I have two children.", "conflicts"),
-    ("en", "I am an introvert.", "I am outgoing.", "adds"),
-    ("en", "I am a software engineer with 10 years of startup experience.", "I am a teacher.", "conflicts"),
-    ("en", "I drink tea.", "I never drink tea.", "conflicts"),
-    ("en", "My sister was born in Ohio.", "I was born in Texas.", "adds"),
-    ("en", "I work as a nurse.", "I work as a nurse at Lund hospital.", "refines"),
-    ("de", "Ich wurde in Kiel geboren.", "Du wurdest in Bremen geboren und hast 10 Jahre Berufserfahrung.", "conflicts"),
-    ("de", "Ich wohne in Kiel.", "Du wohnst in Bremen.", "conflicts"),
-    ("de", "Ich arbeite in der IT.", "Du arbeitest als Softwareentwickler bei einem Startup.", "refines"),
-    ("de", "Ich heiße Max.", "Dein Name ist Otto.", "conflicts"),
-    ("de", "Ich heiße Max.", "Du heißt Otto.", "conflicts"),
-    ("de", "Ich bin Lehrer.", "Du bist Koch.", "conflicts"),
-    ("de", "Ich mag Kaffee.", "Du magst Kaffee nicht.", "conflicts"),
-    ("de", "Ich mag Kaffee.", "Du hasst Kaffee.", "conflicts"),
-    ("de", "Meine Lieblingsfarbe ist Blau.", "Deine Lieblingsfarbe ist Grün.", "conflicts"),
-    ("de", "Ich bin verheiratet.", "Du bist geschieden.", "conflicts"),
-    ("de", "Ich bin 30 Jahre alt.", "Du bist 31 Jahre alt.", "conflicts"),
-    ("de", "Ich habe zwei Hunde.", "Du hast drei Hunde.", "conflicts"),
-    ("de", "Ich spreche Deutsch.", "Du sprichst Französisch.", "adds"),
-    ("de", "Ich habe einen Hund.", "Du hast einen Hund namens Rex.", "refines"),
-    ("de", "Ich liebe das Meer und arbeite als Koch.", "Sie arbeiten als Lehrer.", "conflicts"),
-    ("de", "Ich bin Arzt.", "Du bist Kardiologe.", "refines"),
-    ("de", "Ich wohne in Kiel.", "Du wohnst nicht mehr in Kiel.", "conflicts"),
-    ("es", "Nací en Lima.", "Naciste en Quito y tienes 10 años de experiencia.", "conflicts"),
-    ("es", "Vivo en Lima.", "Vives en Quito.", "conflicts"),
-    ("es", "Trabajo en tecnología.", "Trabajas como ingeniera de software en una empresa.", "refines"),
-    ("es", "Me llamo Ana.", "Tu nombre es Luisa.", "conflicts"),
-    ("es", "Soy profesora.", "Eres abogada.", "conflicts"),
-    ("es", "Me gusta el café.", "No te gusta el café.", "conflicts"),
-    ("es", "Me gusta el café.", "Odias el café.", "conflicts"),
-    ("es", "Mi color favorito es el azul.", "Tu color favorito es el verde.", "conflicts"),
-    ("es", "Estoy casada.", "Estás divorciada.", "conflicts"),
-    ("es", "Tengo 30 años.", "Tienes 31 años.", "conflicts"),
-    ("es", "Tengo dos perros.", "Tienes tres perros.", "conflicts"),
-    ("es", "Hablo español.", "Hablas francés.", "adds"),
-    ("es", "Tengo un perro.", "Tienes un perro llamado Rex.", "refines"),
-    ("es", "Vivo en Lima.", "Ya no vives en Lima.", "conflicts"),
-    ("es", "Nací en Lima y me encanta el mar.", "Naciste en Quito.", "conflicts"),
-    ("en", "I work as a baker.", "You work as a librarian.", "conflicts"),
-    ("en", "I'm a nurse at St. Mary's.", "You are a paramedic.", "conflicts"),
-    ("en", "I am based in Nairobi.", "You live in Kampala now.", "conflicts"),
-    ("en", "I grew up in Leeds.", "You live in York.", "adds"),
-    ("en", "I have two children.", "You are a mother of three.", "adds"),
-    ("en", "I have a cat.", "You have a cat called Miso.", "refines"),
-    ("en", "I have a cat called Miso.", "You have a cat.", "vaguer"),
-    ("en", "I speak Dutch.", "You speak Dutch fluently.", "refines"),
-    ("en", "I speak Dutch and Frisian.", "You speak Dutch.", "vaguer"),
-    ("en", "I am single.", "You are married to Ana.", "conflicts"),
-    ("en", "I am married.", "You are married to Ana.", "refines"),
-    ("en", "I am 34.", "You are 35 years old.", "conflicts"),
-    ("en", "I am 34 years old.", "You turned 35 last week.", "conflicts"),
-    ("en", "I was born on 3 May 1988.", "You were born on 4 May 1988.", "conflicts"),
-    ("en", "I was born in 1988.", "You were born on 3 May 1988.", "refines"),
-    ("en", "My favourite band is Queen.", "Your favourite band is Abba.", "conflicts"),
-    ("en", "I don't smoke.", "You smoke.", "conflicts"),
-    ("en", "I smoke.", "You quit smoking.", "conflicts"),
-    ("en", "I never drink coffee.", "You drink coffee every morning.", "conflicts"),
-    ("en", "I like tea.", "You love tea.", "repeats"),
-    ("en", "I prefer tea to coffee.", "You prefer coffee to tea.", "conflicts"),
-    ("en", "I work for a bank.", "You work for a hospital.", "conflicts"),
-    ("en", "I study biology.", "You study marine biology.", "refines"),
-    ("en", "I study biology.", "You study law.", "adds"),
-    ("en", "I play the piano.", "You play the violin.", "adds"),
-    ("en", "I am Canadian.", "You are from Canada.", "adds"),
-    ("en", "I am Canadian.", "You are Brazilian.", "conflicts"),
-    ("en", "My name is Nora.", "You are Nora.", "repeats"),
-    ("en", "My name is Nora.", "Your name is Lena.", "conflicts"),
-    ("en", "I'm called Nora.", "You go by Lena.", "adds"),
-    ("en", "I have 5 years of experience in sales.", "You have 8 years of experience in sales.", "conflicts"),
-    ("en", "I have 5 years of sales experience.", "You have 3 years of teaching experience.", "adds"),
-    ("en", "I live with my parents.", "You live alone.", "adds"),
-    ("en", "I live in a flat.", "You live in Hamburg.", "adds"),
-    ("en", "I drive a Volvo.", "You drive a red Volvo.", "refines"),
-    ("en", "I am a student.", "You study physics at ETH.", "adds"),
-    ("en", "I am a vegetarian.", "You are a vegan.", "conflicts"),
-    ("en", "I am a musician.", "You are a jazz pianist.", "refines"),
-    ("en", "I love animals.", "You love dogs.", "adds"),
-    ("en", "I am retired.", "You work as a teacher.", "adds"),
-    ("en", "I was born in Lyon.", "You come from Marseille.", "conflicts"),
-    ("en", "I am left-handed.", "You are right-handed.", "conflicts"),
-    ("en", "I am an early riser.", "You are a night owl.", "conflicts"),
-    ("en", "I am tall.", "You are 190 cm tall.", "refines"),
-    ("en", "I am a morning person.", "You are a night owl.", "conflicts"),
-    ("en", "I am an introvert.", "You are an extrovert.", "conflicts"),
-    ("en", "I work in finance.", "You work as an accountant in Zurich.", "refines"),
-    ("en", "I am a software developer.", "You work as a backend developer at Nimbus.", "adds"),
-    ("en", "I work remotely.", "You work in an office.", "adds"),
-    ("en", "I believe in God.", "You don't believe in God.", "conflicts"),
-    ("en", "I trust people.", "You distrust people.", "adds"),
-    ("en", "I'm from Spain.", "You're from Seville, Spain.", "refines"),
-    ("en", "I have no siblings.", "You have a brother.", "conflicts"),
-    ("en", "I have no pets.", "You have a dog.", "conflicts"),
-    ("en", "I own a bakery.", "You sold your bakery.", "adds"),
-    ("en", "I used to be a pilot.", "You are a pilot.", "conflicts"),
-    ("en", "My wife is called Ana.", "Your wife is called Eva.", "conflicts"),
-    ("en", "My hometown is Graz.", "Your hometown is Linz.", "conflicts"),
-    ("en", "I am good at chess.", "You are bad at chess.", "adds"),
-    ("en", "I am a helpful assistant.", "You are a helpful assistant for lawyers.", "refines"),
-    ("en", "I answer briefly.", "You answer in detail.", "adds"),
-    ("en", "I work at Google.", "You used to work at Google.", "conflicts"),
-    ("en", "I live in London.", "You moved to Dublin.", "conflicts"),
-    ("en", "I live in London.", "You have moved to Dublin.", "conflicts"),
-    ("en", "I am learning Japanese.", "You are learning Japanese in Kyoto.", "refines"),
-    ("en", "I weigh 70 kg.", "You weigh 75 kg.", "conflicts"),
-    ("en", "I earn 50,000 euros.", "You earn 60,000 euros a year.", "conflicts"),
-    ("en", "I have been a chef for 10 years.", "You have been a chef for 12 years.", "conflicts"),
-    ("en", "I have worked as a chef for 10 years.", "You have worked as a chef for 12 years.", "conflicts"),
-    ("en", "I hold a master's degree.", "You hold a PhD.", "adds"),
-    ("de", "Ich bin Vegetarier.", "Du bist Veganer.", "conflicts"),
-    ("de", "Ich lebe in Wien.", "Sie leben in Graz.", "conflicts"),
-    ("de", "Ich bin 40.", "Du bist 41 Jahre alt.", "conflicts"),
-    ("de", "Ich komme aus Bayern.", "Du kommst aus München, Bayern.", "refines"),
-    ("de", "Ich trinke keinen Alkohol.", "Du trinkst Alkohol.", "conflicts"),
-    ("de", "Ich trinke gern Tee.", "Du trinkst gern grünen Tee.", "refines"),
-    ("de", "Ich arbeite bei Bosch.", "Du arbeitest bei Siemens.", "conflicts"),
-    ("de", "Ich habe eine Katze.", "Du hast eine Katze und einen Hund.", "refines"),
-    ("de", "Meine Frau heißt Eva.", "Deine Frau heißt Anna.", "conflicts"),
-    ("de", "Ich bin Deutscher.", "Du bist Franzose.", "conflicts"),
-    ("de", "Ich bin ledig.", "Du bist mit Eva verheiratet.", "conflicts"),
-    ("de", "Ich spreche Polnisch.", "Du sprichst kein Polnisch.", "conflicts"),
-    ("de", "Ich habe in Graz studiert.", "Du hast in Wien gearbeitet.", "adds"),
-    ("es", "Soy vegetariana.", "Eres vegana.", "conflicts"),
-    ("es", "Vivo en Sevilla.", "Usted vive en Granada.", "conflicts"),
-    ("es", "Trabajo como cocinero.", "Trabajas de camarero.", "conflicts"),
-    ("es", "Trabajo en un banco.", "Trabajas en un hospital.", "conflicts"),
-    ("es", "Tengo un gato.", "Tienes un gato negro.", "refines"),
-    ("es", "Soy de Chile.", "Eres de Valparaíso, Chile.", "refines"),
-    ("es", "No fumo.", "Fumas.", "conflicts"),
-    ("es", "Hablo inglés.", "No hablas inglés.", "conflicts"),
-    ("es", "Estoy soltero.", "Estás casado con Ana.", "conflicts"),
-    ("es", "Soy español.", "Eres mexicano.", "conflicts"),
-    ("es", "Toco la guitarra.", "Tocas el piano.", "adds"),
-    ("es", "Estudio derecho.", "Estudias medicina.", "adds"),
-]  # fmt: skip
-
-
-MERGED = [
-    # Figure 6, and the earlier paper's 10.2 and 10.3
-    ("I was born in Colorado.", "You were born in Texas and have 10 years of startup experience.", "I was born in Texas and have 10 years of startup experience."),
-    ("I was born in Colorado", "You were born in Texas", "I was born in Texas"),
+APPENDED = [
+    # the earlier paper's 10.2 and 10.3
     ("I was born in Texas", "I have 10 years of startup experience", "I was born in Texas. I have 10 years of startup experience."),
     ("", "You are a creative engineer", "I am a creative engineer"),
-    ("I work in tech.", "You work as a machine learning engineer at a startup.", "I work as a machine learning engineer at a startup."),
-    # only what conflicts goes, of a sentence with more in it too
-    ("I was born in Oslo and love boats.", "You were born in Turku.", "I love boats. I was born in Turku."),
-    ("I live in Oslo with my dog.", "You live in Turku.", "I live in Turku with my dog."),
-    ("I work as a chef in Oslo.", "You are an engineer.", "I work as an engineer in Oslo."),
-    ("I love boats. I was born in Oslo. I speak Sami.", "You were born in Turku.", "I love boats. I was born in Turku. I speak Sami."),
-    # what is there already is not said twice, in whatever words
-    ("I work as a nurse in Turku.", "You are a nurse. You love boats.", "I work as a nurse in Turku. I love boats."),
-    ("I love boats.", "You enjoy boats and speak Sami.", "I love boats. I speak Sami."),
-    # side by side what no rule can judge
-    ("I am a creative engineer.", "You are a software engineer.", "I am a creative engineer. I am a software engineer."),
-    ("I value old maps.", "Maps bore you.", "I value old maps. Maps bore me."),
-    # a current background in another person is put into the first too; a language nobody knows stays as it is
+    ("", "You were born in 1990", "I was born in 1990"),
+    ("", "You value innovation", "I value innovation"),
+    # what is there is not said twice
+    ("I keep bees.", "You keep bees! You sing.", "I keep bees. I sing."),
+    ("I love boats.", "you love  BOATS", "I love boats."),
+    ("I work with Dr. Smith.", "You work with Dr. Jones.", "I work with Dr. Smith. I work with Dr. Jones."),
+    # the same value, another attribute, one more of what one may have several of
+    ("My name is Otto.", "You are called Otto. You were born in Oslo in 1988.", "My name is Otto. I am called Otto. I was born in Oslo in 1988."),
+    ("I was born in May 1988.", "You were born in Texas.", "I was born in May 1988. I was born in Texas."),
+    ("I live in Oslo.", "You also live in Bonn.", "I live in Oslo. I also live in Bonn."),
+    ("I am 34.", "You are a 35-ton crane driver.", "I am 34. I am a 35-ton crane driver."),
+    # whom the background addresses already, it goes on addressing
+    ("I help you remember.", "You keep bees.", "I help you remember. I keep bees."),
     ("You are a guide.", "You love boats.", "I am a guide. I love boats."),
+    # what only a model can judge stands side by side
+    ("I like tea.", "You don't like tea.", "I like tea. I don't like tea."),
+    ("I work in tech.", "You are an engineer at Nimbus.", "I work in tech. I am an engineer at Nimbus."),
     ("I am a guide.", "Ego navigare amo.", "I am a guide. Ego navigare amo."),
+    ("Ich wohne in Wien.", "Du hast zwei Hunde.", "Ich wohne in Wien. Ich habe zwei Hunde."),
+    ("Vivo en Lima.", "Te gusta el mar.", "Vivo en Lima. Me gusta el mar."),
 ]  # fmt: skip
 
 REFUSED = [
-    # what else such a sentence says might hold or not
-    ("I was born in Oslo to two teachers in 1980.", "You were born in Turku on a ferry."),
-    ("I like dogs and cats a lot.", "You don't like dogs."),
+    ("I was born in Colorado", "You were born in Texas", "birthplace"),
+    (
+        "I was born in Colorado.",
+        "You were born in Texas and have 10 years of startup experience.",
+        "birthplace",
+    ),
+    ("I was born in Oslo on 3 May 1988.", "You were born on May 4, 1989.", "year of birth"),
+    ("My name is Marcus.", "You are called Otto.", "name"),
+    ("I am 34.", "You are 35 years old.", "age"),
+    ("I live in New York.", "You live in York.", "residence"),
+    ("", "You live in Oslo. You live in Turku.", "residence"),
+    ("Ich heiße Max.", "Dein Name ist Otto.", "name"),
+    ("Ich heiße Max.", "Your name is Otto.", "name"),
+    ("Ich bin 40 Jahre alt.", "Sie sind 41 Jahre alt.", "age"),
+    ("Ich wurde in Kiel geboren.", "Du wurdest am 3. Mai 1988 in Bremen geboren.", "birthplace"),
+    ("Ich wurde im Mai 1988 geboren.", "Du wurdest am 3.5.1989 geboren.", "year of birth"),
+    ("Ich wohne in Wien.", "Sie leben in Graz.", "residence"),
+    ("Me llamo Ana.", "Tu nombre es Luisa.", "name"),
+    ("Tengo 30 años.", "Tienes 31 años.", "age"),
+    ("Nací en Lima.", "Naciste en 1990 en Quito.", "birthplace"),
+    ("Nací en 1989.", "Naciste el 3 de mayo de 1990.", "year of birth"),
+    ("Vivo en Sevilla.", "Usted vive en Granada.", "residence"),
 ]
 
 
-STRONGEST_FIRST = (Relation.CONFLICTS, Relation.REFINES, Relation.ADDS, Relation.VAGUER, Relation.REPEATS)
-NEAREST_FIRST = (Relation.CONFLICTS, Relation.REFINES, Relation.REPEATS, Relation.VAGUER, Relation.ADDS)
+def append(current: str, snippet: str) -> str:
+    return appended(background_sentences(current, ALL), own_sentences(snippet, ALL), ALL)
 
 
-def relation(old: str, new: str, languages: Sequence[Language]) -> Relation:
-    """What a new sentence is to an old one: of each of its statements to the nearest, and of these the strongest."""
-    known = read_sentence(old, languages).said
-    each = [
-        min((between(told, said) for told in known), key=NEAREST_FIRST.index, default=Relation.ADDS)
-        for said in read_sentence(new, languages).said
-    ]
-    return min(each, key=STRONGEST_FIRST.index, default=Relation.REPEATS)
+@every_row(("current", "snippet", "expected"), APPENDED)
+def test_a_snippet_is_appended_unless_it_is_there(current: str, snippet: str, expected: str) -> None:
+    """In the first person; appended again, it changes nothing."""
+    assert append(current, snippet) == expected
+    assert append(expected, snippet) == expected
 
 
-@every_row(("code", "old", "new", "expected"), PAIRS)
-def test_what_a_new_sentence_is_to_an_old_one(code: str, old: str, new: str, expected: str) -> None:
-    """Also where the bank has all languages, and whatever person the sentences are in."""
-    assert relation(old, new, (LANGUAGES[code],)) == expected
-    assert relation(old, new, ALL) == expected
+@every_row(("current", "snippet", "attribute"), REFUSED)
+def test_a_second_value_is_refused_by_name(current: str, snippet: str, attribute: str) -> None:
+    """The error names the attribute, both sentences and what to do."""
+    with pytest.raises(
+        BackgroundRefused, match=rf"two values for {attribute}:.*bank\.profile\.set.*model"
+    ) as refused:
+        append(current, snippet)
+    for text in (current, snippet):
+        for sentence in own_sentences(text, ALL):
+            assert sentence in str(refused.value)
 
 
-@every_row(("current", "snippet", "merged"), MERGED)
-def test_backgrounds_are_merged_sentence_by_sentence(current: str, snippet: str, merged: str) -> None:
-    """The new replaces what it contradicts and nothing else; the closer replaces the vaguer; the rest stays."""
-    assert merged_by_rule(current, snippet, EN) == merged
-
-
-@pytest.mark.parametrize(("current", "snippet"), REFUSED)
-def test_a_contradiction_that_no_rule_resolves_is_refused(current: str, snippet: str) -> None:
-    """Rather than said beside what it contradicts, or with what else was said lost."""
-    with pytest.raises(InvalidRequest, match="contradicts"):
-        merged_by_rule(current, snippet, EN)
-
-
-@every_row(("current", "snippet", "merged"), MERGED)
-def test_the_same_snippet_twice_changes_nothing(current: str, snippet: str, merged: str) -> None:
-    """A background does not grow by being told again."""
-    assert merged_by_rule(merged, snippet, EN) == merged
-
-
-def test_a_merged_background_stays_under_the_limit() -> None:
+def test_an_appended_background_stays_under_the_limit() -> None:
     """At 500 characters it is refused, with what to do, and nothing is cut silently."""
     longest = "I collect " + "x" * (MAX_CHARACTERS - 12) + "."
     assert len(longest) == MAX_CHARACTERS - 1
-    assert merged_by_rule("", longest, EN) == longest
-    with pytest.raises(InvalidRequest, match=r"507 characters.*bank\.profile\.set"):
-        merged_by_rule(longest, "I sing.", EN)
+    assert append("", longest) == longest
+    with pytest.raises(BackgroundRefused, match=r"507 characters.*bank\.profile\.set"):
+        append(longest, "I sing.")
 
 
-def test_the_agents_name_is_the_agent() -> None:
-    """What a document says of it by name it says of itself."""
-    merged = merged_by_rule("I am a guide.", "Marcus lives in Turku and loves boats.", EN, name="Marcus")
-    assert merged == "I am a guide. I live in Turku and love boats."
+SAID = sorted({text for current, snippet, _ in (*APPENDED, *REFUSED) for text in (current, snippet) if text})
 
 
-SENTENCES = sorted({text for code, old, new, _ in PAIRS for text in (old, new) if code == "en"})
-
-
-def told(merged: str, said: str) -> bool:
-    """Whether a background says all that a sentence says."""
-    known = [each for sentence in own_sentences(merged, EN) for each in read_sentence(sentence, EN).said]
-    return all(
-        any(between(old, new) in (Relation.REPEATS, Relation.VAGUER) for old in known)
-        for new in read_sentence(said, EN).said
-    )
-
-
-@given(current=st.lists(st.sampled_from(SENTENCES), max_size=3), last=st.sampled_from(SENTENCES))
-def test_what_was_said_last_is_told_and_what_it_does_not_touch_stays(current: list[str], last: str) -> None:
-    """Whatever was there before, in any order; or the merge is refused, and says why."""
+@given(current=st.lists(st.sampled_from(SAID), max_size=4), snippet=st.sampled_from(SAID))
+def test_nothing_is_lost_without_a_model(current: list[str], snippet: str) -> None:
+    """Every sentence of both is in the result, or the merge is refused."""
+    before = own_sentences(". ".join(current), ALL)
+    told = own_sentences(snippet, ALL)
     try:
-        before = merged_by_rule("", " ".join(current), EN)
-        merged = merged_by_rule(before, last, EN)
-    except InvalidRequest:
+        merged = same_sentence(appended(before, told, ALL))
+    except BackgroundRefused:
         reject()
-    assert told(merged, last)
-    for sentence in own_sentences(before, EN):
-        if relation(sentence, last, EN) in (Relation.ADDS, Relation.VAGUER):
-            assert sentence.rstrip(".") in merged
+    assert all(same_sentence(sentence) in merged for sentence in (*before, *told))
+
+
+OLD = ("I was born in Oslo.", "I keep 3 bees called \u201cMaja\u201d with Ana.")
+NEW = ("I was born in Turku and have sailed for twelve years.",)
+KEPT = "I keep 3 bees called \u201cMaja\u201d with Ana."
+
+SOUND: list[tuple[str, list[str]]] = [
+    (f"I was born in Turku and have sailed for 12 years. {KEPT}", []),
+    ("Born in Turku, I have sailed for twelve years and keep three bees called Maja with Ana.", []),
+    ("I was born in Turku and have sailed for 12 years.", ["3", "bees", "Maja", "Ana"]),
+]
+SPOILED: list[tuple[str, list[str], str]] = [
+    ("", [], "empty"),
+    (f"I was born in Turku and have sailed for 12 years. {KEPT}" + " I sing." * 60, [], "fewer than 500"),
+    ("Ich wurde in Turku geboren, segle seit zwölf Jahren und halte mit Ana 3 Bienen, Maja.", [], "language"),
+    ("You were born in Turku and have sailed for 12 years. You keep 3 bees called Maja with Ana.", [], "first person"),
+    ("He was born in Turku and has sailed for 12 years. He keeps 3 bees called Maja with Ana.", [], "first person"),
+    ("I was born in Turku and have sailed for 12 years. Otto keeps 3 bees called Maja with Ana.", [], "its name"),
+    (f"I was born in Turku and have sailed for 12 years. I was born in Oslo. {KEPT}", [], "two values for birthplace"),
+    (f"I was born in Turku and have sailed for 21 years. {KEPT}", [], "a number that is in none"),
+    (f"I was born in Turku and have sailed for 12 years. {KEPT} I studied at MIT.", [], "a name that is in none"),
+    ("I was born in Turku and have sailed for 12 years.", [], "sentence [2]"),
+    ("I was born in Turku and have sailed for 12 years. I keep 3 bees called Maja.", [], "sentence [2]"),
+    ("I was born in Turku and have sailed for 12 years. I keep bees called Maja with Ana.", [], "sentence [2]"),
+    ("I was born in Turku and have sailed for 12 years. I keep 3 bees with Ana.", [], "sentence [2]"),
+    (f"I was born in Turku. {KEPT}", ["12"], "sentence [3]"),
+    (" ".join(OLD), ["Turku", "12"], "sentence [3]"),
+    ("Sure! Here is the merged background.", [], "first person"),
+]  # fmt: skip
+
+
+def problem(text: str, removed: list[str]) -> str:
+    return MergeCheck(OLD, NEW, ALL, "Otto").problem(MergedBackground(background=text, removed=removed))
+
+
+@every_row(("text", "removed"), SOUND)
+def test_a_sound_merge_passes(text: str, removed: list[str]) -> None:
+    """A value that the snippet replaces may go; anything else of the old one only if the model names it."""
+    assert problem(text, removed) == ""
+
+
+@every_row(("text", "removed", "wrong"), SPOILED)
+def test_a_spoiled_merge_is_named(text: str, removed: list[str], wrong: str) -> None:
+    """Person, length, language, names and numbers; sentences are named by number, their text stays data."""
+    assert wrong in problem(text, removed)
+
+
+def test_a_background_that_addresses_somebody_may_go_on_doing_so() -> None:
+    """What is in the second person in none of the sentences is refused."""
+    check = MergeCheck(("I help you remember.",), ("I sing.",), ALL)
+    assert check.problem(MergedBackground(background="I help you remember. I sing.")) == ""
+    assert "first person" in check.problem(MergedBackground(background="You help to remember. You sing."))
+
+
+def test_what_the_background_says_twice_itself_is_no_fault_of_the_model() -> None:
+    """A nickname beside a name was set by the program."""
+    check = MergeCheck(("My name is Max.", "I am called Maxi."), ("I sing.",), ALL)
+    assert check.problem(MergedBackground(background="My name is Max. I am called Maxi. I sing.")) == ""
+
+
+def test_a_word_that_begins_a_sentence_is_no_name() -> None:
+    """Sentences may be put in another order or begin with another word."""
+    check = MergeCheck(("Planned trips bore me.",), ("I sing.",), ALL)
+    assert (
+        check.problem(
+            MergedBackground(background="Usually I sing. I am bored by planned trips that bore me.")
+        )
+        == ""
+    )
 
 
 @pytest.mark.slow
 @every_row(
     "piece",
-    [
-        "I ",
-        "I am a ",
-        "and I live in ",
-        "born ",
-        ", ",
-        "you are ",
-        "my favourite ",
-        "A",
-        ". ",
-        "10 years of ",
-        "I was born in a, B, ",
-    ],
+    ["I ", "I am a ", "born ", ", ", "you are ", "A", ". ", "I was born in a, B, ", "I was born on A "],
 )
 def test_no_background_takes_long(piece: str) -> None:
-    """The longest text a profile takes, of one repeated piece, is merged in seconds."""
+    """The longest text a profile takes, of one repeated piece, is read in seconds."""
     begun = time.process_time()
     text = (piece * 4_000)[:4_000]
-    with contextlib.suppress(InvalidRequest):
-        merged_by_rule(text, text, ALL)
+    with contextlib.suppress(BackgroundRefused):
+        append(text, text)
+    MergeCheck([text], [text], ALL, "Otto").problem(MergedBackground(background=text[:490]))
     assert time.process_time() - begun < 3

@@ -108,6 +108,14 @@ def test_a_fact_becomes_one_of_the_long_prompt() -> None:
     assert [(record.kind, record.value) for record in fact.records] == [("income", Decimal(90))]
 
 
+def test_a_concise_fact_ends_memories_and_neither_replaces_one_nor_ends_a_part() -> None:
+    """Neither prompt nor schema offers it, and a model that answers so changes nothing by it."""
+    fact = fact_of(ends=[2], replaces=[1], changes=[{"memory": 1, "change": "replaces"}], part="budget")
+    assert [(change.memory, change.change) for change in fact.changes] == [(2, MemoryChange.ENDS)]
+    assert "replace" not in system()
+    assert not {"replaces", "changes", "part"} & ConciseFact.model_fields.keys()
+
+
 @every_row(
     ("date", "when", "start", "end"),
     [

@@ -13,7 +13,7 @@ from hindsight_integrations.text.grammatical_person import LONGEST_TEXT, first_p
 from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.languages import LANGUAGES
 
-FIRST, SECOND, THIRD = Person.FIRST, Person.SECOND, Person.THIRD
+FIRST, SECOND = Person.FIRST, Person.SECOND
 EN = LANGUAGES["en"]
 
 SPOKEN = [
@@ -57,17 +57,6 @@ SPOKEN = [
     ("es", "Tú tienes dos casas y tus padres viven contigo.", "Yo tengo dos casas y mis padres viven conmigo."),
 ]  # fmt: skip
 
-NAMED = [
-    ("en", "Marcus is a cook. He lives in Rome and works at a bakery.", "I am a cook. I live in Rome and work at a bakery."),
-    ("en", "Marcus was born in Turku.", "I was born in Turku."),
-    ("en", "Marcus's mother is Ana.", "My mother is Ana."),
-    ("en", "Marcus also studies law and loves his dog.", "I also study law and love my dog."),
-    ("en", "Marcus likes cats and plays.", "I like cats and plays."),
-    ("en", "Marcus doesn't eat meat.", "I don't eat meat."),
-    ("de", "Marcus ist Koch und lebt in Wien. Er liebt seinen Hund.", "Ich bin Koch und lebe in Wien. Ich liebe meinen Hund."),
-    ("es", "Marcus se llama así y vive en Lima.", "Me llamo así y vivo en Lima."),
-]  # fmt: skip
-
 OF_NOBODY_HERE = [
     ("en", "Marcus and Ana love hiking."),
     ("en", "Alice works with Marcus."),
@@ -80,36 +69,36 @@ READ = [
     ("en", "I bake bread.", {FIRST}),
     ("en", "We keep our bees.", {FIRST}),
     ("en", "You bake bread.", {SECOND}),
-    ("en", "Alice bakes bread.", {THIRD}),
-    ("en", "She bakes bread for you.", {SECOND, THIRD}),
+    ("en", "Alice bakes bread.", set()),
+    ("en", "She bakes bread for you.", {SECOND}),
     ("en", "My aunt bakes.", {FIRST}),
-    ("en", 'She said "I love you" to Tom.', {THIRD}),
-    ("en", "The sign reads \u2018we are closed\u2019.", {THIRD}),
-    ("en", "Alice moved to the US for a job in IT.", {THIRD}),
+    ("en", 'She said "I love you" to Tom.', set()),
+    ("en", "The sign reads \u2018we are closed\u2019.", set()),
+    ("en", "Alice moved to the US for a job in IT.", set()),
     ("en", "WE MOVED TO THE COAST", {FIRST}),
-    ("en", "Alice studies World War I and Elizabeth's court.", {THIRD}),
-    ("en", "Elizabeth I was queen.", {THIRD}),
+    ("en", "Alice studies World War I and Elizabeth's court.", set()),
+    ("en", "Elizabeth I was queen.", set()),
     ("en", "In Paris I met Bob.", {FIRST}),
-    ("en", "Alice's favourite band is My Chemical Romance.", {THIRD}),
-    ("en", "My Chemical Romance is Alice's favourite band.", {THIRD}),
-    ("en", "Alice saw the film Despicable Me.", {THIRD}),
-    ("en", "Alice drives the I-95 and likes do-it-yourself shops.", {THIRD}),
-    ("en", "Alice writes to me@example.com.", {THIRD}),
-    ("en", "Alice worked in a coal mine.", {THIRD}),
+    ("en", "Alice's favourite band is My Chemical Romance.", set()),
+    ("en", "My Chemical Romance is Alice's favourite band.", set()),
+    ("en", "Alice saw the film Despicable Me.", set()),
+    ("en", "Alice drives the I-95 and likes do-it-yourself shops.", set()),
+    ("en", "Alice writes to me@example.com.", set()),
+    ("en", "Alice worked in a coal mine.", set()),
     ("en", "That house is mine.", {FIRST}),
-    ("en", "Alice sends thank you cards.", {THIRD}),
+    ("en", "Alice sends thank you cards.", set()),
     ("de", "Ich backe Brot.", {FIRST}),
     ("de", "Du backst Brot.", {SECOND}),
     ("de", "Anna hilft Ihnen.", {SECOND}),
-    ("de", "Sie sind Geschwister.", {THIRD}),
-    ("de", "Anna liebt ihren Beruf.", {THIRD}),
-    ("de", "Anna sagte: „Ich komme zu dir.“", {THIRD}),
+    ("de", "Sie sind Geschwister.", set()),
+    ("de", "Anna liebt ihren Beruf.", set()),
+    ("de", "Anna sagte: „Ich komme zu dir.“", set()),
     ("es", "Nací en Lima.", {FIRST}),
     ("es", "Vivo en Lima.", {FIRST}),
     ("es", "Eres amable.", {SECOND}),
-    ("es", "Ella trabaja en Lima.", {THIRD}),
-    ("es", "Las casas tienen patios y meses de espera.", {THIRD}),
-    ("es", "Toca una sonata en mi menor.", {THIRD}),
+    ("es", "Ella trabaja en Lima.", set()),
+    ("es", "Las casas tienen patios y meses de espera.", set()),
+    ("es", "Toca una sonata en mi menor.", set()),
 ]  # fmt: skip
 
 
@@ -119,17 +108,10 @@ def test_what_is_said_to_somebody_is_what_they_say_of_themselves(code: str, said
     assert first_person(said, LANGUAGES[code]) == own
 
 
-@every_row(("code", "said", "own"), NAMED)
-def test_what_is_said_of_somebody_by_name_is_theirs_too(code: str, said: str, own: str) -> None:
-    """Only where the name is the subject, and given."""
-    assert first_person(said, LANGUAGES[code], name="Marcus") == own
-    assert first_person(said, LANGUAGES[code], name="Otto") == said
-
-
 @every_row(("code", "text"), OF_NOBODY_HERE)
 def test_what_speaks_of_others_stays(code: str, text: str) -> None:
     """Nobody else's life becomes the agent's."""
-    assert first_person(text, LANGUAGES[code], name="Marcus") == text
+    assert first_person(text, LANGUAGES[code]) == text
 
 
 @every_row(("code", "text", "expected"), READ)
@@ -151,7 +133,7 @@ def test_a_language_without_words_of_its_own_changes_nothing() -> None:
     """What nobody has taught us is not guessed."""
     latin = Language(code="la")
     assert first_person("Tu es Petrus.", latin) == "Tu es Petrus."
-    assert persons("Tu es Petrus.", latin) == {THIRD}
+    assert persons("Tu es Petrus.", latin) == set()
 
 
 @every_row("text", ["", "  ", "...", "42"])
@@ -160,11 +142,11 @@ def test_a_text_without_words_speaks_in_no_person(text: str) -> None:
     assert persons(text, EN) == frozenset()
 
 
-@given(text=st.text(max_size=300), code=st.sampled_from(sorted(LANGUAGES)), name=st.text(max_size=10))
-def test_any_text_can_be_read_and_turned(text: str, code: str, name: str) -> None:
+@given(text=st.text(max_size=300), code=st.sampled_from(sorted(LANGUAGES)))
+def test_any_text_can_be_read_and_turned(text: str, code: str) -> None:
     """No text makes it fail, and nothing of it but words is lost."""
     persons(text, LANGUAGES[code])
-    assert (first_person(text, LANGUAGES[code], name=name) == "") == (text == "")
+    assert (first_person(text, LANGUAGES[code]) == "") == (text == "")
 
 
 @pytest.mark.slow
@@ -177,5 +159,5 @@ def test_no_text_takes_long(piece: str, code: str) -> None:
     begun = time.process_time()
     text = (piece * LONGEST_TEXT)[:LONGEST_TEXT]
     persons(text, LANGUAGES[code])
-    first_person(text, LANGUAGES[code], name="Marcus")
+    first_person(text, LANGUAGES[code])
     assert time.process_time() - begun < 1.5

@@ -65,20 +65,14 @@ SPOILED = [
     ("Alice works at Google. " * 40, [1], "919 characters"),
     ("", [1], "says nothing"),
     (" \n\t", [1], "says nothing"),
-    ("Alice is a brilliant software engineer.", [2], "a judgement ('brilliant')"),
-    ("Alice probably works at Google.", [1], "a guess ('probably')"),
-    ("Alice seems methodical.", [5], "a guess ('seems')"),
-    ("In my opinion Alice is methodical.", [5], "opinion of the writer"),
+    ("In my opinion Alice is methodical.", [5], "first person"),
     ("Alice works at Google.", [], "names no fact"),
     ("Alice works at Google.", [6], "names fact 6, and there are facts 1 to 5"),
     ("Alice works at Google.", [0], "names fact 0"),
     ("Alice works at Google.", [-1], "names fact -1"),
-    ("Alice works at Microsoft.", [1], "the name 'Microsoft'"),
-    ("Alice and Ben work at Google.", [1], "the name 'Ben'"),
-    ("Charlotte works at Google.", [1], "the name 'Charlotte'"),
     ("Alice joined Google in 2021.", [4], "the number 2021"),
     ("Alice has 14 engineers at Google.", [1], "the number 14"),
-    ("Alice has twelve engineers at Google.", [1], "the number twelve"),
+    ("Alice has twelve engineers at Google.", [1], "the number 12"),
     ("Alice arbeitet als Softwareentwicklerin bei Google und ist sehr genau.", [1], "another language"),
     ("Alice es ingeniera de software en la empresa Google.", [1], "another language"),
     ("Alice travaille chez Google comme ingénieure logicielle depuis des mois.", [1], "another language"),
@@ -89,7 +83,7 @@ SPOILED = [
 
 @every_row(("text", "facts", "wrong"), SPOILED, ids=[wrong for _, _, wrong in SPOILED])
 def test_a_spoiled_observation_is_refused(text: str, facts: list[int], wrong: str) -> None:
-    """Person, length, opinion, guess, citation, name, number, language, ground: the model is told which it is."""
+    """Person, length, citation, number, language, ground: the model is told which it is."""
     assert wrong in problem(text, facts)
 
 
@@ -102,13 +96,17 @@ def test_an_echo_of_the_instructions_is_refused() -> None:
     assert "repeats the instructions" in problem(examples[0], [1], ["Ana lives in Porto"], "Ana")
 
 
-def test_what_the_facts_say_themselves_may_be_told() -> None:
-    """A judgement, a guess or a number of the facts is no invention of the model."""
+def test_what_is_no_matter_of_exactness_is_left_to_the_model() -> None:
+    """A word at the start of a sentence, a judgement or a hedge is not taken for an invention."""
+    texts = ["The trip of Alice is planned for May, and Alice may go by train"]
+    assert problem("Planned for May, the trip of Alice is likely to be by train.", [1], texts) == ""
+
+
+def test_numbers_of_the_facts_may_be_told_in_figures_or_words() -> None:
+    """Forty is 40."""
     texts = ["Rui said that Alice is a wonderful cook and probably cooks for forty guests on Sunday"]
     assert problem("Rui called Alice a wonderful cook.", [1], texts) == ""
-    assert (
-        problem("Alice probably cooks for 40 guests on Sunday.", [1], texts) != ""
-    )  # forty is no numeral we know
+    assert problem("Alice probably cooks for 40 guests on Sunday.", [1], texts) == ""
     assert problem("Alice probably cooks for forty guests.", [1], texts) == ""
 
 
@@ -164,12 +162,12 @@ def test_dates_of_the_facts_may_be_told() -> None:
         (
             ["Marta arbeitet seit 2019 als Lotsin im Hafen von Emden", "Marta hat eine Katze"],
             "Marta ist seit 2019 Lotsin im Hafen von Emden.",
-            ("Marta ist wohl Lotsin in Emden.", "Marta ist eine großartige Lotsin.", "Ich glaube, Marta ist Lotsin.", "Marta ist Lotsin in Kiel.", "Kurt arbeitet seit 2019 als Lotse im Hafen von Emden."),
+            ("Ich glaube, Marta ist Lotsin.", "Marta ist seit 2018 Lotsin im Hafen von Emden.", "Marta hat elf Schiffe."),
         ),
         (
             ["Marta trabaja desde 2019 como práctica en el puerto de Vigo", "Marta tiene un gato"],
             "Marta es práctica en el puerto de Vigo desde 2019.",
-            ("Marta parece vivir en Vigo.", "Marta es una práctica excelente en Vigo.", "Creo que Marta vive en Vigo.", "Marta trabaja en Cádiz.", "Lucía trabaja en el puerto de Vigo."),
+            ("Creo que Marta vive en Vigo.", "Marta trabaja desde 2018 en el puerto de Vigo.", "Marta tiene once barcos."),
         ),
     ],
     ids=["de", "es"],
@@ -204,6 +202,6 @@ def test_too_few_and_too_many_are_named(facts: int, count: int, wrong: str) -> N
 
 def test_only_what_is_sound_is_kept_each_once_and_no_more_than_allowed() -> None:
     """An unsound observation costs no other one."""
-    spoiled = ("Alice is a wonderful software engineer", [2])
+    spoiled = ("Alice has 9 engineers at Google", [1])
     kept = checker(ALICE, most=2).sound(answer(spoiled, OBSERVED[0], OBSERVED[0], *OBSERVED[1:]))
     assert [one.text for one in kept] == [OBSERVED[0][0], OBSERVED[1][0]]

@@ -34,6 +34,7 @@ from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.search.remembered_vectors import RememberedVectors
 from hindsight_integrations.tempr.recall.tools import RecallTools
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.message_endings import EndingJudge
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
@@ -70,6 +71,7 @@ class Tools:
     vectors: RememberedVectors = field(default_factory=RememberedVectors)
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)
+    endings: EndingJudge | None = None
 
     @property
     def dates(self) -> LocalDates:
@@ -198,6 +200,7 @@ class BankContext:
             keep_turns=tools.config.retain.source_turns,
             shown_memories=tools.config.retain.most_shown_memories,
             shown_categories=tools.config.retain.shown_categories,
+            endings=None if tools.endings is None else tools.endings.with_options(options),
         )
 
     def observation_tools(self) -> ObservationTools:

@@ -63,9 +63,9 @@ class AsyncProfile(BankVerbs):
     async def merge_background(self, text: str) -> BankProfile:
         """Merge what is said about the agent into its background, in the first person ("You are ..." is "I am ...").
 
-        What the text contradicts is replaced by it, what it says more closely too; everything else stays beside it. With a
-        model the model writes it, and nothing of the two may be lost, added or contradicted; else, and without one, it is
-        done sentence by sentence by rule. Backgrounds stay under 500 characters. The change is in `history`.
+        With a model the model merges: what the text contradicts is replaced by it, and everything else stays beside it. Its
+        answer must be in the first person, and have every name and number that it does not name as replaced. Without a
+        model the text is appended unless it is there. Backgrounds stay under 500 characters. The change is in `history`.
 
         Args:
             text: a sentence or several about the agent, up to 4,000 characters.
@@ -74,10 +74,10 @@ class AsyncProfile(BankVerbs):
             The profile with the merged background.
 
         Raises:
-            BackgroundRefused: merged it would be too long, or the text contradicts a sentence that says more than that and
-                neither a rule nor the model could tell what still holds; nothing was changed.
+            BackgroundRefused: merged it would be too long; the model's merge lost or added something at three tries; or,
+                without a model, the text gives another name, age, birthplace, year of birth or residence. Nothing was changed.
             InvalidRequest: the text is blank, too long or cannot be stored, or the engine was opened read-only.
-            ModelError: the model is unavailable; nothing was changed.
+            ModelError: the model is unavailable, or its answers could not be read; nothing was changed.
         """
         said = checked_text(text, "text", MAX_BACKGROUND)
         now = as_utc(self._context.tools.clock.now())

@@ -211,4 +211,3 @@ def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> No
                 f"{shown(unit_id)} is an opinion that was reworded",
                 f"Restore {newest!r}, its newest wording; `opinions.history` shows the others.",
             )
-

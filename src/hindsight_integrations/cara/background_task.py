@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hindsight_integrations.cara.background_history import merge_reason, said_after, without_outdated
+from hindsight_integrations.cara.background import background_sentences, same_sentence
 from hindsight_integrations.cara.background_merging import Merged, merged
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.errors import BackgroundRefused, ModelUnavailable, RevisionConflict
@@ -19,7 +20,9 @@ from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 
-ATTEMPTS = 8  # merges made anew because the profile changed meanwhile
+ATTEMPTS = 8  # merges made again because the profile changed meanwhile
+_MERGED = "merged what was said "
+_SAID = re.compile(re.escape(_MERGED) + r"(\S+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
         InvalidRequest: the payload is damaged.
+        MalformedOutput: none of the model's answers could be read.
         ModelUnavailable: the model could not be reached, or only one could tell what to do and there is none.
         ModelRefused: its service refuses the key.
         TaskClosed: somebody else finished the task meanwhile; nothing was written.
@@ -51,7 +55,10 @@ async def merge_waiting(task: Task, tools: BackgroundTools) -> Settled:
         _, made = await merge_snippet(snippet.text, snippet.said_at, tools, completing=(task.claim,))
     except BackgroundRefused as refused:
         if refused.undecided and tools.model is None:
-            raise ModelUnavailable("for the background", f"{refused.reason}; {refused.remedy}") from refused
+            # a task's reason has no text of memories
+            raise ModelUnavailable(
+                "for the background", f"the snippet contradicts it; {refused.remedy}"
+            ) from refused
         raise
     return Settled(merged=1, tokens_in=made.tokens_in, tokens_out=made.tokens_out)
 
@@ -74,6 +81,7 @@ async def merge_snippet(
 
     Raises:
         BackgroundRefused: it cannot be merged; the background is as it was.
+        MalformedOutput: none of the model's answers could be read.
         ModelUnavailable: the model could not be reached.
         ModelRefused: its service refuses the key.
         RevisionConflict: the profile changed at every try.
@@ -103,10 +111,44 @@ async def _merged_into(
     """The background of the newest change with a snippet merged in."""
     profile = changes[-1].profile if changes else BankProfile()
     newer = said_after(said_at, changes, tools.languages)
-    snippet = without_outdated(text, newer, tools.languages, name=profile.name)
-    if not snippet.strip():
-        return Merged(profile.background)
-    return await merged(profile.background, snippet, tools.languages, name=profile.name, model=tools.model)
+    return await merged(
+        profile.background, text, tools.languages, name=profile.name, model=tools.model, newer=newer
+    )
+
+
+def merge_reason(said_at: datetime) -> str:
+    """The reason of a change of profile that a merge makes: it tells later merges when the snippet was said."""
+    return f"{_MERGED}{said_at.isoformat()}"
+
+
+def merged_at(change: ProfileChange) -> datetime | None:
+    """When the snippet that a change merged was said; None for a change that is no merge."""
+    match = _SAID.fullmatch(change.reason)
+    try:
+        return datetime.fromisoformat(match[1]) if match else None
+    except ValueError:
+        return None
+
+
+def said_after(
+    moment: datetime, changes: Sequence[ProfileChange], languages: Sequence[Language]
+) -> frozenset[str]:
+    """The sentences of the present background that were said after a moment, as `same_sentence` has them.
+
+    A sentence that a merge left as it was is as old as before; a profile that is set or restored is as old as that.
+
+    Args:
+        moment: aware UTC.
+        changes: all of the bank's, oldest first.
+        languages: of the bank, the likeliest first.
+    """
+    known: dict[str, datetime] = {}
+    for change in changes:
+        snippet_at, before = merged_at(change), known
+        since = snippet_at or change.effective_at
+        sentences = map(same_sentence, background_sentences(change.profile.background, languages))
+        known = {each: before.get(each, since) if snippet_at else since for each in sentences}
+    return frozenset(sentence for sentence, since in known.items() if since > moment)
 
 
 def _commit(

@@ -15,7 +15,9 @@ MOST_SHOWN_MEMORIES = 100  # with a passage; they have a budget of tokens as wel
 class ExtractionMode(StrEnum):
     """How retain turns text into facts; AUTO is narrative with a model and verbatim without.
 
-    CONCISE asks the model for one short sentence a fact; CUSTOM is narrative with the user's guidelines appended.
+    CONCISE asks the model for one short sentence a fact, which can end memories and neither replace them nor end a part; CUSTOM
+    is narrative with the user's guidelines appended. VERBATIM keeps each message word for word: with a model it asks only which
+    memories a person's messages end, without one, or with `shown_memories=0`, nothing.
     """
 
     AUTO = "auto"
@@ -34,7 +36,10 @@ class GeneralKnowledge(StrEnum):
 
 
 class OnModelFailure(StrEnum):
-    """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task."""
+    """What retain does with a passage when the model cannot be reached or refuses: raise, or keep it as a task.
+
+    VERBATIM extraction does neither: its messages are kept and end nothing.
+    """
 
     RAISE = "raise"
     QUEUE = "queue"
@@ -46,7 +51,8 @@ class ExtractionOptions:
 
     Attributes:
         on_model_failure: in place of the setting; None keeps it.
-        background: the model is not asked now: everything it would be asked becomes tasks.
+        background: the model is not asked now: everything it would be asked becomes tasks, but for what messages end that are
+            kept word for word, which nobody is asked then.
         timeout_s: in place of `extraction_timeout_s`; None keeps it.
     """
 
@@ -67,7 +73,7 @@ class RetainConfig:
         guidelines: what CUSTOM extraction adds to the instructions of the model; only with that mode.
         on_model_failure: QUEUE never fails a retain for want of the model: `settle` extracts later.
         chunk_characters: of a passage, which is one call of the model; None means 3,000, and 1,000 for CONCISE, which small models
-            are asked with.
+            are asked with. Of documents VERBATIM makes passages of its own.
         extraction_timeout_s: seconds that a retain, or each item of a bulk retain, may wait for the model in all. What was
             extracted by then is kept and the rest becomes tasks, whatever `on_model_failure` says, since nothing failed
             (`RetainResult.queued`, decision 126). None waits for all of it.
@@ -75,6 +81,7 @@ class RetainConfig:
             extraction is kept and found in any case.
         shown_memories: at most so many of the bank's valid memories, the nearest to a passage, are shown to the model with
             it, so that it can say which of them no longer hold (decision 110); 0 shows none, None means 16, and 6 for CONCISE.
+            VERBATIM asks no model with 0.
         shown_categories: the names in use for the bank's records are shown to the model too, so that one thing keeps one name.
         general_knowledge: how much of what is not about the people who talk becomes memory.
     """

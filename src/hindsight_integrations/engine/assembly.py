@@ -39,6 +39,7 @@ from hindsight_integrations.prompts.json_answer import with_schema_in_words
 from hindsight_integrations.search.bank_vectors import ScoringVectorIndex
 from hindsight_integrations.search.projection import Indexes
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.message_endings import EndingJudge
 from hindsight_integrations.text.languages import languages_of
 from hindsight_integrations.validation.arguments import checked_path
 
@@ -135,6 +136,7 @@ class AsyncHindsight(Engine):
             worker=mode,
             time_parser=time_parser,
             languages=languages,
+            endings=_ending_judge(chosen, settings),
         )
         return cls(tools, storage, workers)
 
@@ -293,6 +295,17 @@ def _extractor(model: LanguageModel | None, config: HindsightConfig) -> LLMExtra
         timeout_s=settings.extraction_timeout_s,
         instructions=Instructions(mode, settings.guidelines, GeneralKnowledge(settings.general_knowledge)),
         on_failure=OnModelFailure(settings.on_model_failure),
+    )
+
+
+def _ending_judge(model: LanguageModel | None, config: HindsightConfig) -> EndingJudge | None:
+    """Who says what messages end that are kept word for word; nobody where no memories are to be shown."""
+    settings = config.retain
+    verbatim = ExtractionMode(settings.extraction) is ExtractionMode.VERBATIM
+    if model is None or not verbatim or not settings.most_shown_memories:
+        return None
+    return EndingJudge(
+        model, settings.passage_characters, settings.concurrent_extractions, settings.extraction_timeout_s
     )
 
 

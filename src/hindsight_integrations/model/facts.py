@@ -149,6 +149,10 @@ class ExtractedChange(NamedMemory):
         default_factory=list,
         description="with `removes`: numbers of the items that no longer hold, 2 for the one shown as 1.2",
     )
+    removed: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        default_factory=list,
+        description="with `replaces`: what of the memory no longer holds, in the memory's own words",
+    )
 
 
 _MemoryOrNumber = Annotated[
@@ -178,7 +182,10 @@ class ExtractedRecord(FactPart):
 class ExtractedFact(FactPart):
     """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
 
-    what: str = Field(min_length=1, description="complete, self-contained account with every specific")
+    what: str = Field(
+        min_length=1,
+        description="complete, self-contained account with every specific; of a document its head, without the items",
+    )
     when: Text = Field(default="", description="readable date with the day of the week, empty if none")
     where: Text = ""
     who: Text = ""

@@ -110,10 +110,11 @@ def names_any(text: str, names: Iterable[str]) -> bool:
     spaced = " ".join(unicodedata.normalize("NFKC", text).split())
     folded = spaced.casefold()
     lower = _LOWER.sub(lambda match: "_" * len(match[0]), spaced).casefold()
-    return any(_stands_in(name, lower if name in ALSO_WORDS else folded) for name in names if name)
+    return any(stands_in(name, lower if name in ALSO_WORDS else folded) for name in names if name)
 
 
-def _stands_in(name: str, text: str) -> bool:
+def stands_in(name: str, text: str) -> bool:
+    """Whether words stand in a text whole, not inside other words; both normalised alike."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)

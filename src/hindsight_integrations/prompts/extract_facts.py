@@ -14,6 +14,8 @@ from hindsight_integrations.ports.language_model import Prompt, PromptMessage, R
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
+QUOTED_CHARACTERS = 80  # of a fact, in a problem
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -26,6 +28,7 @@ class Passage:
         memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
         items: of those that are documents, by their ids, in the order in which they are served.
         categories: names in use for the records of each kind.
+        names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
     """
 
     messages: Sequence[Message]
@@ -34,6 +37,7 @@ class Passage:
     memories: Sequence[MemoryUnit] = ()
     items: Mapping[str, Sequence[MemoryUnit]] = field(default_factory=dict)
     categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
+    names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,21 @@ def extract_facts_prompt(passage: Passage, instructions: Instructions = NARRATIV
         schema=ExtractedFacts,
         temperature=0.1,  # as the authors' own server extracts
     )
+
+
+def untold_problem(fact: str, memory: int, missing: str) -> str:
+    """What is wrong with a fact that replaces a memory and leaves something out, for the model that wrote it.
+
+    Args:
+        fact: its text.
+        memory: number of the memory.
+        missing: what it leaves out, in words.
+    """
+    told = {"{memory}": str(memory), "{missing}": missing, "{fact}": fact[:QUOTED_CHARACTERS]}
+    problem = " ".join(template("extract_untold").split())
+    for name, value in told.items():
+        problem = problem.replace(name, value)
+    return problem
 
 
 def shown_with(passage: Passage) -> list[str]:

@@ -16,6 +16,8 @@ MOST_TOKENS = (
     4_096  # of an answer: 500 characters have about 120; the rest is for models that think aloud first
 )
 
+MOST_REMOVED = 20  # texts; a background has a few sentences
+
 
 class MergedBackground(BaseModel):
     """The answer to the prompt."""
@@ -24,6 +26,11 @@ class MergedBackground(BaseModel):
 
     background: str = Field(
         description="the whole merged background, in the first person", json_schema_extra={"maxLength": 600}
+    )
+    removed: list[str] = Field(
+        default=[],
+        description="names, numbers and words of the background that what is new replaces; mostly none",
+        json_schema_extra={"maxItems": MOST_REMOVED},
     )
 
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from hindsight_integrations.errors import MalformedOutput
+from hindsight_integrations.errors import MalformedOutput, ModelError
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt
 from hindsight_integrations.ports.written_answers import written_answer
 from hindsight_integrations.prompts.repair import repair_prompt
@@ -40,7 +40,11 @@ class Answered(Generic[T]):
 
 
 async def complete_with_repair(
-    model: LanguageModel, prompt: Prompt[T], *, check: Callable[[T], str] | None = None
+    model: LanguageModel,
+    prompt: Prompt[T],
+    *,
+    check: Callable[[T], str] | None = None,
+    keep_last: bool = False,
 ) -> Answered[T]:
     """The model's answer, requested anew while it is unusable, at most twice.
 
@@ -48,6 +52,7 @@ async def complete_with_repair(
         model: whom to ask.
         prompt: what to ask.
         check: what is wrong with an answer that fits the schema, in words for the model; "" if nothing is.
+        keep_last: an answer that fits the schema serves whatever the check says, so a repair of it that fails raises nothing.
 
     Raises:
         ModelUnavailable: the model could not be reached at one of the tries.
@@ -63,6 +68,10 @@ async def complete_with_repair(
             found, text, problem = None, error.output, error.problem
             if not error.cut_off:
                 found = written_answer(prompt.schema, text)  # not worth another call
+        except ModelError:
+            if last is None or not keep_last:
+                raise
+            return Answered(None, problem, tokens_in, tokens_out, last, tries)
         else:
             tokens_in, tokens_out = tokens_in + done.tokens_in, tokens_out + done.tokens_out
             found, text = done.output, done.text or done.output.model_dump_json()

@@ -22,7 +22,6 @@ _CAPITALISED = re.compile(rf"(?<!\w){CAPITAL}[^\W\d_]+(?![\w'\u2019])")
 _AFTER_NAME = re.compile(rf"{CAPITAL}[^\W\d_]*['\u2019s]* $")
 _BEFORE_NAME = re.compile(rf" ({CAPITAL}[^\W\d_]+)(?: ({CAPITAL}[^\W\d_]+))?")
 _MARK = re.compile("\x00(\\d+)\x00")
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def persons(text: str, language: Language) -> frozenset[Person]:
@@ -33,30 +32,25 @@ def persons(text: str, language: Language) -> frozenset[Person]:
         language: of the text.
 
     Returns:
-        FIRST and SECOND where it has words of theirs, THIRD where it has words of that one or neither of the others (a
-        name or a noun is its subject); nothing for a text without words, or one of more than 10,000 characters.
+        FIRST and SECOND where it has words of theirs; nothing for a text of more than 10,000 characters.
     """
-    if len(text) > LONGEST_TEXT or not _WORD.search(text):
+    if len(text) > LONGEST_TEXT:
         return frozenset()
     plain, _ = _masked(text, language)
-    found = {person for person, words in language.person.words.items() if words.search(plain)}
-    return frozenset(found if found & {Person.FIRST, Person.SECOND} else {Person.THIRD})
+    return frozenset(person for person, words in language.person.words.items() if words.search(plain))
 
 
-def first_person(text: str, language: Language, *, name: str = "") -> str:
-    """The text as the one it speaks to, or of, says it: "You were born in Texas" is "I was born in Texas".
+def first_person(text: str, language: Language) -> str:
+    """The text as the one it speaks to says it: "You were born in Texas" is "I was born in Texas".
 
     Args:
         text: one sentence or several; one of more than 10,000 characters stays as it is.
         language: of the text.
-        name: of the one it speaks of; "Marcus is a cook" is then "I am a cook", too.
     """
     if len(text) > LONGEST_TEXT:
         return text
     plain, kept = _masked(text, language)
     told = language.person.from_second(plain)
-    if name.strip():
-        told = language.person.from_name(told, name.strip())
     return _MARK.sub(lambda match: kept[int(match[1])], told)
 
 

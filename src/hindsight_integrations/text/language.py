@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hindsight_integrations.text.asking_words import AskingWords
-from hindsight_integrations.text.attributes import Attribute
 from hindsight_integrations.text.record_words import RecordWords
 from hindsight_integrations.text.time_expressions.grammar import TimeRules
 
@@ -192,11 +191,10 @@ class Person(StrEnum):
 
     FIRST = "first"
     SECOND = "second"
-    THIRD = "third"
 
 
-def _as_it_is(text: str, *_: str) -> str:
-    """The text of a language whose persons nobody has taught us."""
+def _as_it_is(text: str) -> str:
+    """The text in a language without such rules."""
     return text
 
 
@@ -208,84 +206,13 @@ class PersonWords:
         words: pronouns, possessives and, where they tell it alone, verbs of each person.
         no_person: what looks like such a word and is none ("World War I").
         from_second: a text that speaks to somebody, as that somebody says it of themself.
-        from_name: a text that speaks of somebody by the name given second, likewise.
+        unique: statements in the first person of what a person has one of, by its name; group 1 is the value.
     """
 
     words: Mapping[Person, re.Pattern[str]] = field(default_factory=dict)
     no_person: re.Pattern[str] = NEVER
     from_second: Callable[[str], str] = _as_it_is
-    from_name: Callable[[str, str], str] = _as_it_is
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgementWords:
-    """How whoever writes a text says more than is known.
-
-    Attributes:
-        assumption: what marks a guess ("probably", "seems to").
-        own: an opinion the writer gives as such ("I believe", "in my view").
-        verdict: words that judge ("wonderful", "reliable").
-    """
-
-    assumption: re.Pattern[str] = NEVER
-    own: re.Pattern[str] = NEVER
-    verdict: re.Pattern[str] = NEVER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpinionWords:
-    """How somebody states an opinion of their own.
-
-    Attributes:
-        held: says that the speaker holds it ("I think", "in my view").
-        reason: introduces why, or what follows from a reason ("because", "therefore").
-        ignorance: says that the speaker knows too little to have one.
-    """
-
-    held: re.Pattern[str] = NEVER
-    reason: re.Pattern[str] = NEVER
-    ignorance: re.Pattern[str] = NEVER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DescriptionWords:
-    """How people describe themselves, in the first person. All words are case-folded.
-
-    Attributes:
-        attributes: of which each person has one.
-        professions: words for what people are, with the field each belongs to; "" for none.
-        fields: words for a field, with the one it is known by here.
-        kinds: words, with the more general one that each is a kind of.
-        alternatives: words of which at most one is true of a person.
-        being: what stands in front of such a word.
-        preferred: one thing before another; groups `first` and `second`.
-        joint: what joins two statements; the second begins with its verb, or with the group `own` where it has its own subject.
-        subject: what begins such a statement when it stands alone.
-        speaker: a statement with the speaker as its subject.
-        liked: what says that the speaker likes something.
-        disliked: that they do not.
-        negation: that something is not so.
-        past: a statement of what was, not of what is.
-        former: that something was so before and is no more.
-        besides: that something comes to what is there ("also").
-    """
-
-    attributes: tuple[Attribute, ...] = ()
-    professions: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    alternatives: tuple[frozenset[str], ...] = ()
-    being: re.Pattern[str] = NEVER
-    preferred: re.Pattern[str] = NEVER
-    joint: re.Pattern[str] = NEVER
-    subject: str = ""
-    speaker: re.Pattern[str] = NEVER
-    liked: re.Pattern[str] = NEVER
-    disliked: re.Pattern[str] = NEVER
-    negation: re.Pattern[str] = NEVER
-    past: re.Pattern[str] = NEVER
-    former: re.Pattern[str] = NEVER
-    besides: re.Pattern[str] = NEVER
+    unique: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,9 +228,6 @@ class Language:
         parts: part and whole, clauses and lists.
         frames: grammar around what a statement is about.
         person: in which grammatical person a text speaks.
-        judgements: opinions and guesses.
-        opinions: how the speaker states one of their own.
-        description: how people describe themselves.
         records: how people ask about records.
         stop_words: words, case-folded, that tell no two memories apart.
         stem: a case-folded word without its inflection.
@@ -318,9 +242,6 @@ class Language:
     parts: PartWords = field(default_factory=PartWords)
     frames: FrameWords = field(default_factory=FrameWords)
     person: PersonWords = field(default_factory=PersonWords)
-    judgements: JudgementWords = field(default_factory=JudgementWords)
-    opinions: OpinionWords = field(default_factory=OpinionWords)
-    description: DescriptionWords = field(default_factory=DescriptionWords)
     records: RecordWords = field(default_factory=RecordWords)
     stop_words: frozenset[str] = frozenset()
     stem: Callable[[str], str] = unchanged

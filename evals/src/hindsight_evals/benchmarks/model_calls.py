@@ -2,8 +2,8 @@
 
     hindsight-evals bench model_calls [--facts 3,30,300,5000] [--out FILE]
 
-Retain of the garden-club conversation (`examples/data`, six sessions), a message at a time and a session at a time, verbatim,
-concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; an
+Retain of the garden-club conversation (`examples/data`, six sessions), a message at a time and a session at a time, verbatim
+(where the model is asked only what messages end), concise and in full; the observations of one entity, by its number of facts; a merge into the background, by its length; an
 answer at once and in steps, without and with an opinion near the one it puts forward; evidence of opinions; and the refresh of
 a mental model. The model is a script that answers every prompt soundly at once (`economy/scripted_answers.py`), so there are no
 repairs; a real model's add calls, not kinds of call. Tokens are cl100k, of all messages and of the answer's schema. "Fixed"

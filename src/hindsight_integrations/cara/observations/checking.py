@@ -12,15 +12,12 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.prompts.observe import AnsweredObservation, AnsweredObservations, fact_line
 from hindsight_integrations.prompts.rendering import template
 from hindsight_integrations.text.grammatical_person import persons
-from hindsight_integrations.text.grounding import grounded_share, unknown_names, unknown_numbers
-from hindsight_integrations.text.judgements import judgement
+from hindsight_integrations.text.grounding import unknown_numbers
 from hindsight_integrations.text.language import Language, Person
+from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import in_another_language, written_in
 
 LONGEST = 400  # characters of an observation; the prompt asks for 300
-LEAST_GROUNDED = (
-    1 / 3
-)  # share of an observation's content words, names apart, that its facts have (decision 125)
 ECHO_WORDS = 6  # words in a row of the instructions; shorter runs are anybody's
 COPIED_WORDS = 3  # in a row, taken from a fact as they are
 FACTS_EACH = 3  # facts that may be joined into one observation without its being too few
@@ -91,20 +88,18 @@ class Checker:
             yield "it is in another language than the facts"
         yield "it repeats the instructions" if _echoes(text, told) else ""
         if language is not None:  # of one nobody has taught us only what needs none of its words is checked
-            found = judgement(text, told, language)
-            yield f"it has {found}, which none of its facts has" if found else ""
             narrated = [fact.text for _, fact in cited if not fact.speaker]
             spoken = persons(_own_words(text, narrated), language) & {Person.FIRST, Person.SECOND}
             yield f"it is in the {min(spoken)} person, not in the third" if spoken else ""
-            for name in unknown_names(text, [*shown, *self.names], language):
-                yield f"the name {name!r} is in none of the facts it names"
         for number in unknown_numbers(text, shown, language or self.languages[0]):
             yield f"the number {number} is in none of the facts it names"
-        if language is not None and not self._grounded(text, shown, language):
+        if not self._has_a_word_of(shown, text, language or self.languages[0]):
             yield "the facts it names do not say that"
 
-    def _grounded(self, text: str, shown: Sequence[str], language: Language) -> bool:
-        return grounded_share(text, shown, self.names, language) >= LEAST_GROUNDED
+    def _has_a_word_of(self, shown: Sequence[str], text: str, language: Language) -> bool:
+        """Whether a text has a word of the facts, the entity's names apart; a text without other words has."""
+        words = content_stems(text, language) - content_stems(" ".join(self.names), language)
+        return not words or not words.isdisjoint(content_stems(" ".join(shown), language))
 
     @cached_property
     def _sample(self) -> str:

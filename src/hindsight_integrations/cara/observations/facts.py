@@ -47,9 +47,7 @@ class EntityFacts:
         return tuple(unit for group in self.groups for unit in group.units)
 
 
-def entity_facts(
-    ledger: LedgerReader, bank: str, entity_id: str, *, revision: int
-) -> EntityFacts | None:
+def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
     """The valid facts of an entity, grouped by tags; None if there is no such entity (any more).
 
     Args:

@@ -22,8 +22,8 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, Transaction
-from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.documents import as_they_stand
+from hindsight_integrations.search.embedding import embed_units
 
 CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over (decision 131)

@@ -19,7 +19,7 @@ from hindsight_integrations.model.units import (
     ValidityEvent,
     ValidityKind,
 )
-from hindsight_integrations.text.grounding import unknown_names, unknown_numbers
+from hindsight_integrations.text.grounding import unknown_numbers
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.which_language import language_of
 
@@ -46,14 +46,14 @@ class Rewording:
 def rewording_fault(text: str, pair: Pair, languages: Sequence[Language]) -> str:
     """What is wrong with a text as another wording of a pair's opinion; "" if nothing is.
 
-    It must be an opinion like any other, and have no name and no number that neither the old wording nor the fact has.
+    It must be an opinion like any other, and have no number that neither the old wording nor the fact has.
     """
     text = plain(text)
     if found := fault(text, languages):
         return found
     grounds = [pair.opinion.wording.text, pair.fact.unit.text]
     language = language_of(text, languages)
-    unknown = [*unknown_names(text, grounds, language), *unknown_numbers(text, grounds, language)]
+    unknown = unknown_numbers(text, grounds, language)
     return f"neither the opinion nor the fact says {', '.join(unknown)}" if unknown else ""
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.text.grammatical_person import unquoted
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.own_opinions import declines, has_reason, is_held
+from hindsight_integrations.text.grammatical_person import persons, unquoted
+from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.which_language import written_in
 
 LONGEST_OPINION = 500  # characters; the prompts ask for 300
@@ -17,7 +16,8 @@ FEWEST_WORDS = 4  # of a statement with a reason
 def fault(text: str, languages: Sequence[Language]) -> str:
     """What makes a text no opinion that can be kept; "" if nothing does.
 
-    In a language nobody has taught us only what needs none of its words is looked at.
+    Whether it is reasoned and known well enough is the model's to judge; the prompts ask for it. In a language without words
+    for its persons the first person is not asked for.
 
     Args:
         text: the opinion as it would be kept.
@@ -43,9 +43,5 @@ def _faults(text: str, languages: Sequence[Language]) -> Iterator[str]:
     yield "it is too short to say why" if len(text.split()) < FEWEST_WORDS else ""
     yield "it only quotes somebody" if not any(map(str.isalpha, unquoted(text))) else ""
     language = written_in(text, languages)
-    if language is None:
-        return
-    yield "what you do not know is no opinion" if declines(text, language) else ""
-    if not is_held(text, language):
+    if language is not None and Person.FIRST not in persons(text, language):
         yield "it does not say in the first person that you think so (I think ...)"
-    yield "" if has_reason(text, language) else "it does not say why (... because ...)"

@@ -97,7 +97,11 @@ class Documents:
                 row: Document(
                     text,
                     ServedItems(tuple(served[row]), cost),
-                    tuple(sorted(range(len(served[row])), key=lambda place, row=row: of_id[served[row][place].id])),
+                    tuple(
+                        sorted(
+                            range(len(served[row])), key=lambda place, row=row: of_id[served[row][place].id]
+                        )
+                    ),
                 )
                 for (row, text), cost in zip(texts.items(), costs, strict=True)
             }

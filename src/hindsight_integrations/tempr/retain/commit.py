@@ -154,9 +154,7 @@ def _version_events(
         if dropped.isdisjoint(places):
             at = max(moments[place] for place in places if place in moments)
             reason = DOCUMENT_CHANGED if unit.document_id else MESSAGE_EDITED
-            yield from undone_events(
-                view.ledger, view.bank, [unit], gone=fork.absent, at=at, reason=reason
-            )
+            yield from undone_events(view.ledger, view.bank, [unit], gone=fork.absent, at=at, reason=reason)
     yield from restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources])
     if proposal.completed:
         yield from extracted_too_late(view.ledger, view.bank, units)

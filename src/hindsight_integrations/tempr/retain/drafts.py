@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from hindsight_integrations.model.documents import item_text
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedFact, MemoryChange, NamedMemory
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange, NamedMemory
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
@@ -33,7 +33,6 @@ from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
-
 
 NONE_SHOWN = "it names memories by number, and none were shown"
 
@@ -68,11 +67,13 @@ class NamedChange:
         memory: which one.
         change: what becomes of it.
         items: with REMOVES: numbers of the items that no longer hold.
+        removed: with REPLACES: what of the memory no longer holds, in words.
     """
 
     memory: MemoryName
     change: MemoryChange
     items: tuple[int, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def draft_facts(
                 changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
             person = _said_by_person(draft.unit.sources, messages or {})
-            draft = replace(draft, changes=changes, adds_to=adds_to)  # noqa: PLW2901 - what it names of the bank
+            draft = replace(draft, changes=changes, adds_to=adds_to)
             drafts.append(replace(draft, given=extraction.given, said_by_person=person))
         _connect(drafts, facts, kept)
     return _with_items(in_order(drafts)), dropped
@@ -193,7 +194,8 @@ def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
         others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
         heads.append(replace(draft, unit=replace(draft.unit, records=others)))
         items += [
-            Draft(_item(draft.unit, record, number), given=draft.given) for number, record in enumerate(own, 1)
+            Draft(_item(draft.unit, record, number), given=draft.given)
+            for number, record in enumerate(own, 1)
         ]
     return [*heads, *items]
 
@@ -313,11 +315,7 @@ def _named_by_caller(
     fact: ExtractedFact,
 ) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
     """What a caller says the fact ends, changes and adds to, by id or source."""
-    changes = tuple(
-        NamedChange(_name(change), change.change, tuple(change.items))
-        for change in fact.changes
-        if change.memory is None
-    )
+    changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
     adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
     refused = [Dropped(fact.what[:200], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
     return changes, adds_to, refused
@@ -327,6 +325,10 @@ def _numbered(fact: ExtractedFact) -> list[str]:
     """Fields of the fact that name a memory by number."""
     fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
     return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
+
+
+def _change(change: ExtractedChange, memory: MemoryName) -> NamedChange:
+    return NamedChange(memory, change.change, tuple(change.items), tuple(change.removed))
 
 
 def _name(named: NamedMemory) -> MemoryName:
@@ -346,7 +348,7 @@ def _named_by_model(
     changes: tuple[NamedChange, ...] = ()
     if _said_by_person(sources, messages):
         changes = tuple(
-            NamedChange(MemoryName(shown[change.memory - 1]), change.change, tuple(change.items))
+            _change(change, MemoryName(shown[change.memory - 1]))
             for change in fact.changes
             if change.memory is not None and change.memory <= len(shown)
         )

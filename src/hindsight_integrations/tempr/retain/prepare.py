@@ -215,7 +215,32 @@ async def _extract_messages(
         facts = tools.verbatim.extract(worth.messages, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), dropped=worth.left_out)
 
-    return await tools.workers.read(verbatim)
+    return await _with_endings(await tools.workers.read(verbatim), request, fresh, before, tools)
+
+
+async def _with_endings(
+    extraction: Extraction,
+    request: RetainRequest,
+    fresh: Sequence[Message],
+    before: Sequence[Message],
+    tools: RetainTools,
+) -> Extraction:
+    """The messages kept word for word, with what a model says they end; it is asked only where memories are near.
+
+    An earlier wording of the messages themselves is not shown: nothing but their edit ends it.
+    """
+    if tools.endings is None:
+        return extraction
+    cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
+    edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
+    with_shown = await shown(cut, request.tags, tools, edited=edited, categories=False) if cut else ()
+    own = frozenset((request.thread, message.id or "") for message in fresh)
+    others = (
+        replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
+        for passage in with_shown
+    )
+    passages = [passage for passage in others if passage.memories]
+    return await tools.endings.with_endings(extraction, passages) if passages else extraction
 
 
 async def _recalled(
@@ -256,6 +281,7 @@ async def shown(
     *,
     memories: bool = True,
     edited: Sequence[Place] = (),
+    categories: bool = True,
 ) -> Sequence[Passage]:
     """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
 
@@ -265,19 +291,21 @@ async def shown(
         tools: the engine's.
         memories: whether memories are of use: no document ends any.
         edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
+        categories: whether categories are.
     """
     most = tools.shown_memories if memories else 0
+    categories = categories and tools.shown_categories
 
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
             undone = undone_by(view.ledger, view.bank, edited)
             passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
-        if tools.shown_categories:
+        if categories:
             passages = with_categories(passages, view, tools.tokens, tags=tags)
         return passages
 
-    if not most and not tools.shown_categories:
+    if not most and not categories:
         return cut
     async with tools.projector.viewing() as view:
         return await tools.workers.read(looked_up, view)

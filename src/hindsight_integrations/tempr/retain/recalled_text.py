@@ -164,6 +164,8 @@ def without_repeated(
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
     """Facts a model extracted, without those in the very words of a memory, unless a user says these words again.
 
+    A fact that says what of a memory was removed is kept: what is left may well be the memory's words.
+
     Args:
         facts: of one passage.
         memories: that its messages may repeat, or that the model was shown.
@@ -176,7 +178,8 @@ def without_repeated(
     for index, fact in enumerate(facts):
         words = _words(fact.what)
         heard = any(_within(words, spoken.get(source, "")) for source in fact.sources)
-        if not heard and any(_within(words, each) for each in known):
+        shortened = any(change.removed for change in fact.changes)
+        if not heard and not shortened and any(_within(words, each) for each in known):
             dropped.append(Dropped(fact.what[:200], RECALLED_AGAIN))
         else:
             places[index] = len(places)

@@ -24,6 +24,7 @@ from hindsight_integrations.search.columns import memories_and_items, mentioned_
 from hindsight_integrations.search.documents import DocumentItems, valid_items
 from hindsight_integrations.search.embedding import embedded
 from hindsight_integrations.search.hybrid import hybrid_search
+from hindsight_integrations.tempr.retain.replacing import names_of_entities
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE
 from hindsight_integrations.validation.roles import role_of
 
@@ -39,10 +40,12 @@ class ShownMemories:
     Attributes:
         memories: the oldest first; of documents the heads.
         items: by id of the document, the items that hold, in the order in which they are served.
+        names: of the memories' entities, by memory id.
     """
 
     memories: tuple[MemoryUnit, ...] = ()
     items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)
+    names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 def with_memories(
@@ -72,7 +75,7 @@ def with_memories(
         for passage in passages
     ]
     return [
-        replace(passage, memories=found.memories, items=found.items)
+        replace(passage, memories=found.memories, items=found.items, names=found.names)
         for passage, found in zip(passages, shown, strict=True)
     ]
 
@@ -97,11 +100,17 @@ def nearest_memories(
     if not said or not moments or not limit:
         return ShownMemories()
     columns = view.columns
-    mask = valid_at(columns, None) & memories_and_items(columns, RETRACTABLE) & tagged(columns, tags, TagsMatch.ANY)
+    mask = (
+        valid_at(columns, None)
+        & memories_and_items(columns, RETRACTABLE)
+        & tagged(columns, tags, TagsMatch.ANY)
+    )
     mask &= mentioned_by(columns, max(moments))
     selected = Selection(mask, int(mask.sum()))
     texts = [message.text for message in said]
-    found = _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit) if selected.count else []
+    found = (
+        _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit) if selected.count else []
+    )
     back = view.ledger.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
     rows = np.array([*back.values(), *found], np.int64)
     documents = DocumentItems.at(columns, None).documents_of(rows)
@@ -160,4 +169,11 @@ def _within_budget(
             chosen = {item.id for item in own}
             shown[unit.id] = tuple(item for item in items[row] if item.id in chosen)
     oldest_first = sorted(kept.values(), key=lambda unit: (unit.mentioned_at, unit.id))
-    return ShownMemories(tuple(oldest_first), shown)
+    return ShownMemories(tuple(oldest_first), shown, _names_of(oldest_first, view))
+
+
+def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
+    """The names of the memories' entities, by memory id."""
+    rows = view.ledger.row_ids(view.bank, [unit.id for unit in memories])
+    entities = view.ledger.entities_of(view.bank, np.fromiter(rows.values(), np.int64, len(rows)))
+    return {unit_id: names_of_entities(entities.get(row, ())) for unit_id, row in rows.items()}

@@ -13,6 +13,7 @@ from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
+from hindsight_integrations.tempr.retain.extraction.message_endings import EndingJudge
 from hindsight_integrations.tempr.retain.extraction.verbatim import VerbatimExtractor
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
@@ -20,7 +21,12 @@ from hindsight_integrations.text.languages.en import ENGLISH
 
 @dataclass(frozen=True, slots=True)
 class RetainTools:
-    """What retain needs of the engine."""
+    """What retain needs of the engine.
+
+    Attributes:
+        llm: extracts facts; None where messages are kept word for word.
+        endings: says what messages that are kept word for word end; None where no model is asked.
+    """
 
     projector: Projector
     embedder: Embedder
@@ -35,6 +41,7 @@ class RetainTools:
     keep_turns: bool = True
     shown_memories: int = 0
     shown_categories: bool = False
+    endings: EndingJudge | None = None
 
     @property
     def verbatim(self) -> VerbatimExtractor:

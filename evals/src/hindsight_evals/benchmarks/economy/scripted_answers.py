@@ -46,6 +46,7 @@ class ScriptedAnswers:
         self._answers: Mapping[str, Callable[[str], object]] = {
             "extract_facts": self._extracted,
             "concise_facts": self._concise,
+            "message_endings": lambda _: {"endings": []},
             "observe": _observed,
             "merge_background": _merged,
             "answer": self._answered,

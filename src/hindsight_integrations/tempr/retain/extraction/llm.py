@@ -12,6 +12,7 @@ from typing import Any
 from hindsight_integrations.config import ExtractionMode, OnModelFailure
 from hindsight_integrations.config.retain import ExtractionOptions
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable, PromptTooLong
+from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -23,12 +24,15 @@ from hindsight_integrations.prompts.extract_facts import (
     Instructions,
     Passage,
     extract_facts_prompt,
+    untold_problem,
 )
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.chunking import chunk_messages, chunk_text
 from hindsight_integrations.tempr.retain.extraction.concise import extracted
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, Waiting, joined
 from hindsight_integrations.tempr.retain.extraction.screening import screen
+from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
+from hindsight_integrations.text.vocabulary.records import canonical_record
 
 logger = logging.getLogger("hindsight_integrations")
 
@@ -87,12 +91,7 @@ class LLMExtractor:
         self, messages: Sequence[Message], *, before: Sequence[Message] = (), context: str = ""
     ) -> list[Passage]:
         """The passages of a conversation; `before` is context that is not extracted again."""
-        passages = []
-        earlier = list(before)
-        for chunk in chunk_messages(messages, self._limit):
-            passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
-            earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
-        return passages
+        return passages_of(messages, self._limit, before=before, context=context)
 
     def cut(self, text: str) -> list[str]:
         """The passages of a text; they concatenate to it."""
@@ -209,8 +208,42 @@ class LLMExtractor:
             prompt = concise_facts_prompt(passage, self._instructions)
             short = await complete_with_repair(self._model, prompt)
             return short, extracted(short.output.facts, passage.messages) if short.output else None
-        answered = await complete_with_repair(self._model, extract_facts_prompt(passage, self._instructions))
-        return answered, answered.output.facts if answered.output else None
+        answered = await complete_with_repair(
+            self._model,
+            extract_facts_prompt(passage, self._instructions),
+            check=lambda answer: _problem_of_replacements(answer.facts, passage),
+            keep_last=True,  # the commit refuses a change that leaves something out, and that change alone
+        )
+        return answered, answered.last.facts if answered.last else None
+
+
+def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -> str:
+    """What facts do not tell of memories they replace, in words for the model; empty if they tell all that holds."""
+    problems, numbered = [], dict(enumerate(passage.memories, 1))
+    for fact in (item.fact for item in answer if item.fact):
+        for change in fact.changes:
+            memory = numbered.get(change.memory or 0)
+            if memory is None or change.change is not MemoryChange.REPLACES:
+                continue
+            records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
+            told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
+            items = passage.items.get(memory.id, ())
+            whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
+            if missing := untold(whole, passage.names.get(memory.id, ()), told):
+                problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
+    return "; ".join(problems)
+
+
+def passages_of(
+    messages: Sequence[Message], limit: int, *, before: Sequence[Message] = (), context: str = ""
+) -> list[Passage]:
+    """The passages of a conversation, of at most `limit` characters; `before` is context alone."""
+    passages = []
+    earlier = list(before)
+    for chunk in chunk_messages(messages, limit):
+        passages.append(Passage(chunk, tuple(earlier[-CONTEXT_MESSAGES:]), context))
+        earlier = [*earlier[-CONTEXT_MESSAGES:], *chunk]
+    return passages
 
 
 def _queued(passage: Passage, reason: str) -> Extraction:

@@ -1,19 +1,26 @@
 """Memories that a fact names: by number where a model was shown them, by id or source where a caller says so (decision 110).
 
-A name is checked: the memory is there, was mentioned earlier, and has the same tags. A change that fails a check is reported
-and does nothing.
+A name is checked: the memory is there, was mentioned earlier, and has the same tags; what replaces a memory tells all of it that
+still holds. A change that fails a check is reported and does nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
+from hindsight_integrations.tempr.retain.replacing import (
+    names_of_entities,
+    names_of_mentions,
+    problem_of_replacing,
+    told_texts,
+    untold,
+)
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach, precedes, same_tags
 
 
@@ -43,8 +50,12 @@ def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, N
     """
     for change in reach.drafts[position].changes:
         named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
-        if named is not None:
-            yield change, named
+        if named is None:
+            continue
+        if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
+            draft = reach.drafts[position]
+            named = replace(named, refused=_problem_of_replacing(draft, change, named.unit, reach))
+        yield change, named
 
 
 def named_document(position: int, reach: Reach) -> Named | None:
@@ -59,7 +70,9 @@ def named_document(position: int, reach: Reach) -> Named | None:
 def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
     """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
     draft = reach.drafts[position]
-    found = _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    found = (
+        _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    )
     if not found:
         return Named(None, _missing(name, draft))
     valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
@@ -73,6 +86,27 @@ def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) ->
     if len(fitting) > 1:
         return Named(None, candidates=tuple(unit.id for unit in fitting))
     return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
+
+
+def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
+    """What of the memory the draft neither tells nor says was removed, for people."""
+    names = [mention.text for mention in draft.mentions]
+    own = [item.records[0] for item in reach.items_of(draft.unit).values()]
+    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    items = reach.items_of(unit).values()
+    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *held))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
+
+
+def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
+    """The names of a memory's entities; of a draft's, those it was given with."""
+    for draft in reach.drafts:
+        if draft.unit.id == unit.id:
+            return names_of_mentions(draft.mentions)
+    rows = np.array(list(reach.view.ledger.row_ids(reach.view.bank, [unit.id]).values()), np.int64)
+    entities = reach.view.ledger.entities_of(reach.view.bank, rows)
+    return names_of_entities(entity for each in entities.values() for entity in each)
 
 
 def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:

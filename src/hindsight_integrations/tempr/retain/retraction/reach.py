@@ -75,7 +75,12 @@ class Reach:
         by = self.drafts[position].unit
         for place in range(position):
             unit = self.drafts[place].unit
-            if unit.kind is UnitKind.MEMORY and unit.fact_type in RETRACTABLE and precedes(unit, by) and same_tags(unit, by):
+            if (
+                unit.kind is UnitKind.MEMORY
+                and unit.fact_type in RETRACTABLE
+                and precedes(unit, by)
+                and same_tags(unit, by)
+            ):
                 yield place, unit
 
     def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:

@@ -2,11 +2,8 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de.asking import ASKING
-from hindsight_integrations.text.languages.de.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.de.frames import FRAMES
-from hindsight_integrations.text.languages.de.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.de.names import NAMES
-from hindsight_integrations.text.languages.de.opinions import OPINIONS
 from hindsight_integrations.text.languages.de.parts import PARTS
 from hindsight_integrations.text.languages.de.person import PERSON
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
@@ -24,9 +21,6 @@ GERMAN = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
-    judgements=JUDGEMENTS,
-    opinions=OPINIONS,
-    description=DESCRIPTIONS,
     records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("german"),

@@ -13,10 +13,6 @@ _FIRST = re.compile(r"(?<!\w)(?:ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unse?re?[
 _SECOND = re.compile(
     r"(?<!\w)(?i:du|dich|dir|dein(?:e[mnrs]?)?|euch|eue?re?[mnrs]?)(?!\w)|(?<=[^\s.!?:\x22\u201e\u00bb] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)(?!\w)"
 )
-_THIRD = re.compile(
-    r"(?<!\w)(?:(?i:er|es|ihn|ihm|sein(?:e[mnrs]?)?|man)|sie|ihnen|ihr(?:e[mnrs]?)?)(?!\w)"
-    r"|(?:^|[.!?:\x22\u201e\u00bb]\s?)(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)(?!\w)"
-)
 _NO_PERSON = re.compile(r"\b(?:Raumstation|Station) Mir\b|\b(?:das|ein|mein|dein|kein) (?:Ich|Du|Wir)\b")
 
 # verbs of the second person whose first is not the stem with an e
@@ -85,14 +81,6 @@ _FORMAL_VERBS = {
     "sammeln": "sammle", "entwickeln": "entwickle", "handeln": "handle", "segeln": "segle", "klettern": "klettere",
     "wandern": "wandere", "gingen": "ging", "kamen": "kam", "wuchsen": "wuchs", "zogen": "zog", "schrieben": "schrieb",
     "blieben": "blieb", "fuhren": "fuhr", "hießen": "hieß", "gewannen": "gewann", "begannen": "begann", "studierten": "studierte",
-}  # fmt: skip
-_THIRD_VERBS = {
-    "ist": "bin", "war": "war", "hat": "habe", "hatte": "hatte", "wird": "werde", "wurde": "wurde", "kann": "kann", "konnte": "konnte",
-    "mag": "mag", "will": "will", "muss": "muss", "soll": "soll", "darf": "darf", "weiß": "weiß", "spricht": "spreche",
-    "liest": "lese", "isst": "esse", "sieht": "sehe", "fährt": "fahre", "läuft": "laufe", "schläft": "schlafe", "trägt": "trage",
-    "hält": "halte", "hilft": "helfe", "trifft": "treffe", "nimmt": "nehme", "gibt": "gebe", "wächst": "wachse", "kam": "kam",
-    "ging": "ging", "zog": "zog", "schrieb": "schrieb", "wuchs": "wuchs", "sammelt": "sammle", "entwickelt": "entwickle",
-    "handelt": "handle", "möchte": "möchte", "würde": "würde", "sollte": "sollte", "könnte": "könnte", "hieß": "hieß",
 }  # fmt: skip
 
 _PRONOUNS = {"du": "ich", "dich": "mich", "dir": "mir"}
@@ -192,51 +180,19 @@ def _formal_verb(verb: str) -> str:
     return verb[:-2] + "e" if low.endswith("en") else verb
 
 
-def _from_name(text: str, name: str) -> str:
-    """Each sentence with the name as its subject, and those behind it that go on with a pronoun."""
-    spoken, about = [], False
-    for sentence in re.split(r"(?<=[.!?])(\s+)", text):
-        told, about = _sentence_from_name(sentence, name, about) if sentence.strip() else (sentence, about)
-        spoken.append(told)
-    return "".join(spoken)
-
-
-def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, bool]:
-    who = re.escape(name) + ("|er|sie" if about else "")
-    subject = re.match(rf"(?:{who}) (?P<verb>[^\W\d_]+)", sentence, _ANY)
-    inverted = re.match(rf"(?P<before>[^,.]{{1,60}}? )(?P<verb>[a-zäöüß]+) (?:{who})(?!\w)", sentence, _ANY)
-    if subject and subject["verb"].lower() not in ("und", "oder"):
-        told = f"Ich {_third_verb(subject['verb'])}{sentence[subject.end() :]}"
-    elif inverted and _third_verb(inverted["verb"]) != inverted["verb"]:
-        told = f"{inverted['before']}{_third_verb(inverted['verb'])} ich{sentence[inverted.end() :]}"
-    else:
-        return sentence, False
-    told = re.sub(
-        rf"((?<!\w)(?:und|oder|aber) (?:{_ADVERB} )?)([a-zäöüß]+t|war|wurde)(?= \w)",
-        lambda match: match[1] + _third_verb(match[2]),
-        told,
-    )
-    return re.sub(r"(?<!\w)(?:sein|ihr)(e[mnrs]?)?(?= \w)", lambda match: f"mein{match[1] or ''}", told), True
-
-
-def _third_verb(verb: str) -> str:
-    """A verb of the third person in the first; one that is the same in both, or unknown, as it is."""
-    low = verb.lower()
-    if low in _THIRD_VERBS:
-        return _THIRD_VERBS[low]
-    if (
-        not low.endswith("t")
-        or len(low) < 4
-        or low in ("nicht", "seit", "mit", "statt", "dort", "jetzt", "selbst")
-    ):
-        return verb
-    stem = verb[:-1]
-    return stem if stem.endswith("e") else stem + "e"
-
+_NAME = r"([A-ZÄÖÜ][\w'\u2019-]*(?:,? [A-ZÄÖÜ][\w'\u2019-]*)*)"
+_DATE = r"(?:am \d{1,2}\. ?(?:\d{1,2}\.|\w+) ?|im \w+ )?"
+_UNIQUE = {
+    "name": re.compile(rf"\b(?:[Mm]ein Name ist|[Ii]ch heiße) {_NAME}"),
+    "age": re.compile(r"\b[Ii]ch bin (\d{1,3})(?= Jahre alt|\s*(?:[.,;!]|$))"),
+    "birthplace": re.compile(rf"\b[Ii]ch (?:wurde|bin) (?:{_DATE}\d{{4}} )?in {_NAME} (?:{_DATE}\d{{4}} )?geboren"),
+    "year of birth": re.compile(rf"\b[Ii]ch (?:wurde|bin) (?:in {_NAME[1:-1]} )?{_DATE}(\d{{4}}) (?:in {_NAME[1:-1]} )?geboren"),
+    "residence": re.compile(rf"\b[Ii]ch (?:wohne|lebe) in {_NAME}"),
+}  # fmt: skip
 
 PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND, Person.THIRD: _THIRD},
+    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
     no_person=_NO_PERSON,
     from_second=_from_second,
-    from_name=_from_name,
+    unique=_UNIQUE,
 )

@@ -2,11 +2,8 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en.asking import ASKING
-from hindsight_integrations.text.languages.en.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.en.frames import FRAMES
-from hindsight_integrations.text.languages.en.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.en.names import NAMES
-from hindsight_integrations.text.languages.en.opinions import OPINIONS
 from hindsight_integrations.text.languages.en.parts import PARTS
 from hindsight_integrations.text.languages.en.person import PERSON
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
@@ -24,9 +21,6 @@ ENGLISH = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
-    judgements=JUDGEMENTS,
-    opinions=OPINIONS,
-    description=DESCRIPTIONS,
     records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("english"),

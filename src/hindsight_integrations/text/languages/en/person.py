@@ -38,10 +38,6 @@ _FIRST = re.compile(
     r"|(?:\b(?:is|are|was|were|be|of|like|than|and|or)|['\u2019]s) mine\b(?! (?:work|shaft|own|field|site))|(?:^|[.!?] )Mine (?:is|are|was|were)\b"
 )
 _SECOND = re.compile(r"(?<!\w)(?:you|your|yours|yourself|yourselves|you['\u2019](?:re|ve|d|ll))(?!\w)", _ANY)
-_THIRD = re.compile(
-    r"(?<!\w)(?:he|him|his|himself|she|her|hers|herself|it|its|itself|they|them|their|theirs|themselves|themself)(?!\w)",
-    _ANY,
-)
 _NO_PERSON = re.compile(
     rf"\b(?i:{_NUMBERED}) I\b(?!{_APOSTROPHE})|\b(?i:{_RULERS})(?: [A-Z][^\W\d_]+)+ I\b(?!{_APOSTROPHE})"
     rf"|(?:^|(?<=[.!?] ))[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)? I(?= (?:was|is|had|ruled|reigned|of|became|died|and)\b)(?<!\bAnd I)(?<!\bBut I)"
@@ -122,70 +118,18 @@ def _from_second(text: str) -> str:
     return _agreeing(text)
 
 
-# third persons of verbs that people say of themselves; of others nobody can tell the verb from a plural
-_JOINED_VERBS = (
-    "is|has|does|was|goes|lives|works|likes|loves|enjoys|speaks|plays|studies|teaches|values|prefers|writes|runs|leads|wants|knows"
-    "|hates|collects|owns|keeps|sings|paints|cooks|reads|thinks|believes|hopes|needs|makes|builds|comes|grew|specializes|specialises"
-    "|dislikes|helps|serves|holds|leads|manages|practices|practises|follows|supports|travels|swims|dances|answers|trusts|cares"
-)
-
-
-def _of_i(verb: str) -> str:
-    """A verb of the third person in the first: "studies" is "study"."""
-    low = verb.casefold()
-    known = {"is": "am", "has": "have", "does": "do", "goes": "go", "was": "was", "isn't": "am not"}
-    known |= {"hasn't": "haven't", "doesn't": "don't", "wasn't": "wasn't"}
-    if low in known:
-        return known[low]
-    if low.endswith("ies") and len(low) > 4:
-        return verb[:-3] + "y"
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", low):
-        return verb[:-2]
-    return verb[:-1] if low.endswith("s") and not low.endswith("ss") else verb
-
-
-def _from_name(text: str, name: str) -> str:
-    """Each sentence with the name as its subject, and those behind it that go on with a pronoun."""
-    sentences = re.split(r"(?<=[.!?])(\s+)", text)
-    spoken, about = [], False
-    for sentence in sentences:
-        told, about = _sentence_from_name(sentence, name, about) if sentence.strip() else (sentence, about)
-        spoken.append(told)
-    return "".join(spoken)
-
-
-def _sentence_from_name(sentence: str, name: str, about: bool) -> tuple[str, bool]:
-    """The sentence, and whether the one named is its subject and nobody else is in it."""
-    who = rf"{re.escape(name)}" + ("|he|she" if about else "")
-    owner = "|his|her" if about else ""
-    sentence = re.sub(rf"^(?:{re.escape(name)}{_APOSTROPHE}s?{owner})(?= \w)", "My", sentence, flags=_ANY)
-    subject = re.match(
-        rf"(?P<before>(?:\w+ly |(?:[^,.]{{1,60}}), )?)(?:{who})(?P<is>{_APOSTROPHE}s)? (?P<adverb>{_ADVERB}*)(?P<verb>[\w'\u2019]+)",
-        sentence,
-        _ANY,
-    )
-    if subject is None or subject["verb"].casefold() in ("and", "or"):
-        return sentence, False
-    verb = subject["verb"] if subject["is"] else _of_i(subject["verb"].replace("\u2019", "'"))
-    told = f"{subject['before']}{'I am' if subject['is'] else 'I'} {subject['adverb']}{verb}{sentence[subject.end() :]}"
-    others = re.search(
-        r"[a-z,] (?!I\b)[A-Z][a-z]+ (?:and|is|was|has)\b|\b(?:brother|sister|mother|father|wife|husband|son|daughter|friend)\b",
-        told,
-    )
-    told = re.sub(
-        rf"(?P<joint>\b(?:and|but|or) {_ADVERB}*)(?P<verb>{_JOINED_VERBS})(?= \w)",
-        lambda match: match["joint"] + _of_i(match["verb"]),
-        told,
-    )
-    if not others:
-        told = re.sub(r"\b(?:his|her)\b(?= \w)", "my", told)
-        told = re.sub(r"\b(?:himself|herself)\b", "myself", told)
-    return told, not others
-
+_NAME = r"([A-Z][\w'\u2019-]*(?:,? [A-Z][\w'\u2019-]*)*)"
+_UNIQUE = {
+    "name": re.compile(rf"\b(?:[Mm]y name is|I am called|I['\u2019]m called) {_NAME}"),
+    "age": re.compile(r"\bI(?: am|['\u2019]m) (\d{1,3})(?= years old|\s*(?:[.,;!]|$))"),
+    "birthplace": re.compile(rf"\bI was born (?:on [^.;]*? |in (?:[A-Z]\w+ )?\d{{4}} )?in {_NAME}\b(?! \d)"),
+    "year of birth": re.compile(rf"\bI was born (?:in {_NAME[1:-1]} )?(?:in (?:[A-Z]\w+ )?|on (?:[\w,]+ ){{0,4}}?)(\d{{4}})\b"),
+    "residence": re.compile(rf"\bI live in {_NAME}"),
+}  # fmt: skip
 
 PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND, Person.THIRD: _THIRD},
+    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
     no_person=_NO_PERSON,
     from_second=_from_second,
-    from_name=_from_name,
+    unique=_UNIQUE,
 )

@@ -2,11 +2,8 @@
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.es.asking import ASKING
-from hindsight_integrations.text.languages.es.descriptions import DESCRIPTIONS
 from hindsight_integrations.text.languages.es.frames import FRAMES
-from hindsight_integrations.text.languages.es.judgements import JUDGEMENTS
 from hindsight_integrations.text.languages.es.names import NAMES
-from hindsight_integrations.text.languages.es.opinions import OPINIONS
 from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
@@ -24,9 +21,6 @@ SPANISH = Language(
     parts=PARTS,
     frames=FRAMES,
     person=PERSON,
-    judgements=JUDGEMENTS,
-    opinions=OPINIONS,
-    description=DESCRIPTIONS,
     records=RECORDS,
     stop_words=STOP_WORDS,
     stem=snowball("spanish"),

@@ -203,7 +203,6 @@ _SECOND = re.compile(
     rf"(?<!\w)(?:tú|tu|tus|ti|te|contigo|tuy[oa]s?|usted(?:es)?|vosotr[oa]s|os|vuestr[oa]s?|{_SECOND_VERBS})(?!\w)",
     _ANY,
 )
-_THIRD = re.compile(r"(?<!\w)(?:él|ella|ellos|ellas|su|sus|suy[oa]s?|lo|le|les|se)(?!\w)", _ANY)
 _NO_PERSON = re.compile(r"\bmi (?:menor|mayor|bemol|sostenido)\b|\b(?:el|un) yo\b", _ANY)
 
 _PRONOUNS = {
@@ -260,36 +259,18 @@ def _from_usted(sentence: str) -> str:
     return re.sub(r"(?<!\w)su(s?)(?= \w)", r"mi\1", re.sub(r"(?<!\w)Su(s?)(?= \w)", r"Mi\1", sentence))
 
 
-def _from_name(text: str, name: str) -> str:
-    """Each sentence with the name as its subject; Spanish leaves the pronoun out, and so do we."""
-    spoken = []
-    for sentence in re.split(r"(?<=[.!?])(\s+)", text):
-        subject = re.match(
-            rf"{re.escape(name)} (?P<small>(?:no |se |también |siempre |ya |nunca )*)(?P<verb>[^\W\d_]+)",
-            sentence,
-            _ANY,
-        )
-        if subject is None or subject["verb"].casefold() not in _OF_THIRD:
-            spoken.append(sentence)
-            continue
-        small = re.sub(r"\bse\b", "me", subject["small"])
-        told = f"{small}{_OF_THIRD[subject['verb'].casefold()]}"
-        rest = _VERB_OF_USTED.sub(
-            lambda match: (
-                re.sub(r"\bse\b", "me", match["joint"]) + _verb_of_yo(match["joined"])
-                if match["joined"]
-                else match[0]
-            ),
-            sentence[subject.end() :],
-        )
-        rest = re.sub(r"(?<!\w)su(s?)(?= \w)", r"mi\1", rest)
-        spoken.append(told[0].upper() + told[1:] + rest)
-    return "".join(spoken)
-
+_NAME = r"([A-ZÁÉÍÓÚÑ][\w'\u2019-]*(?:,? [A-ZÁÉÍÓÚÑ][\w'\u2019-]*)*)"
+_UNIQUE = {
+    "name": re.compile(rf"\b(?:[Mm]i nombre es|[Mm]e llamo) {_NAME}"),
+    "age": re.compile(r"\b[Tt]engo (\d{1,3}) años(?! de)"),
+    "birthplace": re.compile(rf"\b[Nn]ací (?:(?:en|el) [^.;,]*?\d{{4}} )?en {_NAME}"),
+    "year of birth": re.compile(rf"\b[Nn]ací (?:en {_NAME[1:-1]} )?(?:en|el) (?:\w+ ){{0,4}}?(\d{{4}})\b"),
+    "residence": re.compile(rf"\b[Vv]ivo en {_NAME}"),
+}  # fmt: skip
 
 PERSON = PersonWords(
-    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND, Person.THIRD: _THIRD},
+    words={Person.FIRST: _FIRST, Person.SECOND: _SECOND},
     no_person=_NO_PERSON,
     from_second=_from_second,
-    from_name=_from_name,
+    unique=_UNIQUE,
 )

@@ -1,0 +1,82 @@
+"""The prompt that asks which memories each message ends, where messages are kept word for word, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.requests import Message
+from hindsight_integrations.ports.language_model import Prompt, PromptMessage, Role
+from hindsight_integrations.prompts.extract_facts import Passage, shown_with
+from hindsight_integrations.prompts.rendering import fenced, template
+
+MOST_MESSAGES = 32  # of an answer; a passage of 3,000 characters seldom holds more
+MOST_ENDED = 8  # memories of one message, as many as a fact may end
+MOST_TOKENS = 2_048  # of an answer: most have under 50; the rest is for models that think aloud first
+
+
+class AnsweredMessageEnding(BaseModel):
+    """What one message ends."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    message: int = Field(description="number of the message")
+    memories: list[int] = Field(
+        description="numbers of the memories it ends", json_schema_extra={"maxItems": MOST_ENDED}
+    )
+
+
+class AnsweredMessageEndings(BaseModel):
+    """The answer to the prompt."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+
+    endings: list[AnsweredMessageEnding] = Field(
+        description="one for each message that ends a memory", json_schema_extra={"maxItems": MOST_MESSAGES}
+    )
+
+
+def message_endings_prompt(passage: Passage, asked: Collection[str]) -> Prompt[AnsweredMessageEndings]:
+    """Render the prompt. Its system message is the same for every bank, so that services can cache it.
+
+    Args:
+        passage: with the memories shown; their numbers count from 1.
+        asked: ids of the messages to judge, which are numbered (`numbered_messages`); the others are context.
+    """
+    numbers = {id(message): number for number, message in numbered_messages(passage, asked).items()}
+    parts = shown_with(passage)
+    if passage.before:
+        parts.append(
+            "Said before, known already:\n"
+            + fenced("CONTEXT", (f"- {_line(each)}" for each in passage.before))
+        )
+    lines = (
+        f"{numbers[id(message)]}. {_line(message)}" if id(message) in numbers else f"- {_line(message)}"
+        for message in passage.messages
+    )
+    parts.append("The messages:\n" + fenced("MESSAGES", lines))
+    return Prompt(
+        name="message_endings",
+        messages=(
+            PromptMessage(Role.SYSTEM, template("message_endings")),
+            PromptMessage(Role.USER, "\n\n".join(parts)),
+        ),
+        schema=AnsweredMessageEndings,
+        temperature=0.1,
+        most_tokens=MOST_TOKENS,
+    )
+
+
+def numbered_messages(passage: Passage, asked: Collection[str]) -> dict[int, Message]:
+    """The messages of a passage that are judged, by their numbers from 1."""
+    return dict(enumerate((message for message in passage.messages if message.id in asked), 1))
+
+
+def _line(message: Message) -> str:
+    """On one line, so that no message can imitate another's beginning."""
+    when = message.timestamp
+    stamp = f"{when:%A, %B %d, %Y}" if isinstance(when, datetime) else "no date"
+    return f"({stamp}) {message.speaker}: {' '.join(message.text.split())}"
