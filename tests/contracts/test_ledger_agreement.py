@@ -80,7 +80,8 @@ LINKS = st.builds(
 )
 WRITE_SETS = st.builds(
     lambda units, items, entities, mentions, events, links: replace(
-        make_write_set(units=[*units, *items], entities=entities, mentions=mentions, events=events), links=tuple(links)
+        make_write_set(units=[*units, *items], entities=entities, mentions=mentions, events=events),
+        links=tuple(links),
     ),
     st.lists(UNIT_WRITES, max_size=3),
     st.lists(ITEM_WRITES, max_size=1),
@@ -133,7 +134,10 @@ def contents(ledger: Ledger, since: int) -> object:
         ),
         (
             named(columns.heads[columns.heads > 0], units),
-            {units[row]: [units[item] for item in own] for row, own in ledger.items_of(BANK, columns.ids).items()},
+            {
+                units[row]: [units[item] for item in own]
+                for row, own in ledger.items_of(BANK, columns.ids).items()
+            },
         ),
     )
 

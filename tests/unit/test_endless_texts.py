@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from hindsight_integrations.text.part_whole import named_items
-from hindsight_integrations.text.statement_frames import clauses, content_of
 from table import every_row
 
 from hindsight_integrations.text.designations import designations
