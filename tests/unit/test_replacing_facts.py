@@ -152,13 +152,6 @@ def test_any_text_tells_all_of_itself(text: str) -> None:
     assert missing(text, "", (text,), records=[item(text)]) == []
 
 
-def test_what_a_withdrawn_record_says_is_not_asked_for() -> None:
-    """Nor are the figures and names of it that the memory's text still has."""
-    old = "Book room 7 for Anna and room 8 for Leo."
-    records = [item("room 7 for Anna", closed=True), item("room 8")]
-    assert missing(old, "Nothing.", names=[("Anna",), ("Leo",)], records=records) == ["Leo", "room 8"]
-
-
 def test_a_text_of_many_forms_tells_all_of_itself() -> None:
     old = "On 7/5/24, May 5-7, 2010-12: 1.200,50 x 3 'a 'b' at 10:30, v1.2.3, 'The 39 Steps' | When: 12. Mai"
     assert missing(old, old, records=[item("v1.2.3"), item(Decimal("1200.50"))]) == []
