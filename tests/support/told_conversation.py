@@ -46,10 +46,14 @@ def read(messages: list[BaseMessage]) -> Reply:
         facts.append({"what": PACKING, "sources": ["u2"], "records": items})
     if U3.text in passage:
         numbers = {
-            text: int(number) for number, text in re.findall(r"^\[(\d+)\] \([^)]*\) (.*)$", shown, re.M)
+            text: int(number)
+            for number, text in re.findall(r"^\[(\d+)\] \([^)]*\) (.*)$", shown, re.MULTILINE)
         }
         changes = [{"memory": numbers[GRAZ], "change": "ends"}] if GRAZ in numbers else []
-        moved: dict[str, Any] = {"what": VIENNA, "sources": re.findall(r"^\[(u3|a3b?)\]", passage, re.M)}
+        moved: dict[str, Any] = {
+            "what": VIENNA,
+            "sources": re.findall(r"^\[(u3|a3b?)\]", passage, re.MULTILINE),
+        }
         if PACKING in numbers:
             changes.append({"memory": numbers[PACKING], "change": "removes", "items": [1]})
             moved |= {"adds_to": numbers[PACKING], "records": [{"kind": "document_item", "value": "a hat"}]}

@@ -232,9 +232,11 @@ class UnitPage:
         cursor: what to pass for the next page; None when this is the last.
         damaged: ids of memories that belong on the page and are left out, because the ledger no longer holds what was
             written.
+        items: of those that are documents, by their ids: the items that hold, as they are served.
     """
 
     units: tuple[MemoryUnit, ...]
     total: int
     cursor: str | None = None
     damaged: tuple[str, ...] = ()
+    items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)

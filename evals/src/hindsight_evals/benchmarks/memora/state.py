@@ -46,13 +46,11 @@ def report_state(sessions: Sequence[MemoraSession], units: Sequence[Held]) -> No
 
 
 def report_withdrawals(results: Iterable[tuple[int, RetainResult]], texts: Mapping[str, str]) -> None:
-    """Print every closing and amendment with the memory concerned, and what was ambiguous, session by session."""
+    """Print every memory and item that ended, and what was ambiguous, session by session."""
     for number, result in results:
-        for kind in ("closed", "amended"):
+        for kind in ("closed", "removed"):
             for done in getattr(result, kind):
-                sys.stdout.write(
-                    f"S{number} {kind} {done.score:.2f} «{done.statement}»\n     {texts[done.unit_id][:SHOWN]}\n"
-                )
+                sys.stdout.write(f"S{number} {kind} «{done.statement}»\n     {texts[done.unit_id][:SHOWN]}\n")
         for doubt in result.ambiguous:
             sys.stdout.write(f"S{number} ambiguous {doubt.score:.2f} «{doubt.statement}»\n")
             for unit in doubt.candidates:

@@ -129,7 +129,9 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         traces = traces_of(connection, chosen, erasure, places, names)
         restored = _undo_endings(Target(connection, found.id, found.revision + 1), chosen)
         move_documents(Target(connection, found.id, found.revision + 1), chosen)
-        opinions, revived = erase_opinions(Target(connection, found.id, found.revision + 1), chosen, documents)
+        opinions, revived = erase_opinions(
+            Target(connection, found.id, found.revision + 1), chosen, documents
+        )
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["opinions"] = opinions
         follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
@@ -277,12 +279,12 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
     """Make valid again what these units ended and nothing else did, while they are still there; row ids, ascending.
 
     It was never said, so the log does not keep it. Wordings of opinions follow rules of their own (`opinion_erasure`).
-    Items whose document goes stay by themselves.
+    Items whose document goes become memories by themselves.
     """
     connection, given = target.connection, json.dumps(rows)
     connection.execute(
-        "UPDATE units SET changed = ? WHERE head IN (SELECT value FROM json_each(?))",
-        (target.revision, given),
+        "UPDATE units SET kind = ?, head = NULL, number = 0, changed = ? WHERE head IN (SELECT value FROM json_each(?))",
+        (UnitKind.MEMORY, target.revision, given),
     )
     ended = connection.execute(
         "SELECT DISTINCT units.id, closed_at, head FROM json_each(:rows) AS given "
