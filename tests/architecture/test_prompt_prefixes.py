@@ -71,7 +71,11 @@ class Data:
         self.unit = MemoryUnit(f"{key}-u", f"{key}-b", self.text, FactType.WORLD, moment)
         said = Message(self.text, name, moment, f"{key}-m")
         self.passage = Passage(
-            [said, said], [said], f"letters to {name}", [self.unit], {RecordKind.EXPENSE: [thing]}
+            [said, said],
+            [said],
+            f"letters to {name}",
+            [self.unit],
+            categories={RecordKind.EXPENSE: [thing]},
         )
         self.sentences = [f"I am {name}.", f"I live in {place} since {year}."]
 

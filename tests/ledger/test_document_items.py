@@ -24,7 +24,7 @@ from ledger_support import CLOSED, NO_IDS, RESTORED, changes, commit
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import MemoryUnit, UnitKind
 from hindsight_integrations.model.writes import UnitWrite
 from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER
 from hindsight_integrations.ports.ledger import Ledger, UnitEdit
@@ -193,12 +193,17 @@ class TestErasedItems:
         assert names(ledger, changes(ledger, since=2).columns.ids) == ["d"]
 
     def test_an_item_of_another_message_outlives_its_document(self, ledger: Ledger) -> None:
-        """It keeps its number and stands by itself; the feed reports it again, without a document."""
+        """It is a memory by itself; the feed reports it again, without a document."""
         document(ledger)
         receipt = ledger.erase(BANK, Erasure(thread="t", message="m1"))
         assert (receipt.unit_ids, receipt.restored) == (("d", "i1", "i2"), ())
         (orphan,) = read(ledger, "i3")
-        assert (orphan.part_of, orphan.number, orphan.closed_at) == (None, 3, None)
+        assert (orphan.kind, orphan.part_of, orphan.number, orphan.closed_at) == (
+            UnitKind.MEMORY,
+            None,
+            0,
+            None,
+        )
         new = changes(ledger, since=2).columns
         assert (names(ledger, new.ids), new.heads.tolist()) == (["i3"], [0])
         assert new.types.tolist() == [IN_DOCUMENT]

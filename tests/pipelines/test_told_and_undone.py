@@ -15,7 +15,7 @@ import pytest
 import told_conversation as told
 from told_conversation import GRAZ, PACKING, STEPS, U3_EDITED, VIENNA, opened, tell, unit_of
 
-from hindsight_integrations import MemoryBank
+from hindsight_integrations import MemoryBank, Message
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.erasure import ForgetReceipt
 from hindsight_integrations.model.results import RetainResult
@@ -108,7 +108,7 @@ def test_a_fork_back_makes_it_hold_once_more(tmp_path: Path) -> None:
 
 def test_an_edit_that_says_it_still_ends_it_still(tmp_path: Path) -> None:
     """The new wording is read with the memory before it, as it holds without the old one."""
-    edited = told.Message(f"{told.U3.text} Finally!", "user", "2024-05-03T09:00", "u3")
+    edited = Message(f"{told.U3.text} Finally!", "user", "2024-05-03T09:00", "u3")
     with opened(str(tmp_path)) as engine:
         bank = engine.bank("alice")
         tell(bank)
@@ -132,7 +132,8 @@ def test_the_result_lists_what_holds_again(tmp_path: Path) -> None:
                 for item in bank.document_items(unit_of(bank, PACKING), as_of="2024-05-02T12:00")
                 if item.number == 1
             )
-            result: RetainResult | ForgetReceipt = change(bank)
+            result = change(bank)
+            assert isinstance(result, RetainResult | ForgetReceipt)
             assert set(result.restored) == {unit_of(bank, GRAZ), shirts}
 
 

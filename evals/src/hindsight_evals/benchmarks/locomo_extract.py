@@ -28,6 +28,7 @@ from hindsight_evals.benchmarks.extraction.model import (
 )
 from hindsight_evals.benchmarks.locomo.dataset import Conversation, load_conversation
 from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit
+from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.prompts.extract_facts import Passage
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
@@ -63,9 +64,13 @@ def as_facts(extraction: Extraction, memories: Mapping[str, MemoryUnit]) -> list
         for fact in found:
             written = fact.model_dump(mode="json", exclude={"changes"})
             named = [(memories[shown[each.memory - 1]], each) for each in fact.changes if each.memory]
+            written["invalidates"] += [
+                unit.text for unit, each in named if each.change is not MemoryChange.REMOVES
+            ]
             written["changes"] = [
-                each.model_dump(mode="json", exclude={"memory", "unit_id"}) | {"sources": list(unit.sources)}
+                {"sources": list(unit.sources), "change": each.change, "items": each.items}
                 for unit, each in named
+                if each.change is MemoryChange.REMOVES
             ]
             for claim in written["causal_relations"]:
                 claim["target_fact_index"] += before

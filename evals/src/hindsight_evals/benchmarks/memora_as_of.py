@@ -83,7 +83,7 @@ def valid_by_log(log: Sequence[ValidityEvent], moment: datetime) -> bool:
     """
     second = moment.replace(microsecond=0)
     by_then = [event for event in log if event.effective_at.replace(microsecond=0) <= second]
-    kinds = [event.kind for event in by_then if event.kind is not ValidityKind.AMENDED]
+    kinds = [event.kind for event in by_then]
     return not kinds or kinds[-1] is ValidityKind.RESTORED
 
 

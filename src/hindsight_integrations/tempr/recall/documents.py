@@ -94,18 +94,15 @@ class Documents:
         costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])
         return cls(
             {
-                row: Document(
-                    text,
-                    ServedItems(tuple(served[row]), cost),
-                    tuple(
-                        sorted(
-                            range(len(served[row])), key=lambda place, row=row: of_id[served[row][place].id]
-                        )
-                    ),
-                )
+                row: Document(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], of_id))
                 for (row, text), cost in zip(texts.items(), costs, strict=True)
             }
         )
+
+
+def _best_first(items: Sequence[MemoryUnit], ranks: Mapping[str, int]) -> tuple[int, ...]:
+    """Positions of items by the rank of each, given by its id."""
+    return tuple(sorted(range(len(items)), key=lambda place: ranks[items[place].id]))
 
 
 def head_text(unit: MemoryUnit, form: TextForm) -> str:
