@@ -266,7 +266,7 @@ def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -
 
 
 def _is_negated(text: str, language: Language) -> bool:
-    return language.frames.negation.search(text) is not None
+    return language.negation.search(text) is not None
 
 
 def _names(text: str) -> set[str]:
