@@ -55,7 +55,7 @@ def test_without_a_model_no_sentence_ends_a_memory(
     bank.retain([{"role": "user", "content": pair["first"], "id": "1"}], timestamp="2024-05-01", thread="a")
     later = {"role": "user", "content": pair["later"], "id": "2"}
     result = bank.retain([later], timestamp="2024-05-03", thread="b")
-    assert (result.closed, result.amended, result.ambiguous) == ((), (), ())
+    assert (result.closed, result.removed, result.ambiguous) == ((), (), ())
     assert [unit.closed_at for unit in everything(bank).values()] == [None] * bank.count()
     assert not [event for unit in everything(bank) for event in bank.history(unit)]
     assert pair["first"] in " ".join(unit.text for unit in everything(bank).values())
@@ -162,16 +162,21 @@ def test_only_memories_of_the_same_tags_can_be_meant(
 
 
 def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) -> None:
-    """In another thread, with quite other words, and wholly, in part, or replaced."""
-    for change in ("ends", "replaces", "part"):
+    """In another thread, with quite other words: it is ended, replaced, or loses an item."""
+    items = [{"kind": "document_item", "value": value} for value in ("a cat", "a dog")]
+    removed = [GRAZ, "two cats"]
+    for change in ("ends", "replaces", "removes"):
         for by_id in (True, False):
             bank = engine.bank(f"named {change} {by_id}")
-            (home,) = say(bank, 1, {"what": f"{GRAZ} He has two cats."}, thread="one").unit_ids
+            records = items if change == "removes" else []
+            first = {"what": f"{GRAZ} He has two cats.", "records": records}
+            (home,) = say(bank, 1, first, thread="one").unit_ids
             name = {"unit_id": home} if by_id else {"sources": ["d1"]}
-            changes = [{**name, "change": change, "part": "two cats" if change == "part" else ""}]
-            result = say(bank, 3, {"what": "Qwertz.", "changes": changes}, thread="two")
-            done = result.amended if change == "part" else result.closed
-            assert [each.unit_id for each in done] == [home]
+            more = {"removes": {"items": [2]}, "replaces": {"removed": removed}}.get(change, {})
+            held = [item.id for item in bank.document_items(home)]
+            result = say(bank, 3, {"what": "Qwertz.", "changes": [{**name, "change": change, **more}]}, thread="two")
+            assert [done.unit_id for done in result.removed] == held[1:]
+            assert [done.unit_id for done in result.closed] == ([] if change == "removes" else [home])
             assert (result.dropped, result.ambiguous) == ((), ())
 
 
@@ -236,7 +241,10 @@ def test_the_own_thread_goes_before_others(light: Hindsight) -> None:
         (5, {"sources": ["d9"]}, "mentioned later"),
         (6, {"memory": 1}, "none were shown"),
         (7, {"unit_id": "OPINION"}, "opinion"),
-        (8, {"sources": ["d1"], "change": "part"}, "not which"),
+        (8, {"sources": ["d1"], "change": "removes", "items": [1]}, "not a document"),
+        (9, {"unit_id": "ITEM"}, "an item; name the document"),
+        (10, {"unit_id": "LIST", "change": "removes"}, "names none in `items`"),
+        (11, {"unit_id": "LIST", "change": "removes", "items": [2]}, "no item 2; the last one is 1"),
     ],
 )
 def test_a_name_that_names_nothing_is_reported_and_the_fact_is_kept(
@@ -246,14 +254,23 @@ def test_a_name_that_names_nothing_is_reported_and_the_fact_is_kept(
     say(bank, 1, {"what": GRAZ})
     say(bank, 9, {"what": "Later."})
     opinion = say(bank, 2, {"what": "Graz is fine.", "fact_type": "opinion", "confidence": 0.6}).unit_ids[0]
-    ids = {"OTHER": say(other, 1, {"what": GRAZ}).unit_ids[0], "OPINION": opinion}
+    bread = [{"kind": "document_item", "value": "bread"}]
+    shopping = say(bank, 2, {"what": "Shopping list", "records": bread}, thread="list").unit_ids[0]
+    (item,) = bank.document_items(shopping)
+    ids = {
+        "OTHER": say(other, 1, {"what": GRAZ}).unit_ids[0],
+        "OPINION": opinion,
+        "LIST": shopping,
+        "ITEM": item.id,
+    }
     named = {"change": "ends", **change}
     if "unit_id" in named:
         named["unit_id"] = ids.get(named["unit_id"], named["unit_id"])
     result = say(bank, 3, {"what": "The user moved.", "changes": [named]})
-    assert (result.created, result.closed, result.amended, result.ambiguous) == (1, (), (), ())
+    assert (result.created, result.closed, result.removed, result.ambiguous) == (1, (), (), ())
     assert [reason in item.reason for item in result.dropped] == [True]
     assert all(unit.closed_at is None for unit in [*everything(bank).values(), *everything(other).values()])
+    assert [item.id for item in bank.document_items(shopping)] == [ids["ITEM"]]
 
 
 def test_a_source_of_several_memories_ends_none(light: Hindsight) -> None:
