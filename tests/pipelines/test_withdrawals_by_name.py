@@ -131,24 +131,51 @@ def test_replaced_is_closed_and_an_item_is_removed(opener: Opener) -> None:
 
 
 def test_items_are_added_by_what_a_model_names(opener: Opener) -> None:
-    """They are numbered behind the document's own, and a document that was not shown takes none: they stay a list by themselves."""
-    added = [{"kind": "document_item", "category": "agenda", "value": "compost"}]
+    """They are numbered behind the document's own, also where two facts say it in the same words; a document that was not shown takes
+    none: they stay a list by themselves."""
 
-    def adding(number: int) -> Answer:
-        return lambda prompt: [
-            {"what": "Compost is on it.", "sources": ["new"], "adds_to": number, "records": added}
-        ]
+    def adding(number: int, value: str) -> Answer:
+        record = {"kind": "document_item", "category": "agenda", "value": value}
+        fact = {"what": "More is on it.", "sources": ["new"], "adds_to": number, "records": [record]}
+        return lambda prompt: [fact]
 
-    bank = engine_of(opener, adding(1), adding(7)).bank("alice")
+    bank = engine_of(opener, adding(1, "compost"), adding(1, "seeds"), adding(7, "tools")).bank("alice")
     agenda = dictate(bank)
     assert say(bank, "Add compost to the agenda.").dropped == ()
-    result = say(bank, "And compost, please.", day=10, thread="t2")
-    assert [item.reason for item in result.dropped] == ["adds_to: it names memory 7, and 2 were shown"]
+    assert say(bank, "Seeds too.", day=10, thread="t2").dropped == ()
+    result = say(bank, "And tools.", day=11, thread="t3")
+    assert [item.reason for item in result.dropped] == ["adds_to: it names memory 7, and 3 were shown"]
     assert [(item.number, item.text) for item in bank.document_items(agenda)] == [
         *((number, f"{field}: {value}") for number, (field, value) in enumerate(ITEMS, 1)),
         (5, "agenda: compost"),
+        (6, "agenda: seeds"),
     ]
-    assert [item.number for item in bank.document_items(result.unit_ids[0])] == [1]
+    assert [(item.number, item.text) for item in bank.document_items(result.unit_ids[0])] == [
+        (1, "agenda: tools")
+    ]
+
+
+def test_a_document_dictated_anew_replaces_the_old_one(opener: Opener) -> None:
+    """Its head is the same, its items are the new ones; where an assistant only repeats it, nothing is learnt."""
+    new = [*ITEMS, ("agenda", "compost")]
+    records = [{"kind": "document_item", "category": field, "value": value} for field, value in new]
+
+    def anew(prompt: str) -> list[dict[str, Any]]:
+        changes = [{"memory": shown(prompt)[AGENDA], "change": "replaces"}]
+        return [{"what": AGENDA, "sources": ["new"], "changes": changes, "records": records}]
+
+    bank = engine_of(opener, anew, anew).bank("alice")
+    agenda = dictate(bank)
+    result = say(bank, "Here is the whole agenda once more.")
+    assert ([done.unit_id for done in result.closed], result.dropped) == ([agenda], ())
+    assert len(bank.document_items(result.unit_ids[0])) == len(new)
+    talk = [
+        {"role": "user", "content": "Read me the agenda of the garden meeting", "id": "ask"},
+        {"role": "assistant", "content": "Here it is once more.", "id": "new"},
+    ]
+    repeated = bank.retain(talk, timestamp="2024-05-10T10:00", thread="t2")
+    assert (repeated.created, repeated.closed) == (0, ())
+    assert [item.reason for item in repeated.dropped] == ["recalled text that came back"]
 
 
 def test_the_model_sees_valid_memories_nearest_to_each_turn(opener: Opener) -> None:
