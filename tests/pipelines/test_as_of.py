@@ -91,7 +91,15 @@ def items_of_notes(bank: MemoryBank, as_of: datetime | None = None) -> dict[str,
 
 @settings(max_examples=12, deadline=None)
 @example(steps=[("note", "kayak"), ("delete", "kayak"), ("note", "violin"), ("restore", "kayak")])
-@example(steps=[("note", "kayak"), ("remove", "kayak"), ("add", "kayak"), ("delete", "kayak"), ("restore", "kayak")])
+@example(
+    steps=[
+        ("note", "kayak"),
+        ("remove", "kayak"),
+        ("add", "kayak"),
+        ("delete", "kayak"),
+        ("restore", "kayak"),
+    ]
+)
 @given(steps=STEPS)
 def test_the_past_of_a_bank_is_what_a_bank_knew_then(steps: list[tuple[str, str]]) -> None:
     """After each day of notes, deletions, replacements, changes of items and restorings, the finished bank shows as_of that day just

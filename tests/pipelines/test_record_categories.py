@@ -96,7 +96,9 @@ def test_what_was_replaced_enters_no_sum(light: Hindsight) -> None:
     def bought(day: int, said: str, *values: int, **fact: Any) -> None:
         records = [{"kind": "expense", "category": "home", "value": value, "unit": "EUR"} for value in values]
         message = Message(said, "Bob", id=str(day), timestamp=datetime(2025, 6, day, tzinfo=UTC))
-        result = bank.retain([message], facts=[{"what": said, "records": records, "sources": [str(day)], **fact}])
+        result = bank.retain(
+            [message], facts=[{"what": said, "records": records, "sources": [str(day)], **fact}]
+        )
         assert result.dropped == ()
 
     bought(1, "Bob bought a lamp for 30 EUR and a chair for 50 EUR.", 30, 50)
