@@ -84,7 +84,9 @@ class Retraction:
         self.refused.setdefault(by.id, []).append(Dropped(by.text[:200], reason))
 
     def _end(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Close a memory, and the items that hold if it is a document."""
+        """Close a memory, and the items that hold if it is a document; one that the fact has ended already stays so."""
+        if unit.id in self.reach.ended:
+            return
         self._close(unit, by, text)
         self.closed.append(Withdrawal(unit.id, by.id, text))
         for item in self.reach.items_of(unit).values():
