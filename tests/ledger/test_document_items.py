@@ -206,7 +206,7 @@ class TestErasedItems:
         )
         new = changes(ledger, since=2).columns
         assert (names(ledger, new.ids), new.heads.tolist()) == (["i3"], [0])
-        assert new.types.tolist() == [IN_DOCUMENT]
+        assert new.types.tolist() == [0]
         assert ledger.damaged(BANK) == ()
 
     def test_what_a_message_had_taken_off_a_document_is_on_it_again(self, ledger: Ledger) -> None:

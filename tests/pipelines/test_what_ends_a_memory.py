@@ -170,19 +170,21 @@ def test_only_memories_of_the_same_tags_can_be_meant(
 def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) -> None:
     """In another thread, with quite other words: it is ended, replaced, or loses an item."""
     items = [{"kind": "document_item", "value": value} for value in ("a cat", "a dog")]
-    removed = [GRAZ, "two cats"]
-    for change in ("ends", "replaces", "removes"):
+    changes: dict[str, dict[str, Any]] = {
+        "ends": {},
+        "replaces": {"removed": [GRAZ, "two cats"]},
+        "removes": {"items": [2]},
+    }
+    for change, more in changes.items():
         for by_id in (True, False):
             bank = engine.bank(f"named {change} {by_id}")
             records = items if change == "removes" else []
             first = {"what": f"{GRAZ} He has two cats.", "records": records}
             (home,) = say(bank, 1, first, thread="one").unit_ids
             name = {"unit_id": home} if by_id else {"sources": ["d1"]}
-            more = {"removes": {"items": [2]}, "replaces": {"removed": removed}}.get(change, {})
             held = [item.id for item in bank.document_items(home)]
-            result = say(
-                bank, 3, {"what": "Qwertz.", "changes": [{**name, "change": change, **more}]}, thread="two"
-            )
+            fact = {"what": "Qwertz.", "changes": [{**name, "change": change, **more}]}
+            result = say(bank, 3, fact, thread="two")
             assert [done.unit_id for done in result.removed] == held[1:]
             assert [done.unit_id for done in result.closed] == ([] if change == "removes" else [home])
             assert (result.dropped, result.ambiguous) == ((), ())
