@@ -258,19 +258,17 @@ def test_a_broken_field_is_named_with_its_file(path: Path, tmp_path: Path) -> No
 
 
 def test_changes_that_name_memories_by_their_turns_are_read(tmp_path: Path) -> None:
-    """A file of facts says by turns what ends, and in words again; a change that names nothing is no line of facts."""
+    """A file of facts says by turns what ends, and in words again; parts, of older files, are left out; what names nothing is refused."""
     changes = [
         {"sources": ["D1:1"], "change": "ends"},
-        {"sources": ["D1:2"], "change": "part", "part": "a lake"},
+        {"sources": ["D1:2"], "change": "removes", "items": [1]},
+        {"sources": ["D1:3"], "change": "part", "part": "a lake"},
     ]
     fact = {"what": "Ann gave the lake away", "invalidates": ["Ann has the lake"], "changes": changes}
     file = tmp_path / "conv-1.jsonl"
     file.write_text(json.dumps({"session": 2, "session_date": "2023-06-01", "facts": [fact]}))
     [read] = load_facts(file)[2]
-    assert [(change.sources, change.part) for change in read.changes] == [
-        (["D1:1"], ""),
-        (["D1:2"], "a lake"),
-    ]
+    assert [(change.sources, change.items) for change in read.changes] == [(["D1:1"], []), (["D1:2"], [1])]
     assert read.invalidates == []
     file.write_text(json.dumps({"session": 2, "facts": [{**fact, "changes": [{"change": "ends"}]}]}))
     with pytest.raises(DatasetInvalid, match="line 1"):

@@ -154,7 +154,7 @@ def test_extracted_facts_are_measured_like_any(tmp_path: Path) -> None:
     given = {
         "what": "Ann gave the lake painting away",
         "causal_relations": [{"target_fact_index": 1, "relation_type": "caused_by"}],
-        "changes": [{"memory": 1, "change": "ends"}, {"memory": 2, "change": "part", "part": "a lake"}],
+        "changes": [{"memory": 1, "change": "ends"}, {"memory": 2, "change": "removes", "items": [1]}],
     }
     why = {"what": "Ann needed the room", "sources": ["D2:1"]}
     with OpenAIServer([{"facts": [painted, kept]}, {"facts": [given, why]}]) as server:
@@ -167,7 +167,7 @@ def test_extracted_facts_are_measured_like_any(tmp_path: Path) -> None:
     told = second["facts"][0]
     assert told["sources"] == ["D2:1"]
     assert told["causal_relations"][0]["target_fact_index"] == 1
-    assert told["changes"] == [{"sources": ["D1:1"], "change": "part", "part": "a lake"}]
+    assert told["changes"] == [{"sources": ["D1:1"], "change": "removes", "items": [1]}]
     shown = {"Ann keeps the lake painting", "Ann painted a lake"}
     assert {text.partition(" | ")[0] for text in told["invalidates"]} & shown
     known = ("--data", tmp_path, "--facts", folder, "--cache", tmp_path / "cache")

@@ -210,6 +210,7 @@ class MemoryBank(_SyncFace[AsyncMemoryBank]):
     edit = _awaited(AsyncMemoryBank.edit)
     withdraw = _awaited(AsyncMemoryBank.withdraw)
     restore = _awaited(AsyncMemoryBank.restore)
+    document_items = _awaited(AsyncMemoryBank.document_items)
     history = _awaited(AsyncMemoryBank.history)
     forget = _awaited(AsyncMemoryBank.forget)
     units = _awaited(AsyncMemoryBank.units)

@@ -9,6 +9,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
@@ -70,8 +71,15 @@ class Data:
         self.name, self.text = name, f"{name} sold a {thing} in {place}."
         self.unit = MemoryUnit(f"{key}-u", f"{key}-b", self.text, FactType.WORLD, moment)
         said = Message(self.text, name, moment, f"{key}-m")
+        item = replace(self.unit, id=f"{key}-i", text=thing, number=1, part_of=self.unit.id)
         self.passage = Passage(
-            [said, said], [said], f"letters to {name}", [self.unit], {RecordKind.EXPENSE: [thing]}
+            [said, said],
+            [said],
+            f"letters to {name}",
+            memories=[self.unit],
+            items={self.unit.id: [item]},
+            categories={RecordKind.EXPENSE: [thing]},
+            names={self.unit.id: [[name]]},
         )
         self.sentences = [f"I am {name}.", f"I live in {place} since {year}."]
 

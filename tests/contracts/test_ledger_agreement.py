@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 from builders import (
     BANK,
-    at,
     make_entity,
     make_event,
+    make_item,
     make_unit,
     make_write_set,
     with_vector,
@@ -30,7 +30,7 @@ from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.ports.ledger import Ledger
 
-UNITS = ["u1", "u2", "u3", "u4"]
+UNITS, ITEMS = ["u1", "u2", "u3", "u4"], ["i1", "i2"]
 ENTITIES = ["e1", "e2", "e3"]
 NAMES = ["alice", "alice chen", "malice", "bob"]
 
@@ -52,6 +52,12 @@ UNIT_WRITES = st.builds(
     HOURS,
     RECORDS,
 )
+ITEM_WRITES = st.builds(
+    lambda key, document, number: with_vector(make_item(key, document, number)),
+    st.sampled_from(ITEMS),
+    UNIT_IDS,
+    st.integers(1, 3),
+)
 ENTITY_WRITES = st.builds(
     lambda key, names, role: make_entity(key, *names, role=role),
     ENTITY_IDS,
@@ -60,11 +66,10 @@ ENTITY_WRITES = st.builds(
 )
 EVENTS = st.builds(
     make_event,
-    UNIT_IDS,
+    st.sampled_from([*UNITS, *ITEMS]),
     st.sampled_from(ValidityKind),
     HOURS,
     by_unit=st.none() | UNIT_IDS,
-    record=st.sampled_from([None, None, 0, 1]),
 )
 LINKS = st.builds(
     Link,
@@ -74,10 +79,12 @@ LINKS = st.builds(
     st.sampled_from([0.25, 0.5, 1.0]),
 )
 WRITE_SETS = st.builds(
-    lambda units, entities, mentions, events, links: replace(
-        make_write_set(units=units, entities=entities, mentions=mentions, events=events), links=tuple(links)
+    lambda units, items, entities, mentions, events, links: replace(
+        make_write_set(units=[*units, *items], entities=entities, mentions=mentions, events=events),
+        links=tuple(links),
     ),
     st.lists(UNIT_WRITES, max_size=3),
+    st.lists(ITEM_WRITES, max_size=1),
     st.lists(ENTITY_WRITES, max_size=3),
     st.lists(st.tuples(UNIT_IDS, ENTITY_IDS), max_size=3),
     st.lists(EVENTS, max_size=2),
@@ -95,7 +102,7 @@ def outcome(ledger: Ledger, writes: WriteSet) -> object:
 
 def contents(ledger: Ledger, since: int) -> object:
     """Everything the ledger says, with unit and entity ids for row ids."""
-    units = {row: key for key, row in ledger.row_ids(BANK, UNITS).items()}
+    units = {row: key for key, row in ledger.row_ids(BANK, [*UNITS, *ITEMS]).items()}
     entities = {row: key for key, row in ledger.entity_rows(BANK, ENTITIES).items()}
 
     def named(rows: IntArray, names: dict[int, str]) -> list[str]:
@@ -116,7 +123,7 @@ def contents(ledger: Ledger, since: int) -> object:
         ),
         sorted(zip(ends, edges.codes.tolist(), edges.weights.tolist(), strict=True)),
         sorted(zip(named(mentions.units, units), named(mentions.entities, entities), strict=True)),
-        (named(new.roles, entities), [ledger.validity(BANK, key) for key in UNITS]),
+        (named(new.roles, entities), [ledger.validity(BANK, key) for key in [*UNITS, *ITEMS]]),
         (ledger.entities_named(BANK, NAMES), ledger.entity_candidates(BANK, NAMES, 2)),
         {units[row]: found for row, found in ledger.entities_of(BANK, columns.ids).items()},
         {units[row]: unit for row, unit in ledger.units(BANK, columns.ids).items()},
@@ -125,7 +132,13 @@ def contents(ledger: Ledger, since: int) -> object:
             named(ledger.record_rows(BANK, category="tea"), units),
             ledger.damaged(BANK),
         ),
-        {units[row]: held for row, held in ledger.closed_records(BANK, columns.ids, at(2)).items()},
+        (
+            named(columns.heads[columns.heads > 0], units),
+            {
+                units[row]: [units[item] for item in own]
+                for row, own in ledger.items_of(BANK, columns.ids).items()
+            },
+        ),
     )
 
 

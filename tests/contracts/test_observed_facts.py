@@ -11,13 +11,14 @@ from builders import (
     at,
     make_entity,
     make_event,
+    make_item,
     make_unit,
     make_write_set,
     with_vector,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_support import AMENDED, CLOSED, RESTORED, commit
+from ledger_support import CLOSED, RESTORED, commit
 
 from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.model.erasure import Erasure
@@ -27,8 +28,8 @@ from hindsight_integrations.model.writes import ObservedWrite
 from hindsight_integrations.ports.ledger import EntitySplit, Ledger, UnitEdit
 
 FACTS, PEOPLE = [f"f{number}" for number in range(6)], ["ann", "ben", "cyd"]
-CHANGES = ["tell", "tell", "tell", "close", "restore", "amend", "edit", "observe", "observe"]
-REPAIRS = ["merge", "split", "undo", "erase fact", "erase person", "erase observation"]
+CHANGES = ["tell", "tell", "tell", "close", "restore", "item", "edit", "observe", "observe"]
+REPAIRS = ["merge", "split", "undo", "erase fact", "erase item", "erase person", "erase observation"]
 STEPS = st.lists(
     st.tuples(
         st.sampled_from([*CHANGES, *REPAIRS]),
@@ -55,8 +56,18 @@ class Bank:
             mentions = [(fact, each) for each in sorted(people)]
             entities = [make_entity(each) for each in sorted(people)]
             self._commit(units=[with_vector(make_unit(fact))], entities=entities, mentions=mentions)
-        elif step in ("close", "restore", "amend") and known:
-            kind = {"close": CLOSED, "restore": RESTORED, "amend": AMENDED}[step]
+        elif step == "item" and known:
+            self.told += 1
+            item = make_item(f"i{self.told}", fact, self.told)
+            self._commit(units=[with_vector(item)])
+            assert not self.observations_on(fact)
+        elif step == "erase item" and known:
+            items = ledger.items_of(BANK, np.array(list(known.values()))).get(known[fact], ())
+            names = ledger.unit_ids(BANK, np.array(items[:1], np.int64))
+            ledger.erase(BANK, Erasure(unit=names.get(items[0], "") if items else "nobody"))
+            assert not items or not self.observations_on(fact)
+        elif step in ("close", "restore") and known:
+            kind = {"close": CLOSED, "restore": RESTORED}[step]
             self.told += 1
             self._commit(events=[make_event(fact, kind, self.told)])
         elif step == "edit" and known:
@@ -102,6 +113,12 @@ class Bank:
         units = [with_vector(make_unit(key, fact_type=FactType.OBSERVATION)) for key in grounds]
         writes = make_write_set(revision, units=units, mentions=[(key, person) for key in grounds])
         commit(ledger, replace(writes, observed=ObservedWrite(person, grounds, left_out, revision)))
+
+    def observations_on(self, fact: str) -> list[int]:
+        """Row ids of the observations that stand on a fact."""
+        units = [unit for found in self.ledger.observed(BANK, PEOPLE).values() for unit in found.units]
+        rows = np.array(sorted(self.ledger.row_ids(BANK, units).values()), np.int64)
+        return [row for row, facts in self.ledger.grounds_of(BANK, rows).items() if fact in facts]
 
     def check(self) -> None:
         """What holds after every step."""

@@ -19,7 +19,6 @@ from builders import (
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
     RESTORED,
     changes,
@@ -104,6 +103,7 @@ class TestFeed:
         assert columns.mentioned.tolist() == [to_micros(at(3)), to_micros(at(0))]
         assert columns.closed.tolist() == [NEVER, to_micros(at(4))]
         assert columns.tokens.tolist() == [2, 2]
+        assert columns.heads.tolist() == [0, 0]
         assert columns.tags == [("a",), ()]
         assert columns.ids.dtype == columns.closed.dtype == np.int64
 
@@ -131,11 +131,9 @@ class TestFeed:
         assert len(nothing.columns.ids) == len(nothing.graph[1].sources) == 0
 
     def test_a_validity_event_moves_columns_only(self, ledger: Ledger, bank: str) -> None:
-        """Closing a unit reports its columns again, but not its text, vector or links; an amendment none of them."""
+        """Closing a unit reports its columns again, but not its text, vector or links."""
         commit(ledger, make_write_set(units=make_units("u1", "u2")))
         commit(ledger, make_write_set(1, events=[make_event("u1", CLOSED, 1)]))
-        commit(ledger, make_write_set(2, events=[make_event("u2", AMENDED, 1)]))
-        assert len(changes(ledger, bank, 2).columns.ids) == 0
         new = changes(ledger, bank, 1)
         assert new.columns.ids.tolist() == [ledger.row_ids(bank, ["u1"])["u1"]]
         assert len(new.texts[1]) == len(new.vectors[0]) == len(new.graph[0]) == 0
@@ -150,7 +148,6 @@ class TestFeed:
         log = [
             make_event("u1", CLOSED, 7),
             make_event("u1", CLOSED, 5, by_unit="u2"),
-            make_event("u1", AMENDED, 4, by_unit="u2"),
             make_event("u1", RESTORED, 9),
             make_event("u2", CLOSED, 6),
             make_event("u2", RESTORED, 6),
@@ -160,11 +157,11 @@ class TestFeed:
             make_event("u1", CLOSED, 20),
         ]
         commit(ledger, make_write_set(0, bank=bank, units=make_units("u1", "u2", "u3", bank=bank)))
-        commit(ledger, make_write_set(1, bank=bank, events=log[:7]))
+        commit(ledger, make_write_set(1, bank=bank, events=log[:6]))
         assert gaps_of(ledger, bank, since=1) == [("u1", 5, 9)]
         commit(ledger, make_write_set(2, bank=bank, units=make_units("u4", bank=bank)))
         assert gaps_of(ledger, bank, since=2) == []
-        commit(ledger, make_write_set(3, bank=bank, events=log[7:]))
+        commit(ledger, make_write_set(3, bank=bank, events=log[6:]))
         assert gaps_of(ledger, bank, since=0) == [("u1", 5, 9), ("u1", 12, 15)]
         assert gaps_of(ledger, bank, since=3) == [("u1", 5, 9), ("u1", 12, 15)]
         assert changes(ledger, bank, 4).columns.gaps.shape == (0, 3)

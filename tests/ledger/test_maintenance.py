@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -19,10 +20,10 @@ from builders import (
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
     NO_IDS,
     NO_VECTORS,
+    RESTORED,
     changes,
     commit,
     everything_of,
@@ -34,7 +35,9 @@ from hindsight_integrations.model.entities import EntityChangeKind
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.units import ValidityEvent
 from hindsight_integrations.model.writes import MentionWrite, MessageKey
+from hindsight_integrations.ports.arrays import NEVER
 from hindsight_integrations.ports.ledger import ArchiveRow, EntitySplit, Ledger, Scrub, UnitEdit
 
 
@@ -66,29 +69,49 @@ class TestErasure:
         assert (receipt.unit_ids, ledger.known_messages(bank, [key])) == (("u2",), frozenset())
         assert (ledger.count(bank), ledger.bank(bank).revision) == (0, 3)
 
-    def test_reasons_of_an_erased_unit_go_and_what_it_closed_stays_closed(
-        self, ledger: Ledger, bank: str
-    ) -> None:
-        """The log of another unit keeps the event without its author's words; amendments by it are undone."""
-        writes = make_write_set(
-            units=make_units("u1", "u2", "u3"),
-            events=[
-                make_event("u1", CLOSED, 5, by_unit="u2", reason="she left"),
-                make_event("u3", AMENDED, 6, by_unit="u2", reason="in part"),
-            ],
-        )
-        commit(ledger, writes)
-        ledger.erase(bank, Erasure(unit="u2"))
-        (event,) = ledger.validity(bank, "u1")
-        assert (event.kind, event.by_unit, event.reason) == (CLOSED, None, "")
-        assert ledger.validity(bank, "u3") == []
+    def test_what_the_erased_had_ended_holds_again(self, ledger: Ledger, bank: str) -> None:
+        """Nothing of its words is left in another unit's log, the receipt says what holds again, and the feed reports it."""
+        ended = [make_event("u1", CLOSED, 5, by_unit="u2", reason="she left")]
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=ended))
+        receipt = ledger.erase(bank, Erasure(unit="u2"))
+        assert (receipt.unit_ids, receipt.restored) == (("u2",), ("u1",))
+        assert ledger.validity(bank, "u1") == []
+        new, rows = changes(ledger, bank, 1), ledger.row_ids(bank, ["u1"])
+        assert (new.columns.ids.tolist(), new.columns.closed.tolist()) == ([rows["u1"]], [NEVER])
+        assert new.columns.gaps.tolist() == []
+        assert ledger.units(bank, new.columns.ids)[rows["u1"]].closed_at is None
+        assert ledger.damaged(bank) == ()
 
-    def test_amendments_go_with_what_they_amend(self, ledger: Ledger, bank: str) -> None:
-        """Who forgets a memory forgets what retells a part of it."""
-        events = [make_event("u1", AMENDED, 5, by_unit="u2"), make_event("u2", AMENDED, 6, by_unit="u3")]
-        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3", "u4"), events=events))
-        receipt = ledger.erase(bank, Erasure(unit="u1"))
-        assert receipt.unit_ids == ("u1", "u2", "u3")
+    @pytest.mark.parametrize(
+        ("others", "closed_at"),
+        [
+            ([make_event("u1", CLOSED, 7, by_unit="u3")], at(7)),
+            ([make_event("u1", CLOSED, 4, by_unit="u3")], at(4)),
+            ([make_event("u1", CLOSED, 8)], at(8)),
+            ([make_event("u1", CLOSED, 7, by_unit="u3"), make_event("u1", RESTORED, 9)], None),
+        ],
+        ids=["later", "earlier", "by hand", "undone since"],
+    )
+    def test_what_something_else_ended_too_stays_ended(
+        self, ledger: Ledger, bank: str, others: list[ValidityEvent], closed_at: datetime | None
+    ) -> None:
+        """What the other one said counts then, from its own time on; what holds already is not restored."""
+        ended = make_event("u1", CLOSED, 5, by_unit="u2")
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=[ended, *others]))
+        receipt = ledger.erase(bank, Erasure(unit="u2"))
+        assert receipt.restored == ()
+        assert ledger.validity(bank, "u1") == others
+        row = ledger.row_ids(bank, ["u1"])["u1"]
+        assert ledger.units(bank, np.array([row]))[row].closed_at == closed_at
+
+    def test_of_two_that_ended_it_the_last_to_go_restores_it(self, ledger: Ledger, bank: str) -> None:
+        """A dry run foresees it; what goes in the same erasure is not restored."""
+        events = [make_event("u1", CLOSED, hours, by_unit=f"u{hours}") for hours in (2, 3)]
+        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=events))
+        assert ledger.erase(bank, Erasure(unit="u2")).restored == ()
+        assert ledger.erase(bank, Erasure(unit="u3"), dry_run=True).restored == ("u1",)
+        assert ledger.erase(bank, Erasure(units=("u1", "u3"))).restored == ()
+        assert ledger.count(bank) == 0
 
     def test_a_name_only_the_erased_unit_used_goes(self, ledger: Ledger, bank: str) -> None:
         """A surviving entity loses the form of its name that nothing else uses, and is called by what is left."""

@@ -9,12 +9,13 @@ from builders import (
     BANK,
     at,
     make_event,
+    make_item,
     make_unit,
     make_units,
     make_write_set,
     with_vector,
 )
-from ledger_support import AMENDED, CLOSED, RESTORED, commit
+from ledger_support import CLOSED, RESTORED, commit
 
 from hindsight_integrations.errors import BankNotFound, InvalidRequest, RevisionConflict
 from hindsight_integrations.model.directives import Directive
@@ -119,25 +120,58 @@ class TestMentalModels:
         assert (ledger.mental_models(bank), waiting(ledger)) == ([], [])
         ledger.create_mental_model(bank, replace(standing("plums"), id="another"), most=MOST)
 
-    @pytest.mark.parametrize("kind", [CLOSED, AMENDED])
     @pytest.mark.usefixtures("model")
-    def test_a_text_ends_when_what_it_stands_on_is_withdrawn(
-        self, ledger: Ledger, bank: str, kind: object
-    ) -> None:
-        """Closed or amended, the fact takes the text along until the next answer; what was only shown does not."""
+    def test_a_text_ends_when_what_it_stands_on_is_withdrawn(self, ledger: Ledger, bank: str) -> None:
+        """Closed, the fact takes the text along until the next answer; what was only shown does not."""
         shown = make_event("u3", CLOSED)
         commit(ledger, make_write_set(ledger.revision(bank), events=[shown]))
         assert self.only(ledger).state is ModelState.CURRENT
-        event = make_event("u1", CLOSED if kind is CLOSED else AMENDED)
-        commit(ledger, make_write_set(ledger.revision(bank), events=[event]))
+        commit(ledger, make_write_set(ledger.revision(bank), events=[make_event("u1", CLOSED)]))
         found = self.only(ledger)
         assert (found.state, found.text, found.based_on) == (ModelState.WITHDRAWN, "", ())
-        if kind is CLOSED:  # restored, the fact is valid, but the text is not known to be
-            restored = make_event("u1", RESTORED, 9)
-            commit(ledger, make_write_set(ledger.revision(bank), events=[restored]))
-            assert self.only(ledger).state is ModelState.WITHDRAWN
+        # restored, the fact is valid, but the text is not known to be
+        commit(ledger, make_write_set(ledger.revision(bank), events=[make_event("u1", RESTORED, 9)]))
+        assert self.only(ledger).state is ModelState.WITHDRAWN
         answer(ledger, found, "One plum.", "u2")
         assert self.only(ledger).text == "One plum."
+
+    @pytest.mark.parametrize("change", ["added", "ended", "restored", "corrected"])
+    def test_a_text_ends_when_an_item_of_what_it_stands_on_changes(
+        self, ledger: Ledger, bank: str, change: str
+    ) -> None:
+        """A document is what its items say; it is a changed fact itself, and its items are none."""
+        items = [make_item("i1", "u1", 1), make_item("i2", "u1", 2)]
+        events = [make_event("i2", CLOSED, 1)]
+        units = [*make_units("u1", "u2"), *map(with_vector, items)]
+        commit(ledger, make_write_set(units=units, events=events))
+        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        answer(ledger, standing("plums"), "Two plums.", "u1", read=("u2",))
+        assert self.only(ledger).state is ModelState.CURRENT
+        revision = ledger.revision(bank)
+        if change == "added":
+            commit(ledger, make_write_set(revision, units=[with_vector(make_item("i3", "u1", 3))]))
+        elif change == "ended":
+            commit(ledger, make_write_set(revision, events=[make_event("i1", CLOSED, 2)]))
+        elif change == "restored":
+            commit(ledger, make_write_set(revision, events=[make_event("i2", RESTORED, 2)]))
+        else:
+            edited = replace(items[0], text="plums")
+            ledger.edit_unit(bank, UnitEdit(edited, None, None, ("text",)), at(3))
+        assert self.only(ledger).state is ModelState.WITHDRAWN
+        changed = ledger.changed_facts(bank, revision, 10)
+        assert list(ledger.unit_ids(bank, changed).values()) == ["u1"]
+        late = RefreshWrite("id of plums", revision, ModelAnswer("Late.", False, ("u1",), at(4)))
+        with pytest.raises(RevisionConflict):
+            commit(ledger, replace(make_write_set(ledger.revision(bank)), refreshed=late))
+
+    def test_an_erased_item_takes_the_text_along(self, ledger: Ledger, bank: str) -> None:
+        """Whoever wrote it was shown the document with the item, even if the text does not stand on it."""
+        units = [*make_units("u1", "u2"), with_vector(make_item("i1", "u1", 1))]
+        commit(ledger, make_write_set(units=units))
+        ledger.create_mental_model(bank, standing("plums"), most=MOST)
+        answer(ledger, standing("plums"), "Two plums.", "u2", read=("u1",))
+        assert ledger.erase(bank, Erasure(unit="i1")).counts["mental_models"] == 1
+        assert (self.only(ledger).state, self.only(ledger).text) == (ModelState.WITHDRAWN, "")
 
     @pytest.mark.usefixtures("model")
     def test_a_text_ends_when_what_it_stands_on_is_corrected(self, ledger: Ledger, bank: str) -> None:

@@ -18,9 +18,7 @@ from builders import (
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
-    NO_IDS,
     changes,
     commit,
     rich_write_set,
@@ -32,7 +30,7 @@ from hindsight_integrations.model.links import Link, LinkType
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import MessageKey, UnitWrite
-from hindsight_integrations.ports.ledger import Amendment, Ledger
+from hindsight_integrations.ports.ledger import Ledger
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 
 
@@ -43,7 +41,7 @@ def made_of(key: str, **fields: object) -> UnitWrite:
 
 
 class TestReader:
-    """Units are found by id, message, chunk and record; entities by name and by blocks; amendments by what they amend."""
+    """Units are found by id, message, chunk and record; entities by name and by blocks."""
 
     def test_links_are_counted_from_both_ends(self, ledger: Ledger, bank: str) -> None:
         """How many links of a kind a unit has, without the graph: each once, whichever end it was written from."""
@@ -126,31 +124,6 @@ class TestReader:
         assert found(RecordKind.GOAL, None) == []
         expenses = ledger.units(bank, ledger.record_rows(bank, kind=RecordKind.EXPENSE))
         assert [expenses[rows[name]].records for name in ("u1", "u2")] == [records["u1"], records["u2"]]
-
-    def test_amendments_are_found_by_the_unit_they_amend(self, ledger: Ledger, bank: str) -> None:
-        """A unit partly taken back is known as such, with what, by whom and since when; closings are not meant.
-
-        The same words of the same unit count once, from the first time on; its other words count too.
-        """
-        events = [
-            make_event("u1", AMENDED, 5, by_unit="u3", reason="one"),
-            make_event("u1", AMENDED, 4, by_unit="u2", reason="two"),
-            make_event("u1", AMENDED, 6, by_unit="u2", reason="two"),
-            make_event("u1", AMENDED, 6, by_unit="u3", reason="two"),
-            make_event("u1", AMENDED, 5, by_unit="u3", reason=""),
-            make_event("u1", AMENDED, 5, by_unit="u2", reason="one"),
-            make_event("u2", CLOSED, 6, by_unit="u3"),
-        ]
-        commit(ledger, make_write_set(units=make_units("u1", "u2", "u3"), events=events))
-        rows = ledger.row_ids(bank, ["u1", "u2", "u3"])
-        assert ledger.amendments(bank, np.array(sorted(rows.values()), np.int64)) == [
-            Amendment(rows["u1"], rows["u2"], at(4), "two"),
-            Amendment(rows["u1"], rows["u2"], at(5), "one"),
-            Amendment(rows["u1"], rows["u3"], at(5), ""),
-            Amendment(rows["u1"], rows["u3"], at(5), "one"),
-            Amendment(rows["u1"], rows["u3"], at(6), "two"),
-        ]
-        assert ledger.amendments(bank, NO_IDS) == []
 
     def test_vectors_are_read_by_unit(self, ledger: Ledger, bank: str) -> None:
         """Retraction compares exactly the vectors that were stored; unknown units have none."""

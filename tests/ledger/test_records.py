@@ -8,19 +8,13 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from builders import at, make_event, make_unit, make_write_set, with_vector
-from ledger_support import (
-    AMENDED,
-    CLOSED,
-    RESTORED,
-    changes,
-    commit,
-)
+from builders import make_unit, make_write_set, with_vector
+from ledger_support import commit
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.records import Record, RecordCategory, RecordKind
-from hindsight_integrations.model.units import MemoryUnit, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import CategoryWrite, UnitWrite
 from hindsight_integrations.ports.ledger import Ledger
 
@@ -55,80 +49,6 @@ def found(
 def named(categories: Sequence[RecordCategory]) -> list[tuple[str, tuple[str, ...], int]]:
     """Name, spellings and number of records of each."""
     return [(category.name, category.spellings, category.records) for category in categories]
-
-
-class TestRecordValidity:
-    """A record can be closed alone, and made valid again."""
-
-    def test_a_record_closes_alone_and_its_unit_stays(self, ledger: Ledger, bank: str) -> None:
-        """One item of an agenda is taken back: the unit and the others are valid, and the log says by whom."""
-        agenda = with_records("u1", Record(TASK, "order chairs"), Record(TASK, "book a room"))
-        events = [make_event("u1", AMENDED, 5, by_unit="u2", reason="the room is booked", record=1)]
-        commit(ledger, make_write_set(units=[agenda, with_vector(make_unit("u2"))], events=events))
-        unit = read(ledger, bank, "u1")
-        assert unit.closed_at is None
-        assert [record.closed_at for record in unit.records] == [None, at(5)]
-        assert ledger.validity(bank, "u1") == events
-        rows = ledger.row_ids(bank, ["u1", "u2"])
-        (amendment,) = ledger.amendments(bank, np.array([rows["u1"]]))
-        assert (amendment.by, amendment.statement, amendment.record) == (
-            rows["u2"],
-            "the room is booked",
-            1,
-        )
-        assert found(ledger, bank, TASK) == ["u1"]
-        assert ledger.damaged(bank) == ()
-
-    def test_closed_at_of_a_record_follows_its_log(self, ledger: Ledger, bank: str) -> None:
-        """The earliest closing since the last restoring counts; of any moment the log says what was closed then."""
-        writes = [
-            with_records("u1", Record(TASK, "a"), Record(TASK, "b")),
-            with_records("u2", Record(TASK, "c")),
-        ]
-        commit(ledger, make_write_set(units=writes))
-        steps = [(AMENDED, 6, at(6)), (AMENDED, 4, at(4)), (RESTORED, 8, None), (AMENDED, 9, at(9))]
-        for revision, (kind, hours, expected) in enumerate(steps, start=1):
-            commit(ledger, make_write_set(revision, events=[make_event("u1", kind, hours, record=0)]))
-            assert [record.closed_at for record in read(ledger, bank, "u1").records] == [expected, None]
-        ids = changes(ledger, bank).columns.ids
-        row = ledger.row_ids(bank, ["u1"])["u1"]
-        for hours, closed in ((3, False), (4, True), (7, True), (8, False), (9, True)):
-            assert ledger.closed_records(bank, ids, at(hours)) == ({row: frozenset({0})} if closed else {})
-        assert ledger.damaged(bank) == ()
-
-    def test_what_happens_to_a_record_does_not_happen_to_its_unit(self, ledger: Ledger, bank: str) -> None:
-        """A record restored does not make a closed unit valid, and no gap in the unit's validity comes of it."""
-        commit(ledger, make_write_set(units=[with_records("u1", Record(TASK, "a"))]))
-        events = [
-            make_event("u1", AMENDED, 2, record=0),
-            make_event("u1", CLOSED, 3),
-            make_event("u1", RESTORED, 4, record=0),
-        ]
-        commit(ledger, make_write_set(1, events=events))
-        assert read(ledger, bank, "u1").closed_at == at(3)
-        assert changes(ledger, bank).columns.gaps.tolist() == []
-
-    def test_the_same_statement_can_close_two_records_and_each_once(self, ledger: Ledger, bank: str) -> None:
-        """Two items taken back in one sentence are two events; retained again, nothing changes."""
-        events = [make_event("u1", AMENDED, 5, reason="both are done", record=n) for n in (0, 1)]
-        commit(
-            ledger,
-            make_write_set(units=[with_records("u1", Record(TASK, "a"), Record(TASK, "b"))], events=events),
-        )
-        assert len(ledger.validity(bank, "u1")) == 2
-        assert commit(ledger, make_write_set(1, events=events)).revision == 1
-
-    @pytest.mark.parametrize(("kind", "ordinal"), [(AMENDED, 1), (AMENDED, -1), (CLOSED, 0)])
-    def test_a_record_that_is_not_there_is_refused(
-        self, ledger: Ledger, bank: str, kind: ValidityKind, ordinal: int
-    ) -> None:
-        """Nor is a record closed as a unit is; nothing of the write set stays."""
-        writes = make_write_set(
-            units=[with_records("u1", Record(TASK, "a"))], events=[make_event("u1", kind, record=ordinal)]
-        )
-        with pytest.raises(InvalidRequest, match="which has 1"):
-            commit(ledger, writes)
-        assert ledger.count(bank) == 0
 
 
 class TestCategory:
@@ -229,27 +149,13 @@ class TestRecordErasure:
         ledger.erase(bank, Erasure(everything=True))
         assert (ledger.categories(bank), found(ledger, bank)) == ([], [])
 
-    def test_a_record_stays_closed_when_who_closed_it_is_forgotten(self, ledger: Ledger, bank: str) -> None:
-        """As a unit does: the event stays without author and words."""
-        units = [with_records("u1", Record(TASK, "a")), with_vector(make_unit("u2"))]
-        commit(
-            ledger,
-            make_write_set(
-                units=units, events=[make_event("u1", AMENDED, 5, by_unit="u2", reason="x", record=0)]
-            ),
-        )
-        ledger.erase(bank, Erasure(unit="u2"))
-        (event,) = ledger.validity(bank, "u1")
-        assert (event.by_unit, event.reason, event.record) == (None, "", 0)
-        assert read(ledger, bank, "u1").records[0].closed_at == at(5)
-
     def test_records_go_round_an_archive(self, ledger: Ledger, bank: str) -> None:
-        """Their order, values, spellings and validity are the same in a copy, and so is what the next fact adds."""
+        """Their order, values and spellings are the same in a copy, and so is what the next fact adds."""
         units = [
             with_records("u1", paid("3.410", "coffee", "food (coffee)"), Record(TASK, "call Ann")),
             with_records("u2", paid("4", "tea")),
         ]
-        commit(ledger, make_write_set(units=units, events=[make_event("u1", AMENDED, 5, record=1)]))
+        commit(ledger, make_write_set(units=units))
         ledger.merge_categories(bank, EXPENSE, "coffee", "tea")
         ledger.create_bank("copy")
         ledger.restore_rows("copy", iter(list(ledger.archive_rows(bank))))
@@ -257,5 +163,4 @@ class TestRecordErasure:
             assert read(ledger, "copy", key) == replace(read(ledger, bank, key), bank="copy")
         assert str(read(ledger, "copy", "u1").records[0].value) == "3.410"
         assert ledger.categories("copy") == ledger.categories(bank)
-        assert ledger.validity("copy", "u1") == ledger.validity(bank, "u1")
         assert ledger.damaged("copy") == ()

@@ -13,13 +13,13 @@ from builders import (
     at,
     make_entity,
     make_event,
+    make_item,
     make_unit,
     make_units,
     make_write_set,
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
     RESTORED,
     changes,
@@ -119,6 +119,7 @@ class TestCommit:
             make_write_set(mentions=[("u1", "ghost")]),
             make_write_set(events=[make_event("ghost", CLOSED)]),
             make_write_set(events=[make_event("u1", CLOSED, by_unit="ghost")]),
+            make_write_set(units=[with_vector(make_item("x", "ghost", 1))]),
             make_write_set(units=make_units("x", bank="another")),
             make_write_set(units=[with_vector(make_unit("x"), DIMENSION + 1)]),
         ],
@@ -158,12 +159,11 @@ class TestCommit:
         assert closed_at(1, CLOSED, 7) == at(7)
         assert closed_at(2, CLOSED, 5) == at(5)
         assert closed_at(3, CLOSED, 9) == at(5)
-        assert closed_at(4, AMENDED, 3) == at(5)
-        assert closed_at(5, RESTORED, 10) is None
-        assert closed_at(6, CLOSED, 12) == at(12)
+        assert closed_at(4, RESTORED, 10) is None
+        assert closed_at(5, CLOSED, 12) == at(12)
         kinds = [event.kind for event in ledger.validity(bank, "u")]
-        assert kinds == [AMENDED, CLOSED, CLOSED, CLOSED, RESTORED, CLOSED]
-        assert ledger.validity(bank, "u")[0] == make_event("u", AMENDED, 3, by_unit="by", reason="r")
+        assert kinds == [CLOSED, CLOSED, CLOSED, RESTORED, CLOSED]
+        assert ledger.validity(bank, "u")[0] == make_event("u", CLOSED, 5, by_unit="by", reason="r")
         assert ledger.validity(bank, "by") == ledger.validity(bank, "unknown") == []
 
     def test_an_event_repeated_after_a_restore_does_not_close_again(self, ledger: Ledger, bank: str) -> None:

@@ -1,4 +1,4 @@
-"""as_of: the past as it was. Whatever was said, withdrawn, amended or brought back later does not show in it."""
+"""as_of: the past as it was. Whatever was said, withdrawn, changed or brought back later does not show in it."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ DAY = timedelta(days=1)
 FIRST = datetime(2024, 5, 1, 10, tzinfo=UTC)
 NOON = timedelta(hours=2)
 SUBJECTS = ["kayak", "violin", "passport", "orchard", "bicycle"]
-NOTES = {
-    subject: f"User keeps a {subject} note in folder {n}. Points: the {subject} price; the {subject} colour."
-    for n, subject in enumerate(SUBJECTS)
-}
+NOTES = {subject: f"User keeps a {subject} note in folder {n}" for n, subject in enumerate(SUBJECTS)}
 
 
-def say(bank: MemoryBank, day: int, what: str, *invalidates: str) -> tuple[str, ...]:
+def say(bank: MemoryBank, day: int, what: str, *invalidates: str, **fact: Any) -> tuple[str, ...]:
     """One message of one fact on the morning of a day; returns the ids of its units."""
     message = {"role": "user", "content": what, "id": f"d{day}"}
-    fact = {"what": what, "sources": [f"d{day}"], "invalidates": list(invalidates)}
-    return bank.retain([message], timestamp=FIRST + day * DAY, facts=[fact]).unit_ids
+    facts = [{"what": what, "sources": [f"d{day}"], "invalidates": list(invalidates), **fact}]
+    return bank.retain([message], timestamp=FIRST + day * DAY, facts=facts).unit_ids
+
+
+def listed(*values: str) -> list[dict[str, Any]]:
+    """Items of a note."""
+    return [{"kind": "document_item", "category": "points", "value": value} for value in values]
 
 
 def do(bank: MemoryBank, day: int, operation: str, subject: str) -> None:
     """One operation on a subject; on one that was never noted it says something new, and closes nothing.
 
-    To restore is to bring back, by hand, all notes on the subject that are closed.
+    To restore is to bring back, by hand, all notes on the subject that are closed. Items are removed from the newest note on the
+    subject, and added to it.
     """
     note = NOTES[subject]
+    newest = next((unit.id for unit in bank.iterate_units() if unit.text == note), "nothing")
     if operation == "note":
-        say(bank, day, note)
+        say(bank, day, note, records=listed(f"the {subject} price", f"the {subject} colour"))
+    elif operation == "remove":
+        change = {"unit_id": newest, "change": "removes", "items": [1 + day % 3]}
+        say(bank, day, f"User struck a line off the {subject} note {day}", changes=[change])
+    elif operation == "add":
+        more = {"adds_to": {"unit_id": newest}, "records": listed(f"the {subject} of day {day}")}
+        say(bank, day, f"User added a line to the {subject} note {day}", **more)
     elif operation == "restore":
         notes = [unit.id for unit in bank.iterate_units(include_invalidated=True) if unit.text == note]
         for unit_id in notes:
             bank.restore(unit_id)
     elif operation == "delete":
         say(bank, day, f"User threw the {subject} away on trip {day}", note)
-    elif operation == "replace":
-        say(bank, day, f"User swapped it for another {subject} number {day}", note)
     else:
-        say(
-            bank,
-            day,
-            f"User dropped the {subject} colour from the note {day}",
-            f"the {subject} colour is noted",
-        )
+        say(bank, day, f"User swapped it for another {subject} number {day}", note)
 
 
 def valid_by_log(bank: MemoryBank, unit_id: str, moment: datetime) -> bool:
-    kinds = [
-        event.kind
-        for event in bank.history(unit_id)
-        if event.kind is not ValidityKind.AMENDED and event.effective_at <= moment
-    ]
+    kinds = [event.kind for event in bank.history(unit_id) if event.effective_at <= moment]
     return not kinds or kinds[-1] is ValidityKind.RESTORED
 
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["note", "note", "delete", "replace", "amend", "restore"]), st.sampled_from(SUBJECTS)
+        st.sampled_from(["note", "note", "delete", "replace", "remove", "add", "restore"]),
+        st.sampled_from(SUBJECTS),
     ),
     min_size=2,
     max_size=10,
@@ -78,33 +78,51 @@ STEPS = st.lists(
 
 
 def seen(bank: MemoryBank, subject: str, **options: Any) -> set[tuple[str, tuple[str, ...]]]:
-    """What recall serves, with what was taken back of each."""
+    """What recall serves, with the items of each."""
     found = bank.recall(f"the {subject} of the user", max_tokens=10_000, **options).units
-    return {(item.unit.text, tuple(part.text for part in item.amendments)) for item in found}
+    return {(item.unit.text, tuple(item.text.split("\n- ")[1:])) for item in found}
+
+
+def items_of_notes(bank: MemoryBank, as_of: datetime | None = None) -> dict[str, list[str]]:
+    """The items that hold of each memory that does."""
+    units = [*bank.iterate_units(as_of=as_of)]
+    return {unit.id: [item.id for item in bank.document_items(unit.id, as_of=as_of)] for unit in units}
 
 
 @settings(max_examples=12, deadline=None)
 @example(steps=[("note", "kayak"), ("delete", "kayak"), ("note", "violin"), ("restore", "kayak")])
+@example(
+    steps=[
+        ("note", "kayak"),
+        ("remove", "kayak"),
+        ("add", "kayak"),
+        ("delete", "kayak"),
+        ("restore", "kayak"),
+    ]
+)
 @given(steps=STEPS)
 def test_the_past_of_a_bank_is_what_a_bank_knew_then(steps: list[tuple[str, str]]) -> None:
-    """After each day of notes, deletions, replacements, amendments and restorings, the finished bank shows as_of that day just what the
-    unfinished one held and served, and all of it is valid by the log and said by then."""
+    """After each day of notes, deletions, replacements, changes of items and restorings, the finished bank shows as_of that day just
+    what the unfinished one held and served, and all of it is valid by the log and said by then."""
     clock = FrozenClock(FIRST)
     with Hindsight.open(
         ":memory:", embeddings=HashEmbedder(), reranker=None, config=LIGHT, clock=clock
     ) as engine:
         bank = engine.bank("diary")
-        held, served = [], []
+        held, items, served = [], [], []
         for day, (operation, subject) in enumerate(steps):
             clock.set(FIRST + day * DAY)
             do(bank, day, operation, subject)
             held.append([unit.id for unit in bank.iterate_units()])
+            items.append(items_of_notes(bank))
             served.append({subject: seen(bank, subject) for subject in SUBJECTS})
         for day in range(len(steps)):
             moment = FIRST + day * DAY + NOON
             units = list(bank.iterate_units(as_of=moment))
             assert [unit.id for unit in units] == held[day]
             assert all(unit.mentioned_at <= moment and valid_by_log(bank, unit.id, moment) for unit in units)
+            assert items_of_notes(bank, moment) == items[day]
+            assert all(valid_by_log(bank, item, moment) for each in items[day].values() for item in each)
             assert {subject: seen(bank, subject, as_of=moment) for subject in SUBJECTS} == served[day]
         assert bank.units(as_of=FIRST - DAY).total == 0
 

@@ -1,4 +1,4 @@
-"""A document that was dictated is one memory: its items are withdrawn one by one, and recall serves it whole without those."""
+"""A document that was dictated is a head and items: they end one by one, and recall serves the head with those that hold."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from langchain_core.messages import BaseMessage
 
-from hindsight_integrations import Channel, Hindsight, HindsightConfig, InvalidRequest
+from hindsight_integrations import Channel, Hindsight, HindsightConfig
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.sync import MemoryBank
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
 Opener = Callable[..., Hindsight]
 LIGHT = HindsightConfig(storage=StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5))
 
-AGENDA = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
+AGENDA = "Agenda of the harbour meeting."
 ITEMS = ["crane repair", "new mooring fees", "pier lights"]
-WITHOUT_FEES = "Agenda of the harbour meeting: crane repair and pier lights."
-FEES = "'new mooring fees' is an item of the agenda of the harbour meeting"
+
+
+def text(*items: str) -> str:
+    return "\n".join([AGENDA, *(f"- agenda: {item}" for item in items)])
 
 
 def say(bank: MemoryBank, day: int, what: str, **fact: Any) -> RetainResult:
@@ -37,25 +37,22 @@ def say(bank: MemoryBank, day: int, what: str, **fact: Any) -> RetainResult:
     )
 
 
-def dictate(bank: MemoryBank, text: str = AGENDA, items: list[str] = ITEMS, day: int = 1) -> str:
+def records(*items: str) -> list[dict[str, str]]:
+    return [{"kind": "document_item", "category": "agenda", "value": item} for item in items]
+
+
+def dictate(bank: MemoryBank, *items: str, day: int = 1, what: str = AGENDA) -> str:
     """Retain a document; returns its memory's id."""
-    records = [{"kind": "document_item", "category": "agenda", "value": item} for item in items]
     entities = [{"text": "Harbour Council", "type": "ORGANIZATION"}]
-    (unit_id,) = say(
-        bank, day, text, records=records, entities=entities, occurred_start="2024-05-20"
-    ).unit_ids
+    given = records(*(items or ITEMS))
+    (unit_id,) = say(bank, day, what, records=given, entities=entities, occurred_start="2024-05-20").unit_ids
     return unit_id
 
 
-def strike(bank: MemoryBank, day: int = 3, *statements: str, source: str = "d1") -> RetainResult:
-    """Take items of the document that a message dictated back."""
-    return say(
-        bank,
-        day,
-        f"User struck something off the harbour agenda on day {day}",
-        changes=[{"sources": [source], "change": "part", "part": part} for part in statements or [FEES]],
-        entities=[{"text": "Harbour Council", "type": "ORGANIZATION"}],
-    )
+def strike(bank: MemoryBank, *items: int, day: int = 3) -> RetainResult:
+    """Take items of the document of the first day back."""
+    change = {"sources": ["d1"], "change": "removes", "items": list(items or (2,))}
+    return say(bank, day, f"Something is struck off the harbour agenda on day {day}", changes=[change])
 
 
 def served(
@@ -67,42 +64,48 @@ def served(
 
 def values(bank: MemoryBank, **options: Any) -> list[str]:
     """The items that are listed."""
-    return [str(item.record.value) for item in bank.records.list(kind="document_item", **options)]
+    return [str(entry.record.value) for entry in bank.records.list(kind="document_item", **options)]
 
 
-def test_one_item_is_withdrawn_and_two_are_served_by_every_channel(real: Hindsight) -> None:
-    """Whichever channel finds the agenda, it is served without the item taken back, and without a note."""
+def test_every_channel_finds_the_document_without_the_item_that_ended(real: Hindsight) -> None:
+    """By its head or by an item, whichever channel: once, whole, without what was taken back."""
     bank = real.bank("port")
     agenda = dictate(bank)
-    (done,) = strike(bank).amended
-    assert (done.unit_id, done.records) == (agenda, (1,))
+    (done,) = strike(bank).removed
+    assert done.statement == "agenda: new mooring fees"
     options: dict[Channel, dict[str, Any]] = {
         Channel.SEMANTIC: {},
-        Channel.KEYWORD: {"query": "mooring fees"},
+        Channel.KEYWORD: {"query": "pier lights"},
         Channel.GRAPH: {"query": "What does the Harbour Council plan?"},
         Channel.TEMPORAL: {"window": ("2024-05-19", "2024-05-21")},
     }
     for channel, asked in options.items():
         found = served(bank, agenda, **asked)
         assert channel in found.channels
-        assert (found.text, found.unit.text, found.valid) == (WITHOUT_FEES, AGENDA, True)
-        assert found.tokens < found.unit.tokens
+        assert (found.text, found.valid) == (text("crane repair", "pier lights"), True)
 
 
-def test_before_the_withdrawal_the_document_is_whole(light: Hindsight) -> None:
-    """as_of an earlier day the whole agenda is served; history shows it whole, with the note."""
+def test_a_document_is_one_memory(light: Hindsight) -> None:
+    """In counts, lists and results; its items are none."""
+    bank = light.bank("port")
+    result = say(bank, 1, AGENDA, records=records(*ITEMS))
+    assert (result.created, len(result.unit_ids), bank.count()) == (1, 1, 1)
+    assert [unit.text for unit in bank.units().units] == [AGENDA]
+    assert len(bank.recall("crane repair, mooring fees and pier lights").units) == 1
+
+
+def test_at_an_earlier_moment_the_document_is_whole(light: Hindsight) -> None:
+    """And history shows the item that ended by itself."""
     bank = light.bank("port")
     agenda = dictate(bank)
     strike(bank)
-    assert served(bank, agenda, as_of="2024-05-02").text == AGENDA
-    assert served(bank, agenda, as_of="2024-05-04").text == WITHOUT_FEES
-    assert served(bank, agenda, include_invalidated=True).text == f"{AGENDA} [Partly withdrawn later: {FEES}]"
-    assert bank.get(agenda).text == AGENDA
-    assert [item.closed_at is None for item in bank.get(agenda).records] == [True, False, True]
+    assert served(bank, agenda, as_of="2024-05-02").text == text(*ITEMS)
+    assert served(bank, agenda, as_of="2024-05-04").text == text("crane repair", "pier lights")
+    history = bank.recall("new mooring fees on the harbour agenda", include_invalidated=True).units
+    assert [unit.text for unit in history if not unit.valid] == ["agenda: new mooring fees"]
 
 
-def test_a_withdrawn_item_is_neither_listed_nor_counted(light: Hindsight) -> None:
-    """Lists and counts over items leave it out from then on."""
+def test_an_item_that_ended_is_neither_listed_nor_counted(light: Hindsight) -> None:
     bank = light.bank("port")
     dictate(bank)
     strike(bank)
@@ -111,152 +114,184 @@ def test_a_withdrawn_item_is_neither_listed_nor_counted(light: Hindsight) -> Non
     assert bank.records.aggregate("count", kind="document_item").value == 2
 
 
-def test_a_record_is_restored_by_hand(light: Hindsight) -> None:
+def test_an_item_is_restored_by_hand(light: Hindsight) -> None:
     """What was taken back by mistake is served and listed again; restoring twice changes nothing."""
     bank = light.bank("port")
     agenda = dictate(bank)
-    strike(bank)
-    assert [bank.restore(agenda, record=1), bank.restore(agenda, record=1)] == [True, False]
-    assert served(bank, agenda).text == AGENDA
+    (done,) = strike(bank).removed
+    assert [bank.restore(done.unit_id), bank.restore(done.unit_id)] == [True, False]
+    assert served(bank, agenda).text == text(*ITEMS)
     assert values(bank) == ITEMS
-    kinds = [(event.kind, event.record) for event in bank.history(agenda)]
-    assert kinds == [(ValidityKind.AMENDED, 1), (ValidityKind.RESTORED, 1)]
-    assert served(bank, agenda, as_of="2024-05-04").text == WITHOUT_FEES
-    assert not bank.restore(agenda)
-    for wrong in (3, -1, "1", True):
-        with pytest.raises(InvalidRequest, match="record"):
-            bank.restore(agenda, record=wrong)  # type: ignore[arg-type]
+    assert served(bank, agenda, as_of="2024-05-04").text == text("crane repair", "pier lights")
 
 
-def test_an_item_added_again_lives_again(light: Hindsight) -> None:
-    """Put back on the agenda, the item is a memory of its own; the document stays without it."""
+def test_an_item_withdrawn_by_hand_goes_alone(light: Hindsight) -> None:
     bank = light.bank("port")
     agenda = dictate(bank)
-    strike(bank)
-    again = "User put new mooring fees back on the agenda of the harbour meeting"
-    say(
-        bank, 5, again, records=[{"kind": "document_item", "category": "agenda", "value": "new mooring fees"}]
-    )
-    assert served(bank, agenda).text == WITHOUT_FEES
-    assert again in {item.text for item in bank.recall("mooring fees").units}
-    assert sorted(values(bank)) == sorted(ITEMS)
+    (_, fees, _) = bank.document_items(agenda)
+    assert bank.withdraw(fees.id)
+    assert served(bank, agenda).text == text("crane repair", "pier lights")
 
 
-def test_items_go_one_by_one_and_the_last_takes_the_memory_along(light: Hindsight) -> None:
-    """A second item leaves one; with the third nothing is left to remember."""
+def test_without_items_the_head_stays(light: Hindsight) -> None:
+    """An empty list is a list; what is added to it is served with it again."""
     bank = light.bank("port")
     agenda = dictate(bank)
-    strike(bank)
-    strike(bank, 4, "'crane repair' is an item of the agenda of the harbour meeting")
-    assert served(bank, agenda).text == "Agenda of the harbour meeting: pier lights."
-    last = strike(bank, 5, "'pier lights' is an item of the agenda of the harbour meeting")
-    assert [done.unit_id for done in last.closed] == [agenda]
-    assert agenda not in {item.unit.id for item in bank.recall("agenda of the harbour meeting").units}
-
-
-def test_two_items_of_one_message_are_two(light: Hindsight) -> None:
-    """One statement for two items, or two statements of one fact, withdraw both."""
-    bank = light.bank("port")
-    agenda = dictate(bank)
-    both = strike(bank, 3, FEES, "'crane repair' is an item of the agenda of the harbour meeting")
-    assert [done.records for done in both.amended] == [(1,), (0,)]
-    assert served(bank, agenda).text == "Agenda of the harbour meeting: pier lights."
-
-
-def test_what_cannot_be_cut_is_noted_and_closed_all_the_same(light: Hindsight) -> None:
-    """In prose the item stays in the text with a note beside it, and is no longer listed."""
-    bank = light.bank("port")
-    prose = "User plans the agenda of the harbour meeting around new mooring fees, which come before the crane repair."
-    agenda = dictate(bank, prose, ["new mooring fees", "crane repair"])
-    strike(bank)
-    assert served(bank, agenda).text == f"{prose} [Partly withdrawn later: {FEES}]"
-    assert values(bank) == ["crane repair"]
+    strike(bank, 1, 2, 3)
+    assert served(bank, agenda).text == AGENDA
+    say(bank, 5, "Lanterns are on the agenda", adds_to={"sources": ["d1"]}, records=records("lanterns"))
+    assert served(bank, agenda).text == text("lanterns")
 
 
 def test_a_document_that_ends_goes_with_its_items(light: Hindsight) -> None:
-    """Where the agenda itself is named, nothing of it stays."""
+    """Where the agenda itself is named nothing of it stays, and restored it has what it had."""
     bank = light.bank("port")
     agenda = dictate(bank)
-    ended = say(bank, 3, "The harbour meeting is off", changes=[{"sources": ["d1"], "change": "ends"}])
+    strike(bank)
+    ended = say(bank, 4, "The harbour meeting is off", changes=[{"sources": ["d1"], "change": "ends"}])
     assert [done.unit_id for done in ended.closed] == [agenda]
     assert values(bank) == []
+    assert bank.restore(agenda)
+    assert served(bank, agenda).text == text("crane repair", "pier lights")
+    assert bank.withdraw(agenda, reason="the pier burnt down")
+    assert values(bank) == []
+    assert bank.restore(agenda)
+    assert values(bank) == ["crane repair", "pier lights"]
 
 
-def test_a_model_names_the_item_and_sees_it_no_more(opener: Opener) -> None:
-    """A model that is shown the document and names a part of it withdraws that item; the next one is shown the rest."""
+def test_a_document_dictated_anew_takes_the_place_of_the_first(light: Hindsight) -> None:
+    """Items that stay are told again; the check of what is left out counts them."""
+    bank = light.bank("port")
+    first = dictate(bank)
+    change = {"sources": ["d1"], "change": "replaces", "removed": ["pier lights"]}
+    result = say(
+        bank, 4, AGENDA, records=records("crane repair", "new mooring fees", "paint"), changes=[change]
+    )
+    assert ([done.unit_id for done in result.closed], result.dropped) == ([first], ())
+    assert values(bank) == ["crane repair", "new mooring fees", "paint"]
+    short = say(bank, 5, AGENDA, records=records("paint"), changes=[{**change, "sources": ["d4"]}])
+    assert not short.closed
+    assert "crane repair" in short.dropped[0].reason
+
+
+def test_a_model_is_shown_numbered_items_and_names_them(opener: Opener) -> None:
+    """It removes one by its number and adds one; the next prompt shows what holds, with the same numbers."""
     prompts: list[str] = []
 
     def reply(messages: list[BaseMessage]) -> Reply:
         prompts.append(str(messages[1].content))
         (number,) = re.findall(r"^\[(\d+)\].*Agenda of the harbour", prompts[-1], re.MULTILINE)
-        change = {"memory": int(number), "change": "part", "part": "new mooring fees"}
         struck = {
-            "what": "User struck the mooring fees off the harbour agenda.",
+            "what": "The user put lanterns on the harbour agenda in place of mooring fees.",
             "sources": ["new"],
-            "changes": [change],
+            "changes": [{"memory": int(number), "change": "removes", "items": [2]}],
+            "adds_to": int(number),
+            "records": records("lanterns"),
         }
         return {"facts": [struck] if len(prompts) == 1 else []}
 
     bank = opener(config=LIGHT, model=ScriptedModel(reply)).bank("port")
     agenda = dictate(bank)
-    message = {"role": "user", "content": "No mooring fees on the harbour agenda, please.", "id": "new"}
-    (done,) = bank.retain([message], timestamp="2024-05-09T10:00").amended
-    assert (done.unit_id, done.records) == (agenda, (1,))
-    assert served(bank, agenda).text == WITHOUT_FEES
+    message = {
+        "role": "user",
+        "content": "Lanterns instead of mooring fees on the harbour agenda, please.",
+        "id": "new",
+    }
+    bank.retain([message], timestamp="2024-05-09T10:00")
+    assert served(bank, agenda).text == text("crane repair", "pier lights", "lanterns")
     again = {"role": "user", "content": "How is the harbour agenda coming along?", "id": "later"}
     bank.retain([again], timestamp="2024-05-10T10:00")
-    assert AGENDA in prompts[0]
-    assert WITHOUT_FEES in prompts[1]
-    assert AGENDA not in prompts[1]
+    shown = [re.findall(r"^\[\d+\.(\d+)\] agenda: (.*)$", prompt, re.MULTILINE) for prompt in prompts]
+    assert shown[0] == [("1", "crane repair"), ("2", "new mooring fees"), ("3", "pier lights")]
+    assert shown[1] == [("1", "crane repair"), ("3", "pier lights"), ("4", "lanterns")]
+
+
+def test_two_turns_that_remove_the_same_item_remove_one(light: Hindsight) -> None:
+    """Numbers never move, so the second finds it gone and takes no other."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    assert [len(strike(bank, 2, day=day).removed) for day in (3, 4)] == [1, 0]
+    assert values(bank) == ["crane repair", "pier lights"]
+    assert served(bank, agenda).text == text("crane repair", "pier lights")
+
+
+def test_a_document_that_does_not_fit_is_served_with_what_matches_best(real: Hindsight) -> None:
+    """Marked as cut, within the budget, whatever the budget is."""
+    bank = real.bank("port")
+    many = [f"berth {number} gets a new bollard and a coat of paint" for number in range(200)]
+    long = dictate(bank, *many, "the lighthouse keeper brings his violin")
+    for budget in (80, 200, 1_000, 10_000):
+        found = bank.recall("Who plays the violin at the harbour meeting?", max_tokens=budget)
+        assert found.tokens <= budget
+        (unit,) = found.units
+        assert unit.unit.id == long
+        assert "violin" in unit.text
+        assert ("[cut: " in unit.text) == (budget < 10_000)
+        assert unit.tokens == found.tokens
 
 
 def test_budgets_count_what_is_served(light: Hindsight) -> None:
-    """A budget of just the shorter text holds the document, and no budget is ever exceeded."""
+    bank = light.bank("port")
+    dictate(bank)
+    strike(bank)
+    for budget in range(1, 60):
+        assert bank.recall("agenda of the harbour meeting", max_tokens=budget).tokens <= budget
+
+
+def test_a_compact_document_has_its_items(light: Hindsight) -> None:
     bank = light.bank("port")
     agenda = dictate(bank)
-    strike(bank)
-    cost = served(bank, agenda).tokens
-    for budget in range(1, cost + 3):
-        found = bank.recall("agenda of the harbour meeting", max_tokens=budget, k=1)
-        assert found.tokens <= budget
-    assert agenda in {
-        item.unit.id for item in bank.recall("agenda of the harbour meeting", max_tokens=cost).units
-    }
+    found = served(bank, agenda, text="compact")
+    assert [line for line in found.text.splitlines() if line.startswith("- ")] == [
+        f"- agenda: {item}" for item in ITEMS
+    ]
 
 
-def test_forgetting_the_withdrawal_does_not_bring_the_item_back(light: Hindsight) -> None:
-    """Once the memory that struck the item is erased the item stays out; where it cannot be cut, its own words are the note."""
+def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
+    """The removal and the addition are refused, the fact is kept with its items, and the result says why."""
     bank = light.bank("port")
-    prose = "User plans the night of the harbour lamps around new lamp posts, which come before the paint."
-    agenda, plan = dictate(bank), dictate(bank, prose, ["new lamp posts", "the paint"], day=2)
-    (struck,) = strike(bank).unit_ids
-    (gone,) = strike(
-        bank, 4, "'new lamp posts' is an item of the night of the harbour lamps", source="d2"
-    ).unit_ids
-    for unit_id in (struck, gone):
-        bank.forget(unit=unit_id)
-    found = served(bank, agenda)
-    assert (found.text, [part.by_unit for part in found.amendments]) == (WITHOUT_FEES, [""])
-    assert served(bank, agenda, as_of="2024-05-02").text == AGENDA
-    lamps = served(bank, plan, "the night of the harbour lamps")
-    assert lamps.text == f"{prose} [Partly withdrawn later: new lamp posts]"
-    assert sorted(values(bank)) == ["crane repair", "pier lights", "the paint"]
+    agenda = dictate(bank)
+    fact = {
+        "what": "Lanterns on the agenda",
+        "sources": ["x"],
+        "changes": [{"unit_id": agenda, "change": "removes", "items": [1]}],
+        "adds_to": {"unit_id": agenda},
+        "records": records("lanterns"),
+    }
+    message = {"role": "user", "content": "Lanterns", "id": "x"}
+    result = bank.retain([message], timestamp="2024-05-09", tags=["private"], facts=[fact])
+    assert [item.reason for item in result.dropped] == [
+        f"{field}: the memory it names has other tags" for field in ("adds_to", "changes")
+    ]
+    assert values(bank, tags=["private"], tags_match="all_strict") == ["lanterns"]
+    assert served(bank, agenda).text == text(*ITEMS)
+
+
+def test_what_rests_on_a_document_rests_on_its_items(light: Hindsight) -> None:
+    """A mental model that cites the agenda is out of date once an item of it ends or comes."""
+    bank = light.bank("port")
+    dictate(bank)
+    model = bank.mental_models.create("agenda", "What is on the agenda of the harbour meeting?")
+    bank.mental_models.refresh(model.id)
+    assert "pier lights" in bank.mental_models.get(model.id).text
+    assert not bank.mental_models.get(model.id).withdrawn
+    strike(bank)
+    assert bank.mental_models.get(model.id).withdrawn
 
 
 def test_forgetting_the_document_erases_its_items(light: Hindsight) -> None:
-    """Nothing of it is found or listed, and what struck an item of it goes with it."""
+    """And what had struck an item is a memory like any other."""
     bank = light.bank("port")
     agenda = dictate(bank)
     (struck,) = strike(bank).unit_ids
     bank.forget(unit=agenda)
-    assert not {agenda, struck} & {
-        item.unit.id for item in bank.recall("agenda of the harbour meeting").units
-    }
-    assert values(bank) == []
+    found = {item.unit.id for item in bank.recall("agenda of the harbour meeting").units}
+    assert (agenda in found, struck in found) == (False, True)
+    assert values(bank, include_invalidated=True) == []
 
 
-def test_an_archive_carries_what_was_withdrawn(light: Hindsight) -> None:
-    """A bank loaded from an archive serves and lists the document as the first one did."""
+def test_an_archive_carries_documents(light: Hindsight) -> None:
+    """A bank loaded from an archive serves and lists them as the first one did, then and now, and changes them."""
     bank = light.bank("port")
     dictate(bank)
     strike(bank)
@@ -264,7 +299,8 @@ def test_an_archive_carries_what_was_withdrawn(light: Hindsight) -> None:
     bank.archive.export(target)
     copy = light.bank("copy")
     copy.archive.load(io.StringIO(target.getvalue()))
-    texts = {item.text for item in copy.recall("agenda of the harbour meeting").units}
-    assert WITHOUT_FEES in texts
-    assert AGENDA not in texts
-    assert values(copy) == ["crane repair", "pier lights"]
+    (unit,) = [each for each in copy.recall("agenda of the harbour meeting").units if each.document]
+    assert unit.text == text("crane repair", "pier lights")
+    assert values(copy, as_of="2024-05-02") == ITEMS
+    say(copy, 6, "Lanterns too", adds_to={"unit_id": unit.unit.id}, records=records("lanterns"))
+    assert [item.number for item in copy.document_items(unit.unit.id)] == [1, 3, 4]

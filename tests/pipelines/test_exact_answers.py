@@ -248,26 +248,28 @@ def test_the_asynchronous_face_answers_alike(tmp_path: Path) -> None:
     assert answer.value == Decimal("3.1")
 
 
-def test_what_was_taken_back_of_a_memory_that_entered_is_not_served(bank: MemoryBank) -> None:
-    council = [{"text": "Harbour Council", "type": "ORGANIZATION"}]
+def test_a_document_that_entered_is_served_with_the_items_that_hold(bank: MemoryBank) -> None:
     records: list[dict[str, Any]] = [
         {"kind": "document_item", "category": "agenda", "value": item}
         for item in ("crane repair", "new mooring fees", "pier lights")
     ]
     records.append({"kind": "expense", "category": "coffee", "value": 2.5, "unit": "EUR"})
-    agenda = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
-    struck = [{"sources": ["d14"], "change": "part", "part": "new mooring fees"}]
+    struck = [{"sources": ["d14"], "change": "removes", "items": [2]}]
     facts: list[dict[str, Any]] = [
-        {"what": agenda, "records": records, "occurred_start": "2025-06-14", "entities": council},
-        {"what": "User struck something off the harbour agenda", "changes": struck, "entities": council},
+        {"what": "Agenda of the harbour meeting", "records": records, "occurred_start": "2025-06-14"},
+        {"what": "User struck something off the harbour agenda", "changes": struck},
     ]
+    retained = []
     for day, each in enumerate(facts, 14):
         said = {"role": "user", "content": each["what"], "id": f"d{day}"}
-        done = bank.retain([said], timestamp=f"2025-06-{day}T08:00", facts=[each | {"sources": [f"d{day}"]}])
-    (amended,) = done.amended
+        given = [each | {"sources": [f"d{day}"]}]
+        retained.append(bank.retain([said], timestamp=f"2025-06-{day}T08:00", facts=given))
+    assert len(retained[1].removed) == 1
     answer = asked(bank, "How much did I spend on coffee this week?")
-    (served,) = [item for item in answer.units if item.unit.id == amended.unit_id]
-    assert served.text == "Agenda of the harbour meeting: crane repair and pier lights."
+    assert answer.exact is not None
+    assert answer.exact.value == Decimal("15.45")
+    (served,) = [item for item in answer.units if item.unit.id == retained[0].unit_ids[0]]
+    assert served.text == "Agenda of the harbour meeting\n- agenda: crane repair\n- agenda: pier lights"
 
 
 def test_a_model_is_shown_the_computed_answer_and_the_reflection_keeps_it(tmp_path: Path) -> None:

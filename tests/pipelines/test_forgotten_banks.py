@@ -70,6 +70,7 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "reflect_stages.assess": ((ANSWERED,), {}),
     "reflect_stages.commit": ((ANSWERED,), {}),
     "get": ((UNIT,), {}),
+    "document_items": ((UNIT,), {}),
     "edit": ((UNIT,), {"text": "Alice bought a blue kayak."}),
     "withdraw": ((UNIT,), {}),
     "restore": ((UNIT,), {}),

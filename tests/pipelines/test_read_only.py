@@ -104,6 +104,7 @@ CALLS: dict[str, Callable[[Subject], object]] = {
     "reflect_stages.assess": lambda it: it.bank.reflect_stages.assess(ANSWERED),
     "reflect_stages.commit": lambda it: it.bank.reflect_stages.commit(ANSWERED),
     "get": lambda it: it.bank.get(it.unit),
+    "document_items": lambda it: it.bank.document_items(it.unit),
     "history": lambda it: it.bank.history(it.unit),
     "units": lambda it: it.bank.units(),
     "iterate_units": lambda it: [*it.bank.iterate_units()],

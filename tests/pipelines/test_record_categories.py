@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import islice, permutations
+from typing import Any
 
 import pytest
 
 from hindsight_integrations import Hindsight, InvalidRequest, MemoryBank, Message
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import WriteSet
 
 Stated = tuple[str, str, object]
 """Kind, category and value of a record as a model wrote them."""
@@ -90,27 +89,27 @@ def test_categories_say_what_their_values_are_in(light: Hindsight) -> None:
     ]
 
 
-def test_a_record_that_ended_alone_enters_no_sum(light: Hindsight) -> None:
-    """Of two purchases in one memory one was returned: the other still counts, and before the return both did."""
+def test_what_was_replaced_enters_no_sum(light: Hindsight) -> None:
+    """Of two purchases in one memory one was returned: the fact that takes its place tells the other, and before it both counted."""
     bank = light.bank("b")
-    said = "Bob bought a lamp and a chair."
-    bought = [{"kind": "expense", "category": "home", "value": value, "unit": "EUR"} for value in (30, 50)]
-    moment = datetime(2025, 6, 1, tzinfo=UTC)
-    (unit,) = bank.retain(
-        [Message(said, "Bob", id="a", timestamp=moment)],
-        facts=[{"what": said, "records": bought, "sources": ["a"]}],
-    ).unit_ids
-    returned = ValidityEvent(
-        unit, ValidityKind.AMENDED, datetime(2025, 6, 3, tzinfo=UTC), None, "the lamp", record=0
-    )
-    ledger = bank.asynchronous._context.ledger
-    with ledger.transaction("b") as transaction:
-        transaction.commit(WriteSet("b", ledger.revision("b"), events=(returned,)))
+
+    def bought(day: int, said: str, *values: int, **fact: Any) -> None:
+        records = [{"kind": "expense", "category": "home", "value": value, "unit": "EUR"} for value in values]
+        message = Message(said, "Bob", id=str(day), timestamp=datetime(2025, 6, day, tzinfo=UTC))
+        result = bank.retain(
+            [message], facts=[{"what": said, "records": records, "sources": [str(day)], **fact}]
+        )
+        assert result.dropped == ()
+
+    bought(1, "Bob bought a lamp for 30 EUR and a chair for 50 EUR.", 30, 50)
+    replaces = [{"sources": ["1"], "change": "replaces", "removed": ["a lamp for 30 EUR"]}]
+    bought(3, "Bob returned the lamp and kept the chair for 50 EUR.", 50, changes=replaces)
     assert bank.records.aggregate("sum", category="home").value == 50
     assert bank.records.aggregate("sum", category="home", as_of="2025-06-02").value == 80
     assert bank.records.aggregate("sum", category="home", as_of="2025-06-04").value == 50
     everything = bank.records.list(category="home", include_invalidated=True)
-    assert [entry.record.closed_at is None for entry in everything] == [False, True]
+    stood = sorted((str(entry.record.value), entry.memory.closed_at is None) for entry in everything)
+    assert stood == [("30", False), ("50", False), ("50", True)]
 
 
 def test_merged_categories_are_one_until_they_are_parted(light: Hindsight) -> None:

@@ -22,8 +22,7 @@ from hindsight_integrations import (
     RecordEntry,
 )
 from hindsight_integrations.model.records import Record, RecordKind
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.tempr.listing.aggregation import aggregate
 
 ROWS: list[tuple[str, str | None, dict[str, Any]]] = [
@@ -354,42 +353,36 @@ def test_a_sum_is_the_sum(values: list[Decimal]) -> None:
     assert aggregate(entries[::2], Aggregation.SUM).value == sum(values[::2], Decimal(0))
 
 
-def test_a_record_closed_alone_is_restored_alone(light: Hindsight) -> None:
-    """Neither brings the other back: a restored memory is without the item that was taken back, until that is restored too."""
+def test_an_item_of_a_document_is_restored_alone_and_with_its_document(light: Hindsight) -> None:
+    """Restoring the document brings back no item that was removed before it ended; that one is restored by its own id."""
     bank = light.bank("agenda")
-    said = [
-        Message("Order chairs and book a room.", "Bob", "2025-06-01", id="a"),
-        Message("Done.", "Bob", "2025-06-02", id="b"),
-    ]
-    tasks = [{"kind": "task", "value": value} for value in ("order chairs", "book a room")]
+    items = [{"kind": "document_item", "value": value} for value in ("order chairs", "book a room")]
     facts: list[dict[str, Any]] = [
-        {"what": "Bob must order chairs and book a room.", "records": tasks, "sources": ["a"]},
-        {"what": "Bob booked a room.", "sources": ["b"]},
+        {"what": "Bob's list for the meeting", "records": items},
+        {"what": "Bob booked a room.", "changes": [{"sources": ["1"], "change": "removes", "items": [2]}]},
+        {"what": "The meeting is off.", "changes": [{"sources": ["1"], "change": "ends"}]},
     ]
-    agenda, done = bank.retain(said, facts=facts).unit_ids
-    closed = ValidityEvent(
-        agenda,
-        ValidityKind.AMENDED,
-        datetime(2025, 6, 2, microsecond=500_000, tzinfo=UTC),
-        done,
-        "a room is booked",
-        1,
-    )
-    context = bank._target._context
-    with context.tools.ledger.transaction("agenda") as transaction:
-        transaction.commit(WriteSet("agenda", transaction.feed.revision, events=(closed,)))
+    results = [
+        bank.retain(
+            [Message(fact["what"], "Bob", f"2025-06-0{day}", id=str(day))],
+            facts=[fact | {"sources": [str(day)]}],
+        )
+        for day, fact in enumerate(facts, 1)
+    ]
+    (document,) = results[0].unit_ids
+    (room,) = (done.unit_id for done in results[1].removed)
+    assert [done.unit_id for done in results[2].closed] == [document]
 
-    def open_tasks(**options: Any) -> list[str]:
-        return [str(entry.record.value) for entry in bank.records.list(kind="task", **options)]
+    def open_items(**options: Any) -> list[str]:
+        return [str(entry.record.value) for entry in bank.records.list(kind="document_item", **options)]
 
-    assert open_tasks() == ["order chairs"]
-    assert open_tasks(as_of="2025-06-01T12:00") == ["order chairs", "book a room"]
-    assert open_tasks(as_of="2025-06-02T00:00") == ["order chairs"]
-    assert [event.record for event in bank.history(agenda)] == [1]
-    with pytest.raises(InvalidRequest, match="has 2 records"):
-        bank.restore(agenda, record=2)
-    assert (bank.restore(agenda), bank.restore(agenda, record=0)) == (False, False)
-    assert (bank.restore(agenda, record=1), bank.restore(agenda, record=1)) == (True, False)
-    assert open_tasks() == ["order chairs", "book a room"]
-    found = bank.recall("order chairs and book a room").units
-    assert not next(item for item in found if item.unit.id == agenda).amendments
+    assert open_items() == []
+    assert open_items(as_of="2025-06-01T12:00") == ["order chairs", "book a room"]
+    assert open_items(as_of="2025-06-02T12:00") == ["order chairs"]
+    assert (bank.restore(document), bank.restore(document)) == (True, False)
+    assert open_items() == ["order chairs"]
+    assert (bank.restore(room), bank.restore(room)) == (True, False)
+    assert open_items() == ["order chairs", "book a room"]
+    assert [event.kind for event in bank.history(room)] == [ValidityKind.CLOSED, ValidityKind.RESTORED]
+    (served,) = (item for item in bank.recall("list for the meeting").units if item.unit.id == document)
+    assert served.text == "Bob's list for the meeting\n- order chairs\n- book a room"

@@ -374,13 +374,13 @@ def test_a_rewording_stands_on_all_it_took_something_from(opened: Opened) -> Non
     [
         "Python is a good language for data work with limits.",
         "I believe so?",
-        "I believe Fortran is the better language, because Julia ran a simulation faster.",
+        f"I believe Python is fine, because Julia is {'much ' * 100}faster.",
         "I believe Python is fine, because Julia was only 4711 times faster.",
-        "I do not know enough to say, because there is no information.",
+        "I doubt it.",
     ],
 )
 def test_an_unsound_rewording_is_refused_and_the_assessment_kept(opened: Opened, spoiled: str) -> None:
-    """Not in the first person, no reason, a name or number from nowhere: asked again, then left out."""
+    """Not in the first person, a question, too long, a number from nowhere, too short: asked again, then left out."""
     assessor = Assessor(lambda fact: {"assessment": "contradict", "rewording": spoiled})
     bank = opened(assessor)
     opinion = hold(bank)

@@ -219,13 +219,13 @@ def test_what_was_withdrawn_of_a_memory_need_not_be_told(opener: Opener) -> None
     records = [{"kind": "document_item", "value": value} for value in values]
     for by_model in (True, False):
         bank, model = bank_of(opener, replacing("Leo comes.", entities=()))
-        old = hold(bank, "Guests: Ana, Leo.", entities=[], records=records)
-        gone = {"unit_id": old, "change": "part", "part": "Ana"}
+        old = hold(bank, "Guests.", entities=[], records=records)
+        gone = {"unit_id": old, "change": "removes", "items": [1]}
         talk = [{"role": "user", "content": "Ana cannot come.", "id": "gone"}]
-        amended = bank.retain(
+        removed = bank.retain(
             talk, timestamp="2024-05-05", facts=[{"what": "No Ana.", "sources": ["gone"], "changes": [gone]}]
-        ).amended
-        assert [done.records for done in amended] == [(0,)]
+        ).removed
+        assert [done.statement for done in removed] == ["Ana"]
         change = {"unit_id": old, "change": "replaces"}
         facts = [{"what": "Leo comes.", "sources": ["new"], "changes": [change]}]
         result = say(bank, **({} if by_model else {"facts": facts}))

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from ledger_support import commit
 
 from hindsight_integrations import Hindsight, InvalidRequest
-from hindsight_integrations.backends.ledger.sqlite.ledger import SqliteLedger
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.results import RetainResult
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
-from hindsight_integrations.model.writes import WriteSet
+from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.sync import MemoryBank
 
-EMAIL = "User drafted an email to the board about the budget. Recipients: Ann Lee and Bo Chen. Key points: travel; hiring."
+EMAIL = "User drafted an email to the board about the budget"
+ITEMS = [
+    {"kind": "document_item", "category": field, "value": value}
+    for field, value in (
+        ("recipients", "Ann Lee"),
+        ("recipients", "Bo Chen"),
+        ("key points", "travel"),
+        ("key points", "hiring"),
+    )
+]
 
 
 def say(
@@ -28,13 +33,21 @@ def say(
     what: str,
     *,
     invalidates: tuple[str, ...] = (),
-    takes_back: str = "",
+    removes: Sequence[int] = (),
+    changes: Sequence[dict[str, Any]] = (),
+    records: Sequence[dict[str, Any]] = (),
     **options: Any,
 ) -> RetainResult:
-    """Retain one message of a day in May with one extracted fact, which may take a part of what the first one said back."""
+    """Retain one message of a day in May with one extracted fact, which may remove items of what the first one said."""
     message = {"role": "user", "content": what, "id": f"d{day}"}
-    changes = [{"sources": ["d1"], "change": "part", "part": takes_back}] if takes_back else []
-    fact = {"what": what, "sources": [f"d{day}"], "invalidates": list(invalidates), "changes": changes}
+    struck = [{"sources": ["d1"], "change": "removes", "items": list(removes)}] if removes else []
+    fact = {
+        "what": what,
+        "sources": [f"d{day}"],
+        "invalidates": list(invalidates),
+        "changes": [*changes, *struck],
+        "records": list(records),
+    }
     return bank.retain([message], timestamp=f"2024-05-{day:02d}T10:00", facts=[fact], **options)
 
 
@@ -150,53 +163,38 @@ def test_what_is_ambiguous_is_reported_and_kept(light: Hindsight) -> None:
     assert len(recalled(bank, "dentist appointment doctor")) == 2
 
 
-IN_COPY = "User drafted an email to the board about the budget: it goes to Ann Lee with Bo Chen in copy. Key points: travel."
-TAKEN_BACK = "Bo Chen is a recipient of the budget email"
-
-
-@pytest.mark.parametrize(
-    ("text", "served"),
-    [
-        (EMAIL, EMAIL.replace(" and Bo Chen", "")),
-        (IN_COPY, f"{IN_COPY} [Partly withdrawn later: {TAKEN_BACK}]"),
-    ],
-    ids=["cut out", "noted"],
-)
-def test_a_unit_is_never_served_with_what_was_taken_back_of_it(
-    real: Hindsight, text: str, served: str
-) -> None:
-    """An email of which one recipient was removed lacks it, or says so, at every budget it fits, and only from the removal on."""
+def test_a_document_is_never_served_with_an_item_that_was_removed(real: Hindsight) -> None:
+    """An email of which one recipient was removed lacks it, at every budget it fits, and only from the removal on."""
     bank = real.bank("alice")
-    (email,) = say(bank, 1, text).unit_ids
-    removal = "User removed Bo Chen from the email; Ann Lee stays"
-    result = say(bank, 3, removal, takes_back=TAKEN_BACK)
-    assert (result.closed, [done.unit_id for done in result.amended]) == ((), [email])
-    found = bank.recall("budget email recipients")
-    (item,) = [item for item in found.units if item.unit.id == email]
-    (part,) = item.amendments
-    assert ((part.by_unit,), part.statement) == (result.unit_ids, TAKEN_BACK)
-    assert part.effective_at == datetime(2024, 5, 3, 10, tzinfo=UTC)
-    assert (item.text, item.unit.text, item.valid) == (served, text, True)
+    (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
+    bo = bank.document_items(email)[1].id
+    result = say(bank, 3, "User removed Bo Chen from the email; Ann Lee stays", removes=[2])
+    assert (result.closed, [done.unit_id for done in result.removed]) == ((), [bo])
+    (event,) = bank.history(bo)
+    assert (event.kind, event.by_unit) == (ValidityKind.CLOSED, result.unit_ids[0])
+    assert event.effective_at == datetime(2024, 5, 3, 10, tzinfo=UTC)
+    served = "\n- ".join([EMAIL, "recipients: Ann Lee", "key points: travel", "key points: hiring"])
+    (item,) = (item for item in bank.recall("budget email recipients").units if item.unit.id == email)
+    assert (item.text, item.unit.text, item.valid) == (served, EMAIL, True)
     assert [item.tokens] == default_token_counter().count([served])
     for budget in range(1, item.tokens + 2):
         tight = bank.recall("budget email recipients", max_tokens=budget)
         assert tight.tokens <= budget
-        shown = {other.unit.id: other for other in tight.units}
-        assert shown.get(email, item).text == served
-        assert (email in shown) == (budget >= item.tokens)
+        shown = [other.text for other in tight.units if other.unit.id in (email, bo)]
+        assert not any("Bo Chen" in text for text in shown)
+        assert shown == [served] or budget < item.tokens
     (before,) = bank.recall("budget email recipients", as_of="2024-05-02").units
-    assert (before.unit.id, before.text, before.amendments) == (email, text, ())
-    history = bank.recall("budget email recipients", include_invalidated=True).units
-    (whole,) = [item.text for item in history if item.unit.id == email]
-    assert whole == f"{text} [Partly withdrawn later: {TAKEN_BACK}]"
+    assert (before.unit.id, before.text) == (
+        email,
+        served.replace("Ann Lee\n", "Ann Lee\n- recipients: Bo Chen\n"),
+    )
 
 
-def test_what_took_a_part_back_is_a_memory_like_any_other(real: Hindsight) -> None:
+def test_what_removed_an_item_is_a_memory_like_any_other(real: Hindsight) -> None:
     """The removal is recalled by itself, counts as one of k, and the tokens told are those of the texts returned."""
     bank = real.bank("alice")
-    (email,) = say(bank, 1, EMAIL).unit_ids
-    removal = "User removed Bo Chen from the email; Ann Lee stays"
-    (later,) = say(bank, 3, removal, takes_back="Bo Chen is a recipient of the budget email").unit_ids
+    (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
+    (later,) = say(bank, 3, "User removed Bo Chen from the email; Ann Lee stays", removes=[2]).unit_ids
     found = bank.recall("budget email recipients")
     assert {item.unit.id for item in found.units} == {email, later}
     counted = default_token_counter().count([item.text for item in found.units])
@@ -206,35 +204,17 @@ def test_what_took_a_part_back_is_a_memory_like_any_other(real: Hindsight) -> No
     assert best == found.units[0]
 
 
-def test_two_withdrawals_of_the_same_part_are_noted_once(light: Hindsight) -> None:
-    """The same words of two memories stand once, oldest first; other words stand beside them."""
+def test_two_removals_of_the_same_item_end_it_once(light: Hindsight) -> None:
+    """The first one counts, and the second is no question for anybody."""
     bank = light.bank("alice")
-    (email,) = say(bank, 1, EMAIL).unit_ids
-    bo, travel = (
-        "Bo Chen is a recipient of the budget email",
-        "The budget email includes the key point 'travel'",
-    )
-    (first,) = say(bank, 3, "User removed Bo Chen from the email", takes_back=bo).unit_ids
-    say(bank, 4, "User struck travel off the email", takes_back=travel)
-    say(bank, 5, "User said once more that Bo Chen is not to get the email", takes_back=bo)
-    (item,) = [item for item in bank.recall("budget email").units if item.unit.id == email]
-    assert [(part.statement, part.effective_at.day) for part in item.amendments] == [(bo, 3), (travel, 4)]
-    assert item.amendments[0].by_unit == first
-
-
-def test_a_withdrawal_without_words_is_worded_by_its_memory(opener: Any, tmp_path: Path) -> None:
-    """An amendment whose reason is empty, as another writer may leave it, shows the text of the memory that made it."""
-    removal = "User removed Bo Chen from the email"
-    with opener(tmp_path) as engine:
-        (email,) = say(engine.bank("alice"), 1, EMAIL).unit_ids
-        (later,) = say(engine.bank("alice"), 3, removal).unit_ids
-    event = ValidityEvent(email, ValidityKind.AMENDED, datetime(2024, 5, 3, tzinfo=UTC), later)
-    with closing(SqliteLedger.open(tmp_path)) as ledger:  # no verb of the bank writes such an event
-        commit(ledger, WriteSet("alice", ledger.revision("alice"), events=(event,)))
-    bank = opener(tmp_path).bank("alice")
-    (item,) = [item for item in bank.recall("budget email recipients").units if item.unit.id == email]
-    assert [part.statement for part in item.amendments] == [removal]
-    assert item.text == f"{EMAIL} [Partly withdrawn later: {removal}]"
+    (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
+    first = say(bank, 3, "User removed Bo Chen from the email", removes=[2])
+    say(bank, 4, "User struck travel off the email", removes=[3])
+    again = say(bank, 5, "User said once more that Bo Chen is not to get the email", removes=[2])
+    assert (again.removed, again.dropped) == ((), ())
+    (done,) = first.removed
+    assert [event.by_unit for event in bank.history(done.unit_id)] == list(first.unit_ids)
+    assert [item.text for item in bank.document_items(email)] == ["recipients: Ann Lee", "key points: hiring"]
 
 
 def test_the_same_retain_again_adds_no_event(light: Hindsight) -> None:
@@ -272,56 +252,52 @@ def test_the_validity_mark_agrees_with_the_filter(light: Hindsight) -> None:
     assert {text for text, valid in marked.items() if valid} == served == {"Alice moved to Porto."}
 
 
-def test_what_an_amending_memory_took_back_stays_taken_back(light: Hindsight) -> None:
-    """From Vienna to Toronto, and on to Rome: who left Toronto does not live in Vienna again."""
+VIENNA = "User lives in Vienna and keeps two cats."
+
+
+def test_what_a_replacing_memory_left_out_stays_gone(light: Hindsight) -> None:
+    """From Vienna to Toronto, and on to Rome: who left Toronto does not live in Vienna again, and still has the cats."""
     bank = light.bank("alice")
-    say(bank, 1, "User lives in Vienna, works from a small studio by the river and keeps two cats there.")
-    moved = say(
-        bank, 2, "User moved to Toronto for a job at the library.", takes_back="User lives in Vienna."
-    )
-    assert len(moved.amended) == 1
-    left = say(
-        bank, 3, "User moved on to Rome.", invalidates=("User moved to Toronto for a job at the library.",)
-    )
+    (home,) = say(bank, 1, VIENNA).unit_ids
+    change = {"unit_id": home, "change": "replaces", "removed": ["User lives in Vienna"]}
+    moved = say(bank, 2, "User moved to Toronto and keeps two cats.", changes=[change])
+    assert [done.unit_id for done in moved.closed] == [home]
+    change = {"unit_id": moved.unit_ids[0], "change": "replaces", "removed": ["moved to Toronto"]}
+    left = say(bank, 3, "User moved on to Rome with two cats.", changes=[change])
     assert [done.unit_id for done in left.closed] == list(moved.unit_ids)
-    served = [item.text for item in bank.recall("Where does User live?").units]
-    assert not [text for text in served if "Vienna" in text and "withdrawn" not in text]
-    assert [text for text in served if "two cats" in text]
+    assert set(recalled(bank, "Where does User live?")) == {"User moved on to Rome with two cats."}
+    assert set(recalled(bank, "Where does User live?", as_of="2024-05-01T12:00")) == {VIENNA}
 
 
-def test_an_amendment_ends_with_the_message_that_was_edited(light: Hindsight) -> None:
-    """What nobody says any more takes nothing back."""
+def test_what_a_message_replaced_holds_again_once_the_message_is_edited(light: Hindsight) -> None:
+    """What nobody says any more ends nothing."""
     bank = light.bank("alice")
-    home = "User lives in Vienna, works from a small studio by the river and keeps two cats there."
-    say(bank, 1, home, thread="t")
-    moved = say(bank, 2, "User moved to Toronto.", takes_back="User lives in Vienna.", thread="t")
-    assert len(moved.amended) == 1
-    message = {"role": "user", "content": "User bought a lamp.", "id": "d2"}
-    bank.retain(
-        [message],
+    (home,) = say(bank, 1, VIENNA, thread="t").unit_ids
+    change = {"unit_id": home, "change": "replaces", "removed": ["User lives in Vienna"]}
+    moved = say(bank, 2, "User moved to Toronto and keeps two cats.", thread="t", changes=[change])
+    assert len(moved.closed) == 1
+    lamp = "User bought a lamp."
+    edited = bank.retain(
+        [{"role": "user", "content": lamp, "id": "d2"}],
         timestamp="2024-05-04T10:00",
         thread="t",
-        facts=[{"what": "User bought a lamp.", "sources": ["d2"]}],
+        facts=[{"what": lamp, "sources": ["d2"]}],
     )
-    assert home in [item.text for item in bank.recall("Where does User live?").units]
+    assert home in edited.restored
+    assert set(recalled(bank, "Where does User live?")) == {VIENNA, lamp}
 
 
 @pytest.mark.slow
-def test_a_thousand_amendments_of_one_memory(light: Hindsight) -> None:
-    """However often a part is taken back, it is served once without it, in a moment."""
+def test_a_thousand_removals_of_one_item(light: Hindsight) -> None:
+    """However often an item is taken off, it ends once, and the document is served without it in a moment."""
     bank = light.bank("alice")
-    say(bank, 1, "User plays the violin on Sundays and collects stamps of Norway.")
+    (email,) = say(bank, 1, EMAIL, records=ITEMS).unit_ids
+    change = {"sources": ["d1"], "change": "removes", "items": [2]}
     facts = [
-        {
-            "what": f"User sold box {n} of stamps.",
-            "sources": ["d2"],
-            "changes": [
-                {"sources": ["d1"], "change": "part", "part": f"User collects stamps of Norway {n}."}
-            ],
-        }
-        for n in range(1000)
+        {"what": f"User took Bo off, time {n}.", "sources": ["d2"], "changes": [change]} for n in range(1000)
     ]
-    message = {"role": "user", "content": "All boxes are sold.", "id": "d2"}
-    bank.retain([message], timestamp="2024-05-02T10:00", facts=facts)
-    served = [item.text for item in bank.recall("Who plays the violin on Sundays?", max_tokens=8000).units]
-    assert any("violin" in text for text in served)
+    message = {"role": "user", "content": "Bo is off.", "id": "d2"}
+    result = bank.retain([message], timestamp="2024-05-02T10:00", facts=facts)
+    assert len(result.removed) == 1
+    (served,) = (item for item in bank.recall(EMAIL, max_tokens=8000).units if item.unit.id == email)
+    assert "Bo Chen" not in served.text

@@ -130,7 +130,7 @@ STRIKE = Message("New mooring fees are off the agenda.", "alice", "2024-05-03T10
 
 
 class Striking(ScriptedModel):
-    """A model that hears a strike of an item of the one memory it is shown, and nothing else."""
+    """A model that hears an item struck off the one document it is shown, and nothing else."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)
@@ -139,7 +139,7 @@ class Striking(ScriptedModel):
         if STRIKE.text not in messages[-1].text:
             return {"facts": []}
         fields = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type": "world"}
-        fees = {"memory": 1, "change": "part", "part": "new mooring fees"}
+        fees = {"memory": 1, "change": "removes", "items": [2]}
         what = "Alice struck new mooring fees off the agenda of the harbour meeting"
         return {"facts": [{"what": what, "sources": ["s1"], "changes": [fees], **fields}]}
 
@@ -147,18 +147,22 @@ class Striking(ScriptedModel):
 def test_an_item_that_a_dropped_message_struck_is_on_its_list_again(
     opener: Any, light_config: HindsightConfig
 ) -> None:
-    """One record of a memory was closed, the memory itself never was."""
+    """The item ended, the document itself never did; the items that hold, listed and served, follow the branch one is on."""
     bank = opener(model=Striking(), config=light_config).bank("port")
     items = ["crane repair", "new mooring fees", "pier lights"]
     records = [{"kind": "document_item", "category": "agenda", "value": item} for item in items]
-    agenda = "Agenda of the harbour meeting: crane repair, new mooring fees and pier lights."
-    told = {"role": "user", "content": agenda, "id": "d1"}
+    agenda = "Agenda of the harbour meeting"
+    told = {"role": "user", "content": f"{agenda}: {', '.join(items)}", "id": "d1"}
     fact = {"what": agenda, "sources": ["d1"], "records": records}
-    bank.retain([told], timestamp="2024-05-01T10:00", facts=[fact])
+    (document,) = bank.retain([told], timestamp="2024-05-01T10:00", facts=[fact]).unit_ids
 
     def listed(*messages: Message) -> list[str]:
         bank.threads.follow(messages, thread="t")
-        return [str(item.record.value) for item in bank.records.list(kind="document_item")]
+        held = [item.text.removeprefix("agenda: ") for item in bank.document_items(document)]
+        (served,) = (item for item in bank.recall(agenda).units if item.unit.id == document)
+        assert served.text.split("\n- agenda: ") == [agenda, *held]
+        assert [str(item.record.value) for item in bank.records.list(kind="document_item")] == held
+        return held
 
     struck = [items[0], items[2]]
     for _ in range(2):

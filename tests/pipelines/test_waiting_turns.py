@@ -323,7 +323,7 @@ def test_listings_counts_and_links_do_not_take_it_for_a_memory(opener: Opener) -
     assert (result.unit_ids, result.created, dict(result.counts)) == ((), 0, {})
     assert (bank.count(), bank.units().total, bank.records.list(), bank.entities.list()) == (0, 0, [], [])
     later = bank.retain([Message("I sold the red kayak.", "Alice", "2024-05-03T11:00", id="m5")], thread="t")
-    assert (later.closed, later.amended, [doubt.candidates for doubt in later.ambiguous]) == ((), (), [()])
+    assert (later.closed, later.removed, [doubt.candidates for doubt in later.ambiguous]) == ((), (), [()])
     assert (bank.count(), [unit.text for unit in bank.units().units]) == (1, [sold["what"]])
     assert archived_rows(bank.archive.export, "link") == []
     turn = next(item.unit for item in bank.recall(RARE).units if item.kind is UnitKind.TURN)

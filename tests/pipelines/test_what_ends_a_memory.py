@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from table import every_row
 
@@ -38,6 +38,12 @@ def everything(bank: MemoryBank) -> dict[str, MemoryUnit]:
     return {unit.id: unit for unit in bank.units(include_invalidated=True, limit=1000).units}
 
 
+def every_item(bank: MemoryBank) -> dict[str, MemoryUnit]:
+    """The items of all documents, closed ones too."""
+    entries = bank.records.list(kind="document_item", include_invalidated=True)
+    return {entry.memory.id: entry.memory for entry in entries}
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterable[Hindsight]:
     """One engine for tables whose rows have banks of their own."""
@@ -55,7 +61,7 @@ def test_without_a_model_no_sentence_ends_a_memory(
     bank.retain([{"role": "user", "content": pair["first"], "id": "1"}], timestamp="2024-05-01", thread="a")
     later = {"role": "user", "content": pair["later"], "id": "2"}
     result = bank.retain([later], timestamp="2024-05-03", thread="b")
-    assert (result.closed, result.amended, result.ambiguous) == ((), (), ())
+    assert (result.closed, result.removed, result.ambiguous) == ((), (), ())
     assert [unit.closed_at for unit in everything(bank).values()] == [None] * bank.count()
     assert not [event for unit in everything(bank) for event in bank.history(unit)]
     assert pair["first"] in " ".join(unit.text for unit in everything(bank).values())
@@ -162,16 +168,25 @@ def test_only_memories_of_the_same_tags_can_be_meant(
 
 
 def test_a_caller_names_a_memory_by_its_messages_or_its_id(engine: Hindsight) -> None:
-    """In another thread, with quite other words, and wholly, in part, or replaced."""
-    for change in ("ends", "replaces", "part"):
+    """In another thread, with quite other words: it is ended, replaced, or loses an item."""
+    items = [{"kind": "document_item", "value": value} for value in ("a cat", "a dog")]
+    changes: dict[str, dict[str, Any]] = {
+        "ends": {},
+        "replaces": {"removed": [GRAZ, "two cats"]},
+        "removes": {"items": [2]},
+    }
+    for change, more in changes.items():
         for by_id in (True, False):
             bank = engine.bank(f"named {change} {by_id}")
-            (home,) = say(bank, 1, {"what": f"{GRAZ} He has two cats."}, thread="one").unit_ids
+            records = items if change == "removes" else []
+            first = {"what": f"{GRAZ} He has two cats.", "records": records}
+            (home,) = say(bank, 1, first, thread="one").unit_ids
             name = {"unit_id": home} if by_id else {"sources": ["d1"]}
-            changes = [{**name, "change": change, "part": "two cats" if change == "part" else ""}]
-            result = say(bank, 3, {"what": "Qwertz.", "changes": changes}, thread="two")
-            done = result.amended if change == "part" else result.closed
-            assert [each.unit_id for each in done] == [home]
+            held = [item.id for item in bank.document_items(home)]
+            fact = {"what": "Qwertz.", "changes": [{**name, "change": change, **more}]}
+            result = say(bank, 3, fact, thread="two")
+            assert [done.unit_id for done in result.removed] == held[1:]
+            assert [done.unit_id for done in result.closed] == ([] if change == "removes" else [home])
             assert (result.dropped, result.ambiguous) == ((), ())
 
 
@@ -236,7 +251,10 @@ def test_the_own_thread_goes_before_others(light: Hindsight) -> None:
         (5, {"sources": ["d9"]}, "mentioned later"),
         (6, {"memory": 1}, "none were shown"),
         (7, {"unit_id": "OPINION"}, "opinion"),
-        (8, {"sources": ["d1"], "change": "part"}, "not which"),
+        (8, {"sources": ["d1"], "change": "removes", "items": [1]}, "not a document"),
+        (9, {"unit_id": "ITEM"}, "an item; name the document"),
+        (10, {"unit_id": "LIST", "change": "removes"}, "names none in `items`"),
+        (11, {"unit_id": "LIST", "change": "removes", "items": [2]}, "no item 2; the last one is 1"),
     ],
 )
 def test_a_name_that_names_nothing_is_reported_and_the_fact_is_kept(
@@ -246,14 +264,23 @@ def test_a_name_that_names_nothing_is_reported_and_the_fact_is_kept(
     say(bank, 1, {"what": GRAZ})
     say(bank, 9, {"what": "Later."})
     opinion = say(bank, 2, {"what": "Graz is fine.", "fact_type": "opinion", "confidence": 0.6}).unit_ids[0]
-    ids = {"OTHER": say(other, 1, {"what": GRAZ}).unit_ids[0], "OPINION": opinion}
+    bread = [{"kind": "document_item", "value": "bread"}]
+    shopping = say(bank, 2, {"what": "Shopping list", "records": bread}, thread="list").unit_ids[0]
+    (item,) = bank.document_items(shopping)
+    ids = {
+        "OTHER": say(other, 1, {"what": GRAZ}).unit_ids[0],
+        "OPINION": opinion,
+        "LIST": shopping,
+        "ITEM": item.id,
+    }
     named = {"change": "ends", **change}
     if "unit_id" in named:
         named["unit_id"] = ids.get(named["unit_id"], named["unit_id"])
     result = say(bank, 3, {"what": "The user moved.", "changes": [named]})
-    assert (result.created, result.closed, result.amended, result.ambiguous) == (1, (), (), ())
+    assert (result.created, result.closed, result.removed, result.ambiguous) == (1, (), (), ())
     assert [reason in item.reason for item in result.dropped] == [True]
     assert all(unit.closed_at is None for unit in [*everything(bank).values(), *everything(other).values()])
+    assert [item.id for item in bank.document_items(shopping)] == [ids["ITEM"]]
 
 
 def test_a_source_of_several_memories_ends_none(light: Hindsight) -> None:
@@ -287,12 +314,14 @@ WORDS = [pair[part] for pair in PAIRS[::6] for part in ("first", "later")]
 TEXTS = st.sampled_from([*WORDS, "i live in PARIS", "The user lives in Graz", "Am I vegetarian?"])
 THREADS = st.sampled_from(["s", "t"])
 NUMBERS = st.integers(0, 5)
+VALUES = st.lists(TEXTS, min_size=1, max_size=3)
 STEPS = st.one_of(
     st.tuples(st.just("say"), THREADS, NUMBERS, TEXTS),  # a message of a known id is edited
     st.tuples(st.just("state"), THREADS, NUMBERS, TEXTS, st.lists(TEXTS, max_size=2)),
-    st.tuples(
-        st.just("name"), THREADS, NUMBERS, TEXTS, NUMBERS, st.sampled_from(["ends", "replaces", "part"])
-    ),
+    st.tuples(st.just("name"), THREADS, NUMBERS, TEXTS, NUMBERS, st.sampled_from(["ends", "replaces"])),
+    st.tuples(st.just("dictate"), THREADS, NUMBERS, TEXTS, VALUES),
+    st.tuples(st.just("remove"), THREADS, NUMBERS, TEXTS, NUMBERS, st.lists(NUMBERS, min_size=1, max_size=3)),
+    st.tuples(st.just("add"), THREADS, NUMBERS, TEXTS, NUMBERS, VALUES),
     st.tuples(st.just("write"), st.sampled_from(["letter", "plan"]), st.lists(TEXTS, min_size=1, max_size=3)),
     st.tuples(st.just("follow"), st.lists(st.tuples(NUMBERS, TEXTS), min_size=1, max_size=4)),
     st.tuples(st.just("withdraw"), NUMBERS),
@@ -309,8 +338,8 @@ class Life:
         sources: messages that the step edits or drops.
         documents: that it writes anew.
         named: ids it names.
+        removed: items it names, by document and number.
         said: statements it makes, folded.
-        followed: the followed thread.
     """
 
     bank: MemoryBank
@@ -318,11 +347,12 @@ class Life:
     sources: set[tuple[str, str]] = field(default_factory=set)
     documents: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    removed: set[tuple[str, int]] = field(default_factory=set)
     said: set[str] = field(default_factory=set)
 
     def step(self, kind: str, *given_values: Any) -> None:
         self.day += 1
-        self.sources, self.documents, self.named, self.said = set(), set(), set(), set()
+        self.sources, self.documents, self.named, self.removed, self.said = set(), set(), set(), set(), set()
         getattr(self, kind)(*given_values)
 
     def say(self, thread: str, number: int, text: str, **fact: Any) -> None:
@@ -338,9 +368,32 @@ class Life:
     def name(self, thread: str, number: int, text: str, meant: int, change: str) -> None:
         units = sorted(everything(self.bank))
         if units:
-            self.named = {units[meant % len(units)]}
-            named = {"unit_id": units[meant % len(units)], "change": change, "part": "Paris"}
+            meant_id = units[meant % len(units)]
+            self.named = {meant_id}
+            tells = [
+                everything(self.bank)[meant_id].text,
+                *(item.text for item in every_item(self.bank).values()),
+            ]
+            named = {"unit_id": meant_id, "change": change, "removed": tells}
             self.say(thread, number, text, changes=[named])
+
+    def dictate(self, thread: str, number: int, text: str, values: list[str]) -> None:
+        self.say(thread, number, text, records=listed(values))
+
+    def remove(self, thread: str, number: int, text: str, meant: int, items: list[int]) -> None:
+        if document := self.document(meant):
+            self.removed = {(document, item) for item in items}
+            change = {"unit_id": document, "change": "removes", "items": items}
+            self.say(thread, number, text, changes=[change])
+
+    def add(self, thread: str, number: int, text: str, meant: int, values: list[str]) -> None:
+        if document := self.document(meant):
+            self.say(thread, number, text, adds_to={"unit_id": document}, records=listed(values))
+
+    def document(self, meant: int) -> str:
+        """The id of a document; empty if there is none."""
+        documents = sorted({item.part_of or "" for item in every_item(self.bank).values()})
+        return documents[meant % len(documents)] if documents else ""
 
     def write(self, name: str, texts: list[str]) -> None:
         self.documents = {name}
@@ -352,7 +405,8 @@ class Life:
         self.bank.threads.follow(list({m.id: m for m in messages}.values()), thread="f")
 
     def withdraw(self, meant: int) -> None:
-        units = [unit.id for unit in self.bank.units(limit=1000).units]
+        items = [item.id for item in every_item(self.bank).values() if item.closed_at is None]
+        units = [*(unit.id for unit in self.bank.units(limit=1000).units), *items]
         if units:
             self.named = {sorted(units)[meant % len(units)]}
             self.bank.withdraw(*self.named)
@@ -362,14 +416,19 @@ class Life:
         return f"2024-05-{self.day:02d}T10:00"
 
     def explains(self, unit: MemoryUnit, valid: dict[str, MemoryUnit]) -> bool:
-        """Whether the step had a ground to end or change a memory."""
+        """Whether the step had a ground to end a memory or an item."""
         kept = [u for u in valid.values() if not self.sources & {(u.thread, each) for each in u.sources}]
         return (
             unit.id in self.named
+            or (unit.part_of, unit.number) in self.removed
             or unit.document_id in self.documents
             or bool(self.sources & {(unit.thread, source) for source in unit.sources})
             or any(words(unit) == each and sum(words(u) == each for u in kept) == 1 for each in self.said)
         )
+
+
+def listed(values: list[str]) -> list[dict[str, Any]]:
+    return [{"kind": "document_item", "category": "points", "value": value} for value in values]
 
 
 def folded(text: str) -> str:
@@ -389,16 +448,34 @@ def light_life() -> Iterator[Life]:
 
 @pytest.mark.promise("A true memory is never closed by a guess.")
 @settings(max_examples=40)
+@example(
+    steps=[
+        ("dictate", "s", 0, "A list", ["tea", "bread"]),
+        ("add", "s", 1, "More for the list", 0, ["salt"]),
+        ("remove", "t", 0, "No bread", 0, [2, 3]),
+        ("say", "s", 1, "Nothing more"),
+        ("name", "t", 1, "No list", 0, "ends"),
+    ]
+)
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
 def test_nothing_ends_without_a_ground(steps: list[tuple[Any, ...]]) -> None:
-    """Whatever is said, edited, written and forked: only what was named, said word for word, or lost its source ends or changes."""
+    """Whatever is said, dictated, edited, written and forked: only what was named, said word for word, or lost its source ends, and
+    the items of a document that ends."""
     with light_life() as life:
         for kind, *given_values in steps:
-            before = everything(life.bank)
+            before = {**everything(life.bank), **every_item(life.bank)}
             logs = {unit: len(life.bank.history(unit)) for unit in before}
             life.step(kind, *given_values)
             valid = {key: unit for key, unit in before.items() if unit.closed_at is None}
-            for key, unit in valid.items():
-                new = life.bank.history(key)[logs[key] :]
-                if any(event.kind is not ValidityKind.RESTORED for event in new):
-                    assert life.explains(unit, valid), (kind, given_values, unit.text, new)
+            new = {key: life.bank.history(key)[logs[key] :] for key in valid}
+            ended = {key for key, events in new.items() if any(e.kind is ValidityKind.CLOSED for e in events)}
+            heads = {key: unit for key, unit in valid.items() if unit.part_of is None}
+            for key in ended:
+                unit = valid[key]
+                with_its_document = unit.part_of in ended
+                assert with_its_document or life.explains(unit, heads), (
+                    kind,
+                    given_values,
+                    unit.text,
+                    new[key],
+                )

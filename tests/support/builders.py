@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from hindsight_integrations.model.documents import item_text
 from hindsight_integrations.model.embedder import EmbedderIdentity, Thresholds
 from hindsight_integrations.model.entities import EntityRole, EntityType
-from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent, ValidityKind
+from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.ports.watermark import Watermark
@@ -70,6 +73,15 @@ def make_units(*unit_ids: str, bank: str = BANK) -> tuple[UnitWrite, ...]:
     return tuple(with_vector(make_unit(key, bank=bank, hours=place)) for place, key in enumerate(unit_ids))
 
 
+def make_item(
+    unit_id: str, document: str, number: int, value: str = "", *, field: str = "", hours: float = 0
+) -> MemoryUnit:
+    """An item of a document, mentioned `hours` after START."""
+    record = Record(RecordKind.DOCUMENT_ITEM, value or f"item {unit_id}", field, stated=field)
+    item = replace(make_unit(unit_id, item_text(record), hours=hours), records=(record,))
+    return replace(item, kind=UnitKind.DOCUMENT_ITEM, part_of=document, number=number)
+
+
 def make_entity(
     entity_id: str,
     *names: str,
@@ -88,10 +100,9 @@ def make_event(
     *,
     by_unit: str | None = None,
     reason: str = "",
-    record: int | None = None,
 ) -> ValidityEvent:
     """A validity event effective `hours` after START."""
-    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason, record)
+    return ValidityEvent(unit_id, kind, at(hours), by_unit, reason)
 
 
 def make_write_set(

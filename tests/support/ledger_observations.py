@@ -11,12 +11,12 @@ from builders import (
     at,
     make_entity,
     make_event,
+    make_item,
     make_unit,
     make_write_set,
     with_vector,
 )
 from ledger_support import (
-    AMENDED,
     CLOSED,
     commit,
 )
@@ -81,11 +81,9 @@ WITHDRAWALS: dict[str, Callable[[Ledger], object]] = {
     "closed": lambda ledger: commit(
         ledger, make_write_set(ledger.revision(BANK), events=[make_event("f1", CLOSED, 5)])
     ),
-    "amended": lambda ledger: commit(
+    "item added": lambda ledger: commit(
         ledger,
-        make_write_set(
-            ledger.revision(BANK), events=[make_event("f1", AMENDED, 5, by_unit="f3", reason="no")]
-        ),
+        make_write_set(ledger.revision(BANK), units=[with_vector(make_item("f1 1", "f1", 1, hours=5))]),
     ),
     "edited": lambda ledger: ledger.edit_unit(
         BANK, edited(ledger.units(BANK, np.array(rows(ledger, "f1")))[rows(ledger, "f1")[0]]), at(5)

@@ -30,7 +30,7 @@ NO_VECTORS: Matrix = np.empty((0, DIMENSION), np.float32)
 Passes: TypeAlias = Callable[[timedelta], object]
 """Lets so much time pass."""
 
-CLOSED, RESTORED, AMENDED = ValidityKind.CLOSED, ValidityKind.RESTORED, ValidityKind.AMENDED
+CLOSED, RESTORED = ValidityKind.CLOSED, ValidityKind.RESTORED
 
 
 @dataclass(frozen=True, slots=True)

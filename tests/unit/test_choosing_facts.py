@@ -15,7 +15,6 @@ from hindsight_integrations.cara.observations.representing import CANDIDATES, ca
 from hindsight_integrations.cara.observations.told import LONGEST, told, weight
 from hindsight_integrations.model.embedder import REFERENCE
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.withdrawals import withdrawal_note
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.text.languages import LANGUAGES
 
@@ -133,12 +132,6 @@ def test_what_speaks_of_itself_is_quoted(fact: MemoryUnit, expected: str) -> Non
     assert told(fact, ["Ana"], ALL) == expected
 
 
-def test_a_note_of_what_was_withdrawn_stands_outside_the_quotes() -> None:
-    """It is nobody's words."""
-    noted = unit(f"Ana: I row and swim. {withdrawal_note('Ana swims')}", "Ana")
-    assert told(noted, ["Ana"], ALL).endswith('"I row and swim." [Partly withdrawn later: Ana swims]')
-
-
 def test_of_a_long_fact_whole_sentences_are_told() -> None:
     """Those that name the entity first, in their order, with a mark where something is left out."""
     filler = "The tide rose slowly over the long grey wall of the harbour that morning. " * 12
@@ -157,4 +150,3 @@ def test_who_a_fact_begins_with_is_what_it_is_about() -> None:
     assert weight("For Ana it was a long day", ["Ana"]) == 1.0
     assert weight("Rui bought the old boat that belonged to Ana", ["Ana"]) == 0.25
     assert weight("Anabel rowed", ["Ana"]) == 0.25
-    assert weight(f"Ana rows and swims {withdrawal_note('Ana swims')}", ["Ana"]) == 0.25

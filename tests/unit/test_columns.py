@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, UNDATED, IntArray
+from hindsight_integrations.ports.arrays import IN_DOCUMENT, NEVER, STORED, UNDATED, WAITING, IntArray
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.columns import (
     ARRAYS,
     Columns,
     empty_columns,
+    found_types,
+    memories_and_items,
     of_types,
     points_in_time,
     tagged,
@@ -45,6 +47,7 @@ def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = 
         closed=full(closed),
         tokens=full(3),
         compact=full(3),
+        heads=full(0),
         tags=[tags] * size,
         turns=[("", "")] * size,
         metadata=[""] * size,
@@ -192,3 +195,16 @@ def test_a_turn_copies_no_column() -> None:
     }
     assert set(ARRAYS) - shared == {"closed"}
     assert (before.closed[6], growing.newest.closed[6]) == (NEVER, 5)
+
+
+def test_items_of_documents_are_found_and_are_no_memories() -> None:
+    """Who selects memories by type gets none; what a search finds includes them, and a turn is no item."""
+    kinds = [0, IN_DOCUMENT, WAITING, STORED]
+    columns = empty_columns()
+    for row, kind in enumerate(kinds, 1):
+        columns = updated(columns, rows(row, kind=kind), NONE)
+    assert of_types(columns, [FactType.WORLD]).tolist() == [True, False, False, False]
+    assert memories_and_items(columns, [FactType.WORLD]).tolist() == [True, True, False, False]
+    assert found_types(columns, [FactType.WORLD]).tolist() == [True, True, True, False]
+    assert not found_types(columns, [FactType.OPINION]).any()
+    assert columns.waiting.tolist() == [False, False, True, False]

@@ -67,7 +67,7 @@ def test_its_schema_is_less_than_half_of_the_long_one() -> None:
 
 def test_the_system_message_is_the_same_for_every_passage() -> None:
     """Servers keep it in their cache, and read each passage alone."""
-    full = Passage(SAID, SAID, "a chat", [HELD], {RecordKind.EXPENSE: ["lunch"]})
+    full = Passage(SAID, SAID, "a chat", [HELD], categories={RecordKind.EXPENSE: ["lunch"]})
     assert system() == system(passage=full)
 
 

@@ -14,6 +14,7 @@ from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
+from hindsight_integrations.model.units import UnitKind
 from hindsight_integrations.tempr.retain.drafts import Draft, Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 
@@ -119,3 +120,33 @@ def test_a_fact_keeps_all_its_records_in_their_order() -> None:
 def test_normalising_text_is_idempotent(text: str) -> None:
     """What counts for identity is stable."""
     assert normalised_text(normalised_text(text)) == normalised_text(text)
+
+
+def test_items_of_a_document_are_units_of_their_own() -> None:
+    """Behind all facts, numbered in the order given, with the sources of their head; other records stay with it."""
+    item = {"kind": "document_item", "category": "clothes"}
+    records = [{**item, "value": "two shirts"}, {"kind": "task", "value": "pack"}, {**item, "value": "a hat"}]
+    chunk = [
+        ExtractedFact.model_validate({"what": "Packing list", "sources": ["m1"], "records": records}),
+        ExtractedFact(what="Bob moved.", sources=["m2"]),
+    ]
+    drafts, _ = drafted([chunk])
+    head, moved, *items = (draft.unit for draft in drafts)
+    assert [record.kind for record in head.records] == [RecordKind.TASK]
+    assert (moved.kind, moved.part_of) == (UnitKind.MEMORY, None)
+    assert [(unit.kind, unit.part_of, unit.number) for unit in items] == [
+        (UnitKind.DOCUMENT_ITEM, head.id, 1),
+        (UnitKind.DOCUMENT_ITEM, head.id, 2),
+    ]
+    assert [unit.text for unit in items] == ["clothes: two shirts", "clothes: a hat"]
+    assert {(unit.thread, unit.sources, unit.mentioned_at) for unit in items} == {("t", ("m1",), NOW)}
+    assert [draft.unit.id for draft in drafted([chunk])[0]] == [draft.unit.id for draft in drafts]
+
+
+def test_a_belief_has_no_items() -> None:
+    """Only what is of the world or was experienced is a document."""
+    record = {"kind": "document_item", "value": "two shirts"}
+    fact = ExtractedFact.model_validate({"what": "It suits", "fact_type": "opinion", "records": [record]})
+    extraction = Extraction(((fact,),), given=True)
+    (draft,), _ = draft_facts(extraction, ORIGIN)
+    assert len(draft.unit.records) == 1

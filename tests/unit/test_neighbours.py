@@ -31,7 +31,16 @@ def conversation(*messages: tuple[str, str, int]) -> Columns:
         return np.full(size, value, np.int64)
 
     mentioned = np.array([minute * MINUTE for *_, minute in messages], np.int64)
-    numbers = (column(0), column(UNDATED), column(UNDATED), mentioned, column(NEVER), column(1), column(1))
+    numbers = (
+        column(0),
+        column(UNDATED),
+        column(UNDATED),
+        mentioned,
+        column(NEVER),
+        column(1),
+        column(1),
+        column(0),
+    )
     turns = [(thread, speaker) if speaker else ("", "") for thread, speaker, _ in messages]
     rows = UnitColumns(
         np.arange(1, size + 1, dtype=np.int64), *numbers, tags=[()] * size, turns=turns, metadata=[""] * size

@@ -26,8 +26,8 @@ from hindsight_integrations.tempr.retain.replacing import (
 NOW = datetime(2024, 5, 5, tzinfo=UTC)
 
 
-def item(value: Decimal | str, *, closed: bool = False) -> Record:
-    return Record(RecordKind.DOCUMENT_ITEM, value, closed_at=NOW if closed else None)
+def item(value: Decimal | str) -> Record:
+    return Record(RecordKind.DOCUMENT_ITEM, value)
 
 
 def missing(
@@ -117,7 +117,6 @@ def test_entities_are_named_by_one_of_their_names(
         ([item(Decimal(1200))], "1,200 of them.", [], []),
         ([item(Decimal(-5))], "It was -5.", [], []),
         ([item(Decimal(1200))], "1,300 of them.", [], ["1200"]),
-        ([item("budget", closed=True)], "Nothing.", [], []),
         ([item("Ana (chair)"), item("...")], "Ana (Chair) comes.", [], []),
     ],
 )
@@ -151,13 +150,6 @@ def test_any_text_tells_all_of_itself(text: str) -> None:
     """Whatever it is made of, alone and among others."""
     assert missing(text, text, records=[item(text)]) == []
     assert missing(text, "", (text,), records=[item(text)]) == []
-
-
-def test_what_a_withdrawn_record_says_is_not_asked_for() -> None:
-    """Nor are the figures and names of it that the memory's text still has."""
-    old = "Book room 7 for Anna and room 8 for Leo."
-    records = [item("room 7 for Anna", closed=True), item("room 8")]
-    assert missing(old, "Nothing.", names=[("Anna",), ("Leo",)], records=records) == ["Leo", "room 8"]
 
 
 def test_a_text_of_many_forms_tells_all_of_itself() -> None:

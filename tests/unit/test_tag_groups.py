@@ -36,7 +36,16 @@ def units(*tags: str) -> Columns:
         return np.full(size, value, np.int64)
 
     ids = np.arange(1, size + 1, dtype=np.int64)
-    numbers = (column(0), column(UNDATED), column(UNDATED), column(0), column(NEVER), column(1), column(1))
+    numbers = (
+        column(0),
+        column(UNDATED),
+        column(UNDATED),
+        column(0),
+        column(NEVER),
+        column(1),
+        column(1),
+        column(0),
+    )
     rows = UnitColumns(
         ids, *numbers, tags=[tuple(own) for own in tags], turns=[("", "")] * size, metadata=[""] * size
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
@@ -26,6 +28,7 @@ from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityEvent
 from hindsight_integrations.search.bank_view import BankView
+from hindsight_integrations.search.documents import DocumentItems, read_items
 from hindsight_integrations.search.projection import BankProjection
 from hindsight_integrations.tempr.recall.pipeline import recall
 from hindsight_integrations.validation.arguments import (
@@ -161,8 +164,28 @@ class ReadingVerbs(BankVerbs):
         """
         return await self._context.tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
 
+    async def document_items(
+        self, unit_id: str, *, as_of: datetime | str | None = None
+    ) -> tuple[MemoryUnit, ...]:
+        """The items of a document or list, as they are served: by field, then in the order given.
+
+        Each item is a unit with a `number`, by which `changes` name it, and with sources and validity of its own.
+
+        Args:
+            unit_id: id of the document's memory; any other memory has no items.
+            as_of: a moment of conversation time; None means now. Of a document that has ended, the items that held until then.
+
+        Raises:
+            InvalidRequest: the bank holds no memory of that id.
+        """
+        tools = self._context.tools
+        moment = checked_instant(as_of, "as_of", tools.dates)
+        async with self._context.viewing() as view:
+            unit = await tools.workers.read(stored_unit, self._context, checked_unit_id(unit_id))
+            return await tools.workers.read(items_at, view, unit.id, moment)
+
     async def history(self, unit_id: str) -> tuple[ValidityEvent, ...]:
-        """When a memory was closed, restored or amended, by which other memory and why; oldest first.
+        """When a memory was closed or restored, by which other memory and why; oldest first.
 
         Args:
             unit_id: the memory's id; one the bank does not know has no history.
@@ -176,6 +199,13 @@ class ReadingVerbs(BankVerbs):
         """How many memories the bank holds, those no longer valid included."""
         tools = self._context.tools
         return await tools.workers.read(tools.ledger.count, self._context.name)
+
+
+def items_at(view: BankView, unit_id: str, moment: datetime | None) -> tuple[MemoryUnit, ...]:
+    """The items served with a document at a moment."""
+    rows = np.array(list(view.ledger.row_ids(view.bank, [unit_id]).values()), np.int64)
+    served = DocumentItems.at(view.columns, moment).rows_of(rows)
+    return tuple(item for items in read_items(served, view.ledger, view.bank).values() for item in items)
 
 
 def _budget(wanted: object, tokens: object, what: str) -> int:

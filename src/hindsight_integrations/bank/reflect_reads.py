@@ -27,8 +27,9 @@ from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.tempr.listing.aggregation import aggregate
-from hindsight_integrations.tempr.recall.amended import amended_units
+from hindsight_integrations.tempr.recall.documents import Documents
 from hindsight_integrations.tempr.recall.observations import grounds_of, stood
 from hindsight_integrations.tempr.recall.plan import selection
 from hindsight_integrations.tempr.recall.source_passages import may_show, with_history
@@ -184,7 +185,7 @@ class LimitedReads:
         return as_utc(datetime.combine(day, time(), self._context.tools.zone))
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: without what was taken back of them.
+        """Memories as recall serves them: documents with the items that hold.
 
         Observations that fell are left out, and so are opinions, which are no evidence.
         """
@@ -198,15 +199,15 @@ class LimitedReads:
         rows_of = view.ledger.row_ids(view.bank, [unit.id for unit in units])
         rows = np.array(sorted(rows_of.values()), np.int64)
         standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
-        amended = amended_units(rows, view, self._query, self._context.recall_tools())
+        items = DocumentItems.at(view.columns, self._query.as_of)
+        documents = Documents.among(rows, items, view, self._context.recall_tools().tokens).by_row
         entities = view.ledger.entities_of(view.bank, rows)
         return tuple(
             RecalledUnit(
                 unit,
                 0.0,
                 entities=tuple(entity.name for entity in entities.get(row, ())),
-                amendments=amended[row].parts if row in amended else (),
-                remainder=amended[row].remainder if row in amended else None,
+                document=documents[row].served if row in documents else None,
             )
             for unit in units
             if unit.id in rows_of and (row := rows_of[unit.id]) in standing

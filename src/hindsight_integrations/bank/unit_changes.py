@@ -15,6 +15,7 @@ from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
+from hindsight_integrations.search.documents import valid_items
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -102,7 +103,7 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
 
 
 def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
-    """Close a memory, as a statement that ends it would; False, and nothing is written, if it is closed.
+    """Close a memory or item, a document with all its items; False, and nothing is written, if it is closed.
 
     Args:
         bank: the memory's.
@@ -121,13 +122,12 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
         log = transaction.validity(bank.name, unit_id)
         # A clock behind the conversation must not put the closing before what was said, or restored.
         moments = (unit.mentioned_at, *(next_instant(event.effective_at) for event in log))
-        event = ValidityEvent(
-            unit_id,
-            ValidityKind.CLOSED,
-            max(bank.tools.clock.now(), *moments),
-            reason=reason or WITHDRAWN_BY_HAND,
-        )
-        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
+        at, why = max(bank.tools.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
+        rows = np.array(list(transaction.row_ids(bank.name, [unit_id]).values()), np.int64)
+        items = valid_items(rows.tolist(), transaction, bank.name)
+        ending = [unit_id, *(item.id for held in items.values() for item in held)]
+        events = (ValidityEvent(each, ValidityKind.CLOSED, at, reason=why) for each in ending)
+        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
     bank.projection.catch_up()
     return True
 
@@ -158,16 +158,15 @@ def _check_stands_alone(bank: BankContext, unit: MemoryUnit) -> None:
         )
 
 
-def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool:
-    """Make a closed memory, or one closed record of a memory, valid again; False, and nothing is written, if it is valid.
+def restored(bank: BankContext, unit_id: str) -> bool:
+    """Make a closed memory or item valid again, a document with the items that ended with it; False, and nothing is written, if it is valid.
 
     Args:
         bank: the memory's.
-        unit_id: which memory.
-        record: ordinal of the record meant; None for the memory itself, whose records stay as they are.
+        unit_id: which memory or item.
 
     Raises:
-        InvalidRequest: the bank has no such memory, or the memory no such record, or it is an opinion that was reworded.
+        InvalidRequest: the bank has no such memory, or it is an opinion that was reworded.
     """
     with bank.tools.ledger.transaction(bank.name) as transaction:
         log = transaction.validity(bank.name, unit_id)
@@ -176,26 +175,30 @@ def restored(bank: BankContext, unit_id: str, record: int | None = None) -> bool
             raise InvalidRequest(
                 "unit_id", f"there is no memory {shown(unit_id)}", "Use an id that recall returned."
             )
-        if record is not None:
-            check_ordinal(stored_unit(bank, unit_id), record)
-        closing = ValidityKind.CLOSED if record is None else ValidityKind.AMENDED
-        own = [
-            event
-            for event in log
-            if event.record == record and event.kind in {closing, ValidityKind.RESTORED}
-        ]
-        if not own or own[-1].kind is not closing:
+        if not log or log[-1].kind is not ValidityKind.CLOSED:
             return False
-        if record is None:
-            _check_newest(transaction, bank.name, rows[unit_id], unit_id)
+        _check_newest(transaction, bank.name, rows[unit_id], unit_id)
         # A clock behind the conversation must not put the restoring before the closing.
         effective_at = max(bank.tools.clock.now(), next_instant(log[-1].effective_at))
-        event = ValidityEvent(
-            unit_id, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND, record=record
+        back = [unit_id, *_ended_with(transaction, bank.name, rows[unit_id], log[-1])]
+        events = (
+            ValidityEvent(each, ValidityKind.RESTORED, effective_at, reason=RESTORED_BY_HAND) for each in back
         )
-        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=(event,)))
+        transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
     bank.projection.catch_up()
     return True
+
+
+def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
+    """Ids of the items of a document that the statement ended which ended the document; those removed before are not."""
+    rows = [row for some in ledger.items_of(bank, np.array([document])).values() for row in some]
+    items = ledger.units(bank, np.array(rows, np.int64)).values() if rows else ()
+    last = {item.id: ledger.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
+    return [
+        item
+        for item, event in last.items()
+        if (event.kind, event.by_unit, event.reason) == (closing.kind, closing.by_unit, closing.reason)
+    ]
 
 
 def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> None:
@@ -208,13 +211,3 @@ def _check_newest(ledger: LedgerReader, bank: str, row: int, unit_id: str) -> No
                 f"{shown(unit_id)} is an opinion that was reworded",
                 f"Restore {newest!r}, its newest wording; `opinions.history` shows the others.",
             )
-
-
-def check_ordinal(unit: MemoryUnit, record: int) -> None:
-    """Raise InvalidRequest if a memory has no record of this ordinal."""
-    if not 0 <= record < len(unit.records):
-        raise InvalidRequest(
-            "record",
-            f"the memory has {len(unit.records)} records",
-            "Number them from 0, as `get(id).records` does.",
-        )

@@ -236,24 +236,21 @@ class WritingVerbs(BankVerbs):
         )
 
     @writes
-    async def restore(self, unit_id: str, *, record: int | None = None) -> bool:
-        """Undo the closing of a memory, or of one of its records: it is valid again from now on, and the log says so.
+    async def restore(self, unit_id: str) -> bool:
+        """Undo the closing of a memory or of an item: it is valid again from now on, and the log says so.
+
+        A document comes back with the items that ended with it, not with those removed before.
 
         Args:
-            unit_id: the memory's id.
-            record: the position of one of its records, from 0, that was withdrawn alone (`RetainResult.amended` names it);
-                None for the memory itself, whose records stay as they are.
+            unit_id: id of the memory or item (`RetainResult.closed` and `removed` name it).
 
         Returns:
             False if it was valid already; nothing is written then.
 
         Raises:
-            InvalidRequest: the bank has no such memory, the memory no such record, or the engine was opened read-only.
+            InvalidRequest: the bank has no such memory, or the engine was opened read-only.
         """
-        ordinal = None if record is None else checked_count(record, "record", least=0)
-        return await self._context.tools.workers.write(
-            restored, self._context, checked_unit_id(unit_id), ordinal
-        )
+        return await self._context.tools.workers.write(restored, self._context, checked_unit_id(unit_id))
 
     @writes
     async def forget(
@@ -274,10 +271,11 @@ class WritingVerbs(BankVerbs):
     ) -> ForgetReceipt:
         """Erase memories for good: from the ledger, from every index and from the files underneath.
 
-        With a memory go its vector, its links, what amends it, the passage or the turns it came from, what was made of it
+        With a memory go its vector, its links, the items of a document, the passage or the turns it came from, what was made of it
         (observations, opinions worded from it, texts of mental models), waiting work that carries its text, and entities and
         names that only it used. Messages it came from stay known by their hash, so that a replayed
-        conversation does not bring it back; `everything` forgets those too. To say that something is no longer true,
+        conversation does not bring it back; `everything` forgets those too. What a forgotten memory had ended holds again, and the
+        receipt lists it. To say that something is no longer true,
         retain that instead: then history is kept.
 
         An entity is erased by what is its own for certain. If memories mention it under another name that was only found

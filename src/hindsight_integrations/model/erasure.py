@@ -50,7 +50,7 @@ class ForgetReceipt:
     """What was erased: ids and counts, and nothing of what they stood for. Of a dry run, what would be, with names.
 
     Attributes:
-        unit_ids: ids of the units erased, amendments of the chosen ones included.
+        unit_ids: ids of the units erased, items of documents included.
         entity_ids: ids of entities that nothing mentions any more.
         counts: rows erased per kind ("units", "turns", "documents", "chunks", "entities", "names", "tasks", ...).
         revision: the bank's revision afterwards; every index has reached it.
@@ -59,6 +59,7 @@ class ForgetReceipt:
             entities would lose, in order.
         files_clean: whether the files underneath were rewritten. False while another process reads the ledger; the
             next forget or the next open tries again.
+        restored: ids of memories and items that hold again, because what had ended them was erased.
     """
 
     unit_ids: tuple[str, ...]
@@ -68,3 +69,4 @@ class ForgetReceipt:
     files_clean: bool = True
     dry_run: bool = False
     names: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `invalidates` and `records`.
+"""What extraction yields, as a schema: the paper's A.5.1 plus `sources`, `changes`, `adds_to`, `invalidates` and `records`.
 
 The same schema is given to a language model, read from files of facts somebody else extracted, and produced by the
 verbatim extractor. It is lenient where models are sloppy (nulls for empty strings, unknown entity types) and strict
@@ -102,11 +102,14 @@ class ExtractedCausalRelation(FactPart):
 
 
 class MemoryChange(StrEnum):
-    """What a fact does to a memory the model was shown."""
+    """What a fact does to a memory."""
 
     ENDS = "ends"
+    """The memory no longer holds."""
     REPLACES = "replaces"
-    PART = "part"
+    """The fact takes the memory's place: it tells all of it that still holds."""
+    REMOVES = "removes"
+    """Items of a document no longer hold."""
 
 
 def _as_models_name_it(schema: dict[str, Any]) -> None:
@@ -116,23 +119,15 @@ def _as_models_name_it(schema: dict[str, Any]) -> None:
     schema["required"] = ["memory", "change"]
 
 
-class ExtractedChange(FactPart):
-    """A memory that no longer holds, or not as it stands (decision 110).
+class NamedMemory(FactPart):
+    """A memory, by one of its names.
 
     A model names it by its number among those it was shown; a caller by `unit_id`, or by `sources`: the ids of the messages
     it was made from.
     """
 
-    model_config = ConfigDict(json_schema_extra=_as_models_name_it)
-
     memory: Annotated[int | None, Field(ge=1), WithJsonSchema({"minimum": 1, "type": "integer"})] = Field(
         default=None, description="number of the memory, as shown in square brackets"
-    )
-    change: MemoryChange
-    part: Text = Field(default="", description="with `part`: what no longer holds, in the memory's own words")
-    removed: Annotated[list[str], BeforeValidator(texts_of)] = Field(
-        default_factory=list,
-        description="with `replaces`: what of the memory no longer holds, in the memory's own words",
     )
     unit_id: SkipJsonSchema[Text] = ""
     sources: SkipJsonSchema[Annotated[list[str], BeforeValidator(texts_of)]] = Field(default_factory=list)
@@ -142,6 +137,32 @@ class ExtractedChange(FactPart):
         if sum((self.memory is not None, bool(self.unit_id), bool(self.sources))) != 1:
             raise ValueError("name the memory by one of `memory`, `unit_id` and `sources`")
         return self
+
+
+class ExtractedChange(NamedMemory):
+    """A memory that no longer holds, or not as it stands (design 2.1)."""
+
+    model_config = ConfigDict(json_schema_extra=_as_models_name_it)
+
+    change: MemoryChange
+    items: Annotated[list[int], BeforeValidator(list_of)] = Field(
+        default_factory=list,
+        description="with `removes`: numbers of the items that no longer hold, 2 for the one shown as 1.2",
+    )
+    removed: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        default_factory=list,
+        description="with `replaces`: what of the memory no longer holds, in the memory's own words",
+    )
+
+
+_MemoryOrNumber = Annotated[
+    NamedMemory | None,
+    BeforeValidator(
+        lambda value: {"memory": value} if isinstance(value, int) and not isinstance(value, bool) else value
+    ),
+    WithJsonSchema({"anyOf": [{"minimum": 1, "type": "integer"}, {"type": "null"}]}),
+]
+"""A model writes the number of the memory alone."""
 
 
 EXTRACTED_TYPES = (FactType.WORLD, FactType.EXPERIENCE, FactType.OPINION)
@@ -161,7 +182,10 @@ class ExtractedRecord(FactPart):
 class ExtractedFact(FactPart):
     """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
 
-    what: str = Field(min_length=1, description="complete, self-contained account with every specific")
+    what: str = Field(
+        min_length=1,
+        description="complete, self-contained account with every specific; of a document its head, without the items",
+    )
     when: Text = Field(default="", description="readable date with the day of the week, empty if none")
     where: Text = ""
     who: Text = ""
@@ -186,6 +210,9 @@ class ExtractedFact(FactPart):
     )
     changes: Annotated[list[ExtractedChange], BeforeValidator(_list_if_none)] = Field(
         default_factory=list, description="the memories shown that this fact ends or changes"
+    )
+    adds_to: _MemoryOrNumber = Field(
+        default=None, description="number of the document shown that the items in `records` are added to"
     )
     invalidates: Annotated[list[str], BeforeValidator(texts_of)] = Field(
         default_factory=list, description="what else this fact makes obsolete: full sentences that were true"

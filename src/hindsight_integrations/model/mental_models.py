@@ -49,7 +49,7 @@ class MentalModel:
         refreshed_at: when the question was last answered; None if it never was.
         revision: of the bank, whose memories answered it.
         checked_to: revision up to which changes were looked at, and none was in its scope.
-        withdrawn: a memory it stood on was withdrawn, corrected or forgotten since, or closed, amended or restored.
+        withdrawn: a memory it stood on was withdrawn, corrected or forgotten since, or closed or restored.
         stale: memories in its scope changed since it was answered.
     """
 

@@ -7,13 +7,28 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
-from hindsight_integrations.model.withdrawals import PartWithdrawn, Remainder
+
+
+@dataclass(frozen=True, slots=True)
+class ServedItems:
+    """The items of a document as they are served with its head.
+
+    Attributes:
+        items: those that hold, grouped by field.
+        tokens: what head and items cost together.
+        left_out: how many more hold and did not fit the budget.
+    """
+
+    items: tuple[MemoryUnit, ...]
+    tokens: int
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +36,13 @@ class RecalledUnit:
     """A unit as recall returns it.
 
     Attributes:
-        unit: the memory as it was retained; read `text`.
+        unit: the memory as it was retained, of a document the head; read `text`.
         score: final score; higher is better, comparable within one result only.
         channels: which channels found it, and where.
         entities: canonical names of the entities it mentions; none for a turn.
         valid: False for history returned by include_invalidated.
-        amendments: what later units took back of it, oldest first; it must not be read without them.
-        remainder: its text without those of them that could be cut out; None where none was.
-        form: which text of it was asked for; a remainder is served whole.
+        document: of a document the items that hold; None for everything else.
+        form: which text of it was asked for.
     """
 
     unit: MemoryUnit
@@ -36,8 +50,7 @@ class RecalledUnit:
     channels: Mapping[Channel, ChannelHit] = field(default_factory=dict)
     entities: tuple[str, ...] = ()
     valid: bool = True
-    amendments: tuple[PartWithdrawn, ...] = ()
-    remainder: Remainder | None = None
+    document: ServedItems | None = None
     form: TextForm = TextForm.FULL
 
     @property
@@ -47,26 +60,26 @@ class RecalledUnit:
 
     @property
     def text(self) -> str:
-        """What a reader must see: the memory's text without what was taken back of it, else with a note of it."""
-        whole = self.unit.compact_text if self.form is TextForm.COMPACT else self.unit.text
-        return self._noted(self.remainder.text if self.remainder else whole)
+        """What a reader must see: the memory's text, of a document with the items that hold."""
+        return self._with_items(self.unit.compact_text if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def beside_date(self) -> str:
         """`text` where a date is shown beside it: a compact one has none of its own then."""
-        whole = self.unit.what if self.form is TextForm.COMPACT else self.unit.text
-        return self._noted(self.remainder.text if self.remainder else whole)
+        return self._with_items(self.unit.what if self.form is TextForm.COMPACT else self.unit.text)
 
     @property
     def tokens(self) -> int:
         """What `text` costs in the budget."""
+        if self.document:
+            return self.document.tokens
         short = self.unit.compact if self.form is TextForm.COMPACT else None
-        whole = short.tokens if short else self.unit.tokens
-        kept = self.remainder.tokens if self.remainder else whole
-        return kept + sum(part.tokens for part in self.amendments)
+        return short.tokens if short else self.unit.tokens
 
-    def _noted(self, kept: str) -> str:
-        return " ".join([kept, *(part.text for part in self.amendments if not part.left_out)])
+    def _with_items(self, head: str) -> str:
+        if not self.document:
+            return head
+        return document_text(head, self.document.items, left_out=self.document.left_out)
 
 
 @dataclass(frozen=True, slots=True)

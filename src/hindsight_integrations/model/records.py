@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -41,7 +40,6 @@ class Record:
         category: the finer sort ("coffee"), by the bank's name for it; may be empty.
         unit: the unit of the value ("USD", "steps"), may be empty.
         stated: the category as it was given.
-        closed_at: from when on the record alone no longer holds, though its memory may; a cache of the validity log.
     """
 
     kind: RecordKind
@@ -49,7 +47,6 @@ class Record:
     category: str = ""
     unit: str = ""
     stated: str = ""
-    closed_at: datetime | None = None
 
     @property
     def words(self) -> str:

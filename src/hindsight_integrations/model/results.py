@@ -159,11 +159,12 @@ class RetainResult:
         revision: the bank's revision afterwards; every channel has reached it.
         parked: passages the model answered, but not usably, even after a repair prompt.
         queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
-        closed: memories this input made obsolete.
-        amended: memories it took back a part of; they stay valid, with its statement beside them.
+        closed: memories this input ended.
+        removed: items of documents that it ended; the documents hold without them.
         ambiguous: what was said to hold no more, and names no single memory; nothing was closed for it.
         superseded: memories closed because the messages they were made from were edited, or dropped by a fork.
-        restored: memories that hold again, because a fork was left again or never said what had closed them.
+        restored: memories and items that hold again, because a fork was left again, or because what had ended them was
+            edited or dropped.
         behind: indexes that could not be written, "vector" or "keyword"; `doctor` says why. What was retained is safe in the
             ledger and found all the same where it can be, and the next write, or opening anew, tries again.
     """
@@ -179,7 +180,7 @@ class RetainResult:
     parked: tuple[Parked, ...] = ()
     queued: tuple[Parked, ...] = ()
     closed: tuple[Withdrawal, ...] = ()
-    amended: tuple[Withdrawal, ...] = ()
+    removed: tuple[Withdrawal, ...] = ()
     ambiguous: tuple[Ambiguity, ...] = ()
     superseded: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
@@ -231,9 +232,11 @@ class UnitPage:
         cursor: what to pass for the next page; None when this is the last.
         damaged: ids of memories that belong on the page and are left out, because the ledger no longer holds what was
             written.
+        items: of those that are documents, by their ids: the items that hold, as they are served.
     """
 
     units: tuple[MemoryUnit, ...]
     total: int
     cursor: str | None = None
     damaged: tuple[str, ...] = ()
+    items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)

@@ -44,6 +44,8 @@ class UnitKind(StrEnum):
     """A fact, an opinion or an observation."""
     TURN = "turn"
     """A message, or a piece of one, that waits for extraction: found by recall until its facts are there (decision 098)."""
+    DOCUMENT_ITEM = "document_item"
+    """An item of a document or list, with sources and validity of its own; served with the head it is part of (`model/documents.py`)."""
     ITEM = "item"
     """A text of a stored item: no memory, found by searches of items alone (decision 151)."""
 
@@ -86,7 +88,9 @@ class MemoryUnit:
         compact: the short form of its text, counted likewise; None where that would be no shorter.
         records: what of it can be added up or listed.
         closed_at: from when on it is no longer valid; a cache of the validity log.
-        kind: a memory, a turn that waits to become some, or a text of an item.
+        kind: a memory, an item of a document, a turn that waits to become memories, or a text of a stored item.
+        part_of: of an item of a document: id of the document's head; None once the head was forgotten.
+        number: of an item of a document: its number there, from 1 in the order given; 0 for everything else.
     """
 
     id: str
@@ -109,6 +113,8 @@ class MemoryUnit:
     records: tuple[Record, ...] = ()
     closed_at: datetime | None = None
     kind: UnitKind = UnitKind.MEMORY
+    part_of: str | None = None
+    number: int = 0
 
     @property
     def what(self) -> str:
@@ -133,7 +139,6 @@ class ValidityKind(StrEnum):
 
     CLOSED = "closed"
     RESTORED = "restored"
-    AMENDED = "amended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +147,10 @@ class ValidityEvent:
 
     Attributes:
         unit_id: the unit it speaks of.
-        kind: closed, restored or amended.
+        kind: closed or restored.
         effective_at: conversation time from which it holds: mentioned_at of the stating message.
         by_unit: the unit that stated it, if any.
         reason: the statement, for people.
-        record: ordinal of the record it speaks of alone: AMENDED closes that record, RESTORED makes it valid again, and the
-            unit stays as it is. None for the unit itself.
     """
 
     unit_id: str
@@ -155,4 +158,3 @@ class ValidityEvent:
     effective_at: datetime
     by_unit: str | None = None
     reason: str = ""
-    record: int | None = None

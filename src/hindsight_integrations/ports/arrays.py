@@ -28,7 +28,10 @@ WAITING = len(FactType)
 """Added to the type code of a turn that waits for extraction: whoever selects types of memories never takes one for such."""
 
 STORED = 2 * len(FactType)
-"""Added to the type code of a text of an item, for the same reason."""
+"""Added to the type code of a text of a stored item, for the same reason."""
+
+IN_DOCUMENT = 3 * len(FactType)
+"""Added to the type code of an item of a document, for the same reason."""
 
 
 def no_gaps() -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,6 +26,7 @@ class Passage:
         before: messages already remembered, for pronouns and references only.
         context: about the source, from the caller.
         memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
+        items: of those that are documents, by their ids, in the order in which they are served.
         categories: names in use for the records of each kind.
         names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
     """
@@ -34,6 +35,7 @@ class Passage:
     before: Sequence[Message] = ()
     context: str = ""
     memories: Sequence[MemoryUnit] = ()
+    items: Mapping[str, Sequence[MemoryUnit]] = field(default_factory=dict)
     categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
     names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
@@ -98,7 +100,11 @@ def shown_with(passage: Passage) -> list[str]:
         lines = (f"{kind}: {', '.join(names)}" for kind, names in passage.categories.items())
         parts.append("Categories in use:\n" + fenced("CATEGORIES", lines))
     if passage.memories:
-        lines = (_numbered(number, unit) for number, unit in enumerate(passage.memories, 1))
+        lines = (
+            line
+            for number, unit in enumerate(passage.memories, 1)
+            for line in _numbered(number, unit, passage.items.get(unit.id, ()))
+        )
         parts.append("Memories of the bank, numbered:\n" + fenced("MEMORIES", lines))
     return parts
 
@@ -112,8 +118,11 @@ def _system(instructions: Instructions) -> str:
     return f"{system}\n\n{template('extract_guidelines')}\n\n{fenced('GUIDELINES', [instructions.guidelines.strip()])}"
 
 
-def _numbered(number: int, unit: MemoryUnit) -> str:
-    return f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}"
+def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit]) -> Iterator[str]:
+    """A memory in a line, and each item of a document in one of its own."""
+    yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}"
+    for item in items:
+        yield f"[{number}.{item.number}] {' '.join(item.text.split())}"
 
 
 def _line(message: Message) -> str:

@@ -13,7 +13,16 @@ from hindsight_integrations.model.metadata import MetadataTest
 from hindsight_integrations.model.requests import TagAnd, TagGroup, TagLeaf, TagNot, TagsMatch
 from hindsight_integrations.model.time import SECOND, to_micros
 from hindsight_integrations.model.units import FactType
-from hindsight_integrations.ports.arrays import NEVER, STORED, UNDATED, WAITING, BoolArray, IntArray, no_gaps
+from hindsight_integrations.ports.arrays import (
+    IN_DOCUMENT,
+    NEVER,
+    STORED,
+    UNDATED,
+    WAITING,
+    BoolArray,
+    IntArray,
+    no_gaps,
+)
 from hindsight_integrations.ports.ledger import UnitColumns
 from hindsight_integrations.search.metadata_rows import MetadataRows
 
@@ -27,8 +36,9 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens, compact: as in ports.ledger.UnitColumns; turns that wait for extraction,
-            and texts of items, have types of their own; `found_types` takes the former in, nothing the latter.
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads: as in ports.ledger.UnitColumns; turns that wait for
+            extraction, items of documents and texts of stored items have types of their own; `found_types` takes the first
+            two in, nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
         threads: position of each turn's conversation in `thread_names`; 0 for units that are not one message word for word.
         speakers: position of each turn's speaker in `speaker_names`; 0 likewise.
@@ -48,6 +58,7 @@ class Columns:
     closed: IntArray
     tokens: IntArray
     compact: IntArray
+    heads: IntArray
     tag_sets: IntArray
     threads: IntArray
     speakers: IntArray
@@ -96,6 +107,7 @@ ARRAYS = (
     "closed",
     "tokens",
     "compact",
+    "heads",
     "tag_sets",
     "threads",
     "speakers",
@@ -195,13 +207,18 @@ def of_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
     return _of_codes(columns, types, 0)
 
 
+def memories_and_items(columns: Columns, types: Sequence[FactType]) -> BoolArray:
+    """Memories of the given networks, and items of their documents."""
+    return _of_codes(columns, types, 0, IN_DOCUMENT)
+
+
 def found_types(columns: Columns, types: Sequence[FactType]) -> BoolArray:
-    """Units of the given networks, and turns that wait for extraction which would be of them word for word."""
-    return _of_codes(columns, types, 0, WAITING)
+    """Units of the given networks, items of their documents, and turns that wait which would be of them word for word."""
+    return _of_codes(columns, types, 0, WAITING, IN_DOCUMENT)
 
 
 def _of_codes(columns: Columns, types: Sequence[FactType], *shifts: int) -> BoolArray:
-    wanted = np.zeros(STORED + len(FACT_TYPES), bool)
+    wanted = np.zeros(IN_DOCUMENT + len(FACT_TYPES), bool)
     wanted[[FACT_TYPES.index(fact_type) + shift for fact_type in types for shift in shifts]] = True
     return wanted[columns.types]
 

@@ -100,14 +100,11 @@ def _entries(view: BankView, wanted: RecordFilter, ids: IntArray, named: Names |
     stored = view.ledger.units(view.bank, ids)  # without those erased since the view was made, or damaged
     if len(stored) < len(ids) and (damaged := view.ledger.damaged(view.bank, ids)):
         raise MemoryDamaged(view.bank, damaged)
-    past = None if wanted.as_of is None else view.ledger.closed_records(view.bank, ids, wanted.as_of)
     return [
         RecordEntry(record, stored[row])
         for row in ids.tolist()
         if row in stored
-        for ordinal, record in enumerate(stored[row].records)
-        if wanted.include_invalidated
-        or not (record.closed_at if past is None else ordinal in past.get(row, ()))
+        for record in stored[row].records
         if _fits(record, wanted, named)
     ]
 

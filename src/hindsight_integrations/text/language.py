@@ -110,82 +110,6 @@ class QuestionWords:
     possessive: re.Pattern[str] = NEVER
 
 
-def unchanged_conjunction(conjunction: str, _following: str) -> str:
-    """The conjunction of a language whose conjunctions do not change with the word behind them."""
-    return conjunction
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListWords:
-    """What stands around the items of a list, so that one can be taken out. All words are case-folded.
-
-    Attributes:
-        conjunctions: between the last two items.
-        before: a conjunction as it is spelled before a word ("e Inés").
-        articles: in front of an item, no part of it.
-        introducing: the word in front of a list's first item, where no colon is ("the recipients are").
-        opening: with which a phrase in front of a sentence begins ("in May, ...").
-        pairing: in front of two things that belong together ("between Ann and Bo").
-        leaning: with which a sentence begins that leans on the one before it ("it", "also").
-        every: that means all items of a field ("both").
-        item_nouns: words for an item of anything ("point").
-        numerals: the number words from nought on.
-        verbs: with which what somebody does, has or is begins ("lives", "works"), so that a subject ends in front of one.
-    """
-
-    conjunctions: frozenset[str] = frozenset()
-    before: Callable[[str, str], str] = unchanged_conjunction
-    articles: frozenset[str] = frozenset()
-    introducing: frozenset[str] = frozenset()
-    opening: frozenset[str] = frozenset()
-    pairing: frozenset[str] = frozenset()
-    leaning: frozenset[str] = frozenset()
-    every: frozenset[str] = frozenset()
-    item_nouns: frozenset[str] = frozenset()
-    numerals: tuple[str, ...] = ()
-    verbs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameWords:
-    """Grammar that frames what a statement is about and carries no content of its own.
-
-    Attributes:
-        frames: what a text says of something ("needs to X", "X as an open task"), in the order in which it is looked for.
-        fillers: words without content in a statement: whose it is, that it was so before.
-        negation: what makes a clause say that something is not, or no longer, so.
-        kin_words: other words for the people around the user, by the word that stands for all of them.
-        dependent: a clause that holds only with the one in front of it ("which ...", "because ..."), or only leads in.
-        history: a clause that says only what once was so ("used to").
-    """
-
-    frames: tuple[re.Pattern[str], ...] = ()
-    fillers: re.Pattern[str] = NEVER
-    negation: re.Pattern[str] = NEVER
-    kin_words: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
-    dependent: re.Pattern[str] = NEVER
-    history: re.Pattern[str] = NEVER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PartWords:
-    """How a statement says that something belongs to something, and how a text lists things.
-
-    Attributes:
-        relations: patterns of whole statements with groups `part`, `whole`, perhaps `noun`; the first match counts.
-        clause_end: what ends a clause or an item.
-        separator: what stands between the items of a list.
-        negation: what makes an item say that something is not so.
-        words: what stands around the items of a list.
-    """
-
-    relations: tuple[re.Pattern[str], ...] = ()
-    clause_end: re.Pattern[str] = field(default_factory=lambda: re.compile(r"[;:,.!?()]\s|[;:,.!?()]$"))
-    separator: re.Pattern[str] = field(default_factory=lambda: re.compile(r",\s+"))
-    negation: re.Pattern[str] = NEVER
-    words: ListWords = field(default_factory=ListWords)
-
-
 class Person(StrEnum):
     """The grammatical person in which a sentence speaks."""
 
@@ -225,8 +149,7 @@ class Language:
         names: what tells names from other words.
         questions: kinds of questions.
         asking: what tells a sentence that asks from one that states.
-        parts: part and whole, clauses and lists.
-        frames: grammar around what a statement is about.
+        negation: what makes a sentence say that something is not, or no longer, so.
         person: in which grammatical person a text speaks.
         records: how people ask about records.
         stop_words: words, case-folded, that tell no two memories apart.
@@ -239,8 +162,7 @@ class Language:
     names: NameWords = field(default_factory=NameWords)
     questions: QuestionWords = field(default_factory=QuestionWords)
     asking: AskingWords = field(default_factory=AskingWords)
-    parts: PartWords = field(default_factory=PartWords)
-    frames: FrameWords = field(default_factory=FrameWords)
+    negation: re.Pattern[str] = NEVER
     person: PersonWords = field(default_factory=PersonWords)
     records: RecordWords = field(default_factory=RecordWords)
     stop_words: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from hindsight_integrations.errors import ArchiveInvalid
-from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType, ValidityKind
+from hindsight_integrations.model.units import OBSERVED_NETWORKS, FactType
 from hindsight_integrations.validation.archive_given import (
     DirectiveLine,
     MentalModelGroundLine,
@@ -309,12 +309,6 @@ class ArchiveCheck:
             raise ArchiveInvalid(
                 number, f"{kind}.revision", f"{line.revision} is after the bank's own, {self.bank.revision}"
             )
-        if isinstance(line, EventLine) and line.record is not None:
-            known = line.record < self._records.get(line.unit, 0)
-            if not known or line.kind == ValidityKind.CLOSED:
-                raise ArchiveInvalid(
-                    number, "event.record", "the memory has no such record to amend or restore"
-                )
 
 
 def _line(number: int, kind: str, fields: Mapping[str, object]) -> ArchiveLine:

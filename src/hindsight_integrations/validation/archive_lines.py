@@ -124,6 +124,7 @@ class UnitLine(ArchiveLine):
     """A memory with its vector."""
 
     key: ClassVar = ("unit_id",)
+    refers: ClassVar = {"part_of": "unit"}
     unit_id: Id
     text: Annotated[str, Field(min_length=1, max_length=MAX_STORED)]
     fact_type: Annotated[str, one_of(FactType)]
@@ -143,8 +144,16 @@ class UnitLine(ArchiveLine):
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)]
     compact: Annotated[int, Field(gt=0, le=MAX_STORED)] | None
     compact_tokens: Annotated[int, Field(gt=0, le=MAX_TOKENS)] | None
-    kind: str = Field(pattern="^memory$")
+    kind: str = Field(pattern="^(memory|document_item)$")
+    part_of: Id | None = None
+    number: Annotated[int, Field(ge=0, le=MAX_ORDINAL)] = 0
     vector: Annotated[Text, AfterValidator(base64_vector)]
+
+    @model_validator(mode="after")
+    def _part_of_a_document(self) -> Self:
+        if (self.number > 0) != (self.kind == "document_item") or (self.part_of and not self.number):
+            raise ValueError("an item of a document has a number from 1 on, and nothing else has")
+        return self
 
     @model_validator(mode="after")
     def _whole_interval(self) -> Self:
@@ -184,7 +193,6 @@ class RecordLine(ArchiveLine):
     is_number: Annotated[int, Field(ge=0, le=1)]
     measure: Text
     stated: Text
-    closed_at: Micros | None
 
     @model_validator(mode="after")
     def _finite(self) -> Self:
@@ -225,7 +233,7 @@ class TurnLine(ArchiveLine):
 class EventLine(ArchiveLine):
     """An entry of a memory's validity log."""
 
-    key: ClassVar = ("unit", "kind", "effective_at", "by_unit", "reason", "record")
+    key: ClassVar = ("unit", "kind", "effective_at", "by_unit", "reason")
     refers: ClassVar = {"unit": "unit", "by_unit": "unit"}
     unit: Id
     kind: Annotated[str, one_of(ValidityKind)]
@@ -233,7 +241,6 @@ class EventLine(ArchiveLine):
     revision: Revision
     by_unit: Id | None
     reason: Text
-    record: Ordinal | None
 
 
 class EntityLine(ArchiveLine):

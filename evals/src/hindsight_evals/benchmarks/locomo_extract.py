@@ -65,12 +65,12 @@ def as_facts(extraction: Extraction, memories: Mapping[str, MemoryUnit]) -> list
             written = fact.model_dump(mode="json", exclude={"changes"})
             named = [(memories[shown[each.memory - 1]], each) for each in fact.changes if each.memory]
             written["invalidates"] += [
-                unit.text for unit, each in named if each.change is not MemoryChange.PART
+                unit.text for unit, each in named if each.change is not MemoryChange.REMOVES
             ]
             written["changes"] = [
-                {"sources": list(unit.sources), "change": each.change, "part": each.part}
+                {"sources": list(unit.sources), "change": each.change, "items": each.items}
                 for unit, each in named
-                if each.change is MemoryChange.PART
+                if each.change is MemoryChange.REMOVES
             ]
             for claim in written["causal_relations"]:
                 claim["target_fact_index"] += before

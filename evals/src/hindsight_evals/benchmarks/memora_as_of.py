@@ -83,7 +83,7 @@ def valid_by_log(log: Sequence[ValidityEvent], moment: datetime) -> bool:
     """
     second = moment.replace(microsecond=0)
     by_then = [event for event in log if event.effective_at.replace(microsecond=0) <= second]
-    kinds = [event.kind for event in by_then if event.kind is not ValidityKind.AMENDED]
+    kinds = [event.kind for event in by_then]
     return not kinds or kinds[-1] is ValidityKind.RESTORED
 
 
@@ -129,9 +129,7 @@ def look_back(bank: MemoryBank, row: Row, questions: Sequence[str]) -> None:
             sys.stdout.writelines(f"  {mark} {text[:160]}\n" for text in sorted(texts))
     for asked in questions:
         found = bank.recall(asked, as_of=row.moment).units
-        served = [item.unit for item in found] + [
-            bank.get(part.by_unit) for item in found for part in item.amendments
-        ]
+        served = [item.unit for item in found]
         problems = [(unit.text, wrong) for unit in served for wrong in violations(bank, unit, row.moment)]
         problems += [(item.unit.text, "not marked valid") for item in found if not item.valid]
         row.recalls, row.served, row.wrong = (

@@ -119,6 +119,7 @@ def _changes(numbers: range, metadata: Sequence[str]) -> UnitColumns:
         closed=closed,
         tokens=tokens,
         compact=compact,
+        heads=np.zeros(len(ids), np.int64),
         tags=[()] * size,
         turns=[("", "")] * size,
         metadata=list(metadata),

@@ -6,11 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from hindsight_evals.datasets.fields import Published
 from hindsight_evals.errors import DatasetInvalid
 from hindsight_integrations import ExtractedFact
+
+PART = "part"
+"""A change that files made before documents had items use; it says in words which part of a memory ended, and nothing is made of it."""
+
+
+def _without_parts(facts: object) -> object:
+    """The facts, as they were read from JSON, without changes of a part."""
+    if not isinstance(facts, list):
+        return facts
+    return [
+        {**fact, "changes": [each for each in fact.get("changes") or [] if each.get("change") != PART]}
+        if isinstance(fact, dict)
+        else fact
+        for fact in facts
+    ]
 
 
 def _said_once(facts: list[ExtractedFact]) -> list[ExtractedFact]:
@@ -26,7 +41,7 @@ class ExtractedSession(Published):
 
     session: int
     session_date: str | None = None
-    facts: Annotated[list[ExtractedFact], AfterValidator(_said_once)]
+    facts: Annotated[list[ExtractedFact], BeforeValidator(_without_parts), AfterValidator(_said_once)]
 
 
 def load_facts(path: Path) -> dict[int, tuple[ExtractedFact, ...]]:

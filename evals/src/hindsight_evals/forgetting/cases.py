@@ -160,7 +160,16 @@ def episode_of(case: ForgettingCase, form: Form) -> Episode:
 
 def _session(case: ForgettingCase, place: int, form: Form) -> Session:
     told, moment = case.told[place], FIRST + timedelta(days=DAYS_BETWEEN * place)
-    fact = ExtractedFact(what=told.fact, sources=[_turn(place)], changes=list(_changes(case, place)))
+    changes = dict(_changes(case, place))
+    kept = [
+        said.text
+        for session, change in changes.items()
+        if change.change is MemoryChange.REPLACES
+        for said in case.valid
+        if said.session == session
+    ]
+    what = " ".join([told.fact, *(text if text.endswith(".") else f"{text}." for text in kept)])
+    fact = ExtractedFact(what=what, sources=[_turn(place)], changes=list(changes.values()))
     withdrawn = tuple(
         GoldWithdrawal(_worded(case, said, form), frozenset({_turn(said.session)}))
         for said in case.gone
@@ -171,13 +180,15 @@ def _session(case: ForgettingCase, place: int, form: Form) -> Session:
     return Session(f"S{place}", moment, (message,), facts, withdrawn)
 
 
-def _changes(case: ForgettingCase, place: int) -> Iterator[ExtractedChange]:
-    """The memories that a session ends, by their turns; in part where another part of them still holds."""
+def _changes(case: ForgettingCase, place: int) -> Iterator[tuple[int, ExtractedChange]]:
+    """The memories that a session ends, by their sessions; replaced where a part of them still holds, which the fact tells."""
     holding = {said.session for said in case.valid}
     for statement in case.told[place].invalidates:
         for session in sorted(ended_by(case, place, statement)):
-            change = MemoryChange.PART if session in holding else MemoryChange.ENDS
-            yield ExtractedChange(change=change, sources=[_turn(session)], part=statement)
+            change = MemoryChange.REPLACES if session in holding else MemoryChange.ENDS
+            gone = [said.text for said in case.gone if said.session == session]
+            removed = [statement, *gone] if change is MemoryChange.REPLACES else []
+            yield session, ExtractedChange(change=change, sources=[_turn(session)], removed=removed)
 
 
 def ended_by(case: ForgettingCase, by: int, statement: str) -> set[int]:

@@ -10,7 +10,8 @@ from typing import Literal
 
 from hindsight_evals.episode import Session
 from hindsight_evals.memory_system import Context, MemorySystem, Peer, Place, ServedText
-from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, MemoryUnit, RecalledUnit
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank, RecalledUnit
+from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.ports.reranker import Reranker
 
@@ -36,17 +37,18 @@ class HindsightSystem:
         return Context(tuple(_served(unit) for unit in found.units))
 
     def held(self) -> Context:
-        """Every memory that is valid now; one of which a part was taken back as it was told."""
-        units: list[MemoryUnit] = []
+        """Every memory that is valid now, documents with their items."""
+        served: list[ServedText] = []
         cursor = None
         while True:
             page = self._bank.units(limit=MOST_LISTED, cursor=cursor)
-            units += page.units
+            for unit in page.units:
+                items = page.items.get(unit.id, ())
+                tokens = sum(each.tokens for each in (unit, *items))
+                served.append(ServedText(document_text(unit.text, items), frozenset(unit.sources), tokens))
             cursor = page.cursor
             if cursor is None:
-                return Context(
-                    tuple(ServedText(unit.text, frozenset(unit.sources), unit.tokens) for unit in units)
-                )
+                return Context(tuple(served))
 
     def answer(self, question: str, *, moment: datetime) -> str:
         """What reflect says, asked at that moment; without a model exact sums and lists, or the best memories."""
@@ -87,8 +89,7 @@ def _opened(
 
 
 def _served(found: RecalledUnit) -> ServedText:
-    taken_back = tuple(part.statement for part in found.amendments)
-    return ServedText(found.text, frozenset(found.unit.sources), found.tokens, taken_back)
+    return ServedText(found.text, frozenset(found.unit.sources), found.tokens)
 
 
 HINDSIGHT = hindsight()

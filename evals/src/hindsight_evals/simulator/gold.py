@@ -34,13 +34,13 @@ def gold_fact(
         occurred_end=happened,
         entities=[ExtractedEntity(text="User", type=EntityType.PERSON)],
         sources=list(sources),
-        changes=[_ending(gone, rendered(random.choice(family.invalidates), values))] if gone else [],
+        changes=[_ending(gone)] if gone else [],
         records=[_record(entry)] if telling.change.after is not None else [],
     )
 
 
-def _ending(gone: GoldWithdrawal, words: str) -> ExtractedChange:
-    return ExtractedChange(change=MemoryChange.ENDS, sources=sorted(gone.sources), part=words)
+def _ending(gone: GoldWithdrawal) -> ExtractedChange:
+    return ExtractedChange(change=MemoryChange.ENDS, sources=sorted(gone.sources))
 
 
 def _is_dated(entry: Entry) -> bool:

@@ -11,8 +11,7 @@ from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.ledger import LedgerReader
-from hindsight_integrations.search.standing_texts import as_they_stand
-from hindsight_integrations.text.language import Language
+from hindsight_integrations.search.documents import as_they_stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,7 @@ class EntityFacts:
         return tuple(unit for group in self.groups for unit in group.units)
 
 
-def entity_facts(
-    ledger: LedgerReader, bank: str, entity_id: str, *, revision: int, languages: Sequence[Language]
-) -> EntityFacts | None:
+def entity_facts(ledger: LedgerReader, bank: str, entity_id: str, *, revision: int) -> EntityFacts | None:
     """The valid facts of an entity, grouped by tags; None if there is no such entity (any more).
 
     Args:
@@ -58,13 +55,12 @@ def entity_facts(
         bank: its name.
         entity_id: the entity.
         revision: of the bank, read before.
-        languages: of the bank's texts.
     """
     entity = next((one for one in ledger.find_entities(bank, entity_id) if one.id == entity_id), None)
     if entity is None:
         return None
     rows = ledger.entity_facts(bank, entity_id)
-    stored = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
+    stored = as_they_stand(ledger.units(bank, rows), ledger, bank)
     order = sorted(stored, key=lambda row: (stored[row].mentioned_at, row))
     by_tags: dict[tuple[str, ...], list[int]] = {}
     for row in order:
@@ -75,13 +71,7 @@ def entity_facts(
     return EntityFacts(entity, tuple(_facts(group, stored, ledger, bank) for group in groups), revision)
 
 
-def unchanged(
-    facts: Collection[MemoryUnit],
-    ledger: LedgerReader,
-    bank: str,
-    entity_id: str,
-    languages: Sequence[Language],
-) -> bool:
+def unchanged(facts: Collection[MemoryUnit], ledger: LedgerReader, bank: str, entity_id: str) -> bool:
     """Whether these facts of an entity are still valid, still its own, and still say what they said."""
     if not facts:
         return True
@@ -89,7 +79,7 @@ def unchanged(
     rows = np.array(sorted(places.values()), np.int64)
     if len(rows) < len(facts) or not np.isin(rows, ledger.entity_facts(bank, entity_id)).all():
         return False
-    standing = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
+    standing = as_they_stand(ledger.units(bank, rows), ledger, bank)
     now = {unit.id: unit for unit in standing.values()}
     return all(now.get(fact.id) == fact for fact in facts)
 

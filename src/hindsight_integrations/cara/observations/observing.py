@@ -127,7 +127,7 @@ def _facts(entity_id: str, tools: ObservationTools) -> EntityFacts | None:
     bank, ledger = tools.projector.name, tools.projector.ledger
     revision = ledger.revision(bank)
     with ledger.snapshot(bank) as reader:
-        return entity_facts(reader, bank, entity_id, revision=revision, languages=tools.languages)
+        return entity_facts(reader, bank, entity_id, revision=revision)
 
 
 def _check_sound(made: Sequence[Summary], spent: Settled, tools: ObservationTools) -> None:
@@ -148,7 +148,7 @@ def _commit(writes: WriteSet, task: Task, read: Sequence[MemoryUnit], tools: Obs
     for attempt in range(COMMITS):
         try:
             with projector.transaction() as (view, transaction):
-                if not unchanged(read, transaction, view.bank, task.key, tools.languages):
+                if not unchanged(read, transaction, view.bank, task.key):
                     return None
                 decided = replace(writes, expected_revision=view.revision, completed_tasks=(task.claim,))
                 receipt = transaction.commit(decided)

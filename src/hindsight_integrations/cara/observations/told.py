@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.withdrawals import WITHDRAWAL_NOTE
 from hindsight_integrations.text.grammatical_person import persons
 from hindsight_integrations.text.language import Language, Person
 from hindsight_integrations.text.stems import content_stems
@@ -18,7 +17,6 @@ LONGEST = 600  # characters: two or three narrative sentences; of a longer fact 
 GAP = "\u2026"
 SUBJECT_WORDS = 6  # of a text, among which its subject is named
 MENTIONED = 0.25  # weight of a fact that begins with somebody else: of a talk of two every fact mentions both, and is about one
-AMENDED = 0.25  # and of one that holds in part
 AGENT = "assistant"
 _LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -33,20 +31,19 @@ def told(fact: MemoryUnit, names: Sequence[str], languages: Sequence[Language]) 
         languages: the fact may be in.
     """
     language = language_of(fact.text, languages)
-    said, note, withdrawn = fact.text.partition(WITHDRAWAL_NOTE)
-    words = said.strip().removeprefix(f"{fact.speaker}: ") if fact.speaker else said.strip()
+    words = fact.text.removeprefix(f"{fact.speaker}: ") if fact.speaker else fact.text
     words = excerpt(" ".join(words.split()), names, language)
     who = fact.speaker or (AGENT if fact.fact_type is FactType.EXPERIENCE else "")
     if fact.speaker or persons(words, language) & {Person.FIRST, Person.SECOND}:
         when = readable_time(None, fact.mentioned_at)
         words = f'{who} ({when}): "{words}"' if who else f'"{words}" ({when})'
-    return f"{words} {note}{withdrawn}".strip()
+    return words
 
 
 def weight(text: str, names: Sequence[str]) -> float:
     """How far a fact should stand for what is known of an entity, in (0, 1].
 
-    Wholly if it begins with its name, a quarter if it only mentions it; a quarter of that if a part of it was taken back.
+    Wholly if it begins with its name, a quarter if it only mentions it.
 
     Args:
         text: the fact, as it stands.
@@ -54,8 +51,7 @@ def weight(text: str, names: Sequence[str]) -> float:
     """
     begins = f" {' '.join(_LETTERS.findall(normalised_text(text))[:SUBJECT_WORDS])} "
     spoken = (" ".join(_LETTERS.findall(normalised_text(name))) for name in names)
-    about = 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
-    return about * (AMENDED if WITHDRAWAL_NOTE in text else 1.0)
+    return 1.0 if any(f" {name} " in begins for name in spoken if name) else MENTIONED
 
 
 def excerpt(text: str, names: Sequence[str], language: Language) -> str:

@@ -141,7 +141,7 @@ class _Deciding:
         if normalised_text(texts[0]) == normalised_text(texts[1]):
             return True
         language = language_of(texts[0], self.tools.languages)
-        denied, denied_too = (language.frames.negation.search(text) is not None for text in texts)
+        denied, denied_too = (language.negation.search(text) is not None for text in texts)
         said, said_too = (specifics(text, language) for text in texts)
         alike = float(one.vector @ other.vector) >= self.tools.embedder.identity.thresholds.duplicate
         return alike and denied == denied_too and not told_apart(said, said_too)

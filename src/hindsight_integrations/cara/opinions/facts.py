@@ -11,7 +11,7 @@ from hindsight_integrations.cara.opinions.sources import sources_of
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger import LedgerReader
-from hindsight_integrations.search.standing_texts import as_they_stand
+from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.specifics import Specifics, specifics
 from hindsight_integrations.text.which_language import language_of
@@ -46,7 +46,7 @@ def read_facts(
         languages: their texts may be in.
     """
     rows: IntArray = np.array(sorted(ledger.row_ids(bank, unit_ids).values()), np.int64)
-    units = as_they_stand(ledger.units(bank, rows), ledger, bank, languages)
+    units = as_they_stand(ledger.units(bank, rows), ledger, bank)
     vectors, turns = ledger.vectors_of(bank, rows), ledger.turns_of_units(bank, rows)
     return {
         unit.id: Fact(

@@ -22,8 +22,8 @@ from hindsight_integrations.model.tasks import Task
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import MentionWrite, UnitWrite, WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, Transaction
+from hindsight_integrations.search.documents import as_they_stand
 from hindsight_integrations.search.embedding import embed_units
-from hindsight_integrations.search.standing_texts import as_they_stand
 
 CONFLICTS = 8  # decisions taken anew because opinions or facts changed meanwhile; then the task waits
 TRIES_OF_MODEL = 3  # of a task, after which pairs without a usable answer are passed over (decision 131)
@@ -204,7 +204,7 @@ def _unchanged(opinions: Sequence[Standing], transaction: Transaction, tools: Op
         return False
     facts = {fact.unit.id: fact.unit for each in opinions for fact in (*each.asked, *each.repeating)}
     rows = np.array(sorted(transaction.row_ids(bank, list(facts)).values()), np.int64)
-    standing = as_they_stand(transaction.units(bank, rows), transaction, bank, tools.languages)
+    standing = as_they_stand(transaction.units(bank, rows), transaction, bank)
     said: dict[str, MemoryUnit] = {unit.id: unit for unit in standing.values()}
     return all(unit_id in said and said[unit_id].text == unit.text for unit_id, unit in facts.items())
 

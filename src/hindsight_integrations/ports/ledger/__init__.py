@@ -11,7 +11,6 @@ from hindsight_integrations.ports.ledger.observations import Observed
 from hindsight_integrations.ports.ledger.reader import LedgerReader
 from hindsight_integrations.ports.ledger.tasks import LedgerTasks
 from hindsight_integrations.ports.ledger.values import (
-    Amendment,
     ArchiveRow,
     BankHeader,
     EntitySplit,
@@ -25,7 +24,6 @@ from hindsight_integrations.ports.ledger.values import (
 from hindsight_integrations.ports.ledger.writer import Transaction
 
 __all__ = [
-    "Amendment",
     "ArchiveRow",
     "BankHeader",
     "EntitySplit",

@@ -40,10 +40,12 @@ class LedgerMaintenance(MentalModelWriter, ItemWriter, Protocol):
     def erase(self, bank: str, erasure: Erasure, *, dry_run: bool = False) -> ForgetReceipt:
         """Erase the chosen units with all that derives from them.
 
-        With a unit go its vector, records, links, mentions, validity log, evidence and edits, the units that amend it,
-        the chunk it came from, waiting tasks that carry its text, entities nothing else mentions, names of surviving
-        entities that only it used, and categories and spellings of them in which no other record is given. Events it
-        caused on other units and their records stay without reason and author; its amendments of texts are undone.
+        With a unit go its vector, records, links, mentions, validity log, evidence and edits, the chunk it came from,
+        waiting tasks that carry its text, entities nothing else mentions, names of surviving entities that only it used,
+        and categories and spellings of them in which no other record is given. What it ended holds again, unless
+        something else ended it too, and the receipt lists it. With a document go its items, but not where messages or
+        moments are chosen: then each item goes with the messages that it was made from. With an item goes what retells
+        its document, which counts as changed.
         With a fact go all observations made of the entities it mentions, which are made anew of what is left, and the texts
         of mental models whose writers were shown it; their questions and the directives stay.
         With it go too the wordings of opinions that stand on it, and those worded after them; the wording before holds

@@ -18,7 +18,7 @@ from hindsight_integrations.ports.ledger.opinions import OpinionReader
 from hindsight_integrations.ports.ledger.profiles import ProfileReader
 from hindsight_integrations.ports.ledger.threads import ThreadReader
 from hindsight_integrations.ports.ledger.turns import TurnReader
-from hindsight_integrations.ports.ledger.values import Amendment, StoredDocument
+from hindsight_integrations.ports.ledger.values import StoredDocument
 
 
 class LedgerReader(
@@ -79,13 +79,6 @@ class LedgerReader(
         """
         ...
 
-    def closed_records(self, bank: str, ids: IntArray, moment: datetime) -> dict[int, frozenset[int]]:
-        """Ordinals of the records of these units (by row id) that were closed alone at a moment; others are left out.
-
-        What takes effect in the second of the moment has taken effect. Of now, a record's own `closed_at` tells.
-        """
-        ...
-
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
         """Categories of records (of one kind, if given): by kind, the most used first, then by name."""
         ...
@@ -101,15 +94,11 @@ class LedgerReader(
         ...
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
-        """What these units say of others: every closing and amendment by them, in the order recorded."""
+        """What these units say of others: every closing by them, in the order recorded."""
         ...
 
-    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
-        """Amendments of these units (by row id), ordered by unit, effective time, amending unit, statement, record.
-
-        What one unit says of another in the same words counts once, from its first effective time on; of several records,
-        once each.
-        """
+    def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
+        """Row ids of the items of these documents (by row id), closed ones included, by number; others are left out."""
         ...
 
     def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
@@ -133,7 +122,7 @@ class LedgerReader(
     ) -> IntArray:
         """Row ids of the valid (or of the closed) memories with one of these (thread, message id) among their sources, ascending.
 
-        Turns that wait for extraction are among them if asked for.
+        Items of documents are among them. Turns that wait for extraction are among them if asked for.
         """
         ...
 

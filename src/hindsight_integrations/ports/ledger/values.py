@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TypeAlias
 
 from hindsight_integrations.model.embedder import EmbedderIdentity
@@ -85,6 +84,7 @@ class UnitColumns:
         closed: closed_at in microseconds, NEVER while valid, int64.
         tokens: token cost, int64.
         compact: token cost of the short form, that of the text where there is none, int64.
+        heads: row id of the document that an item is part of, 0 for everything else, int64.
         tags: each unit's tags, sorted.
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
         metadata: each unit's metadata as JSON; empty text if it has none.
@@ -100,6 +100,7 @@ class UnitColumns:
     closed: IntArray
     tokens: IntArray
     compact: IntArray
+    heads: IntArray
     tags: list[tuple[str, ...]]
     turns: list[tuple[str, str]]
     metadata: list[str]
@@ -126,25 +127,6 @@ class StoredDocument:
     def text(self) -> str:
         """The whole text."""
         return "".join(chunk.text for chunk in self.chunks)
-
-
-@dataclass(frozen=True, slots=True)
-class Amendment:
-    """Unit `row` is partly taken back by unit `by`.
-
-    Attributes:
-        row: row id of the unit.
-        by: row id of the unit that took the part back.
-        effective_at: since when (conversation time, aware UTC).
-        statement: what was taken back, in words: the event's reason; may be empty.
-        record: ordinal of the record that was closed with it; None if it is not said which part of the text it is.
-    """
-
-    row: int
-    by: int
-    effective_at: datetime
-    statement: str
-    record: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from hindsight_integrations.search.columns import (
     tagged,
     with_metadata,
 )
+from hindsight_integrations.search.documents import DocumentItems, read_items
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.search.temporal import event_moments, overlaps
 
@@ -141,7 +142,13 @@ def find_page(
     cursor = None
     if len(at) > limit:
         cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
-    return UnitPage(units, int(mask.sum()), cursor, damaged)
+    rows = DocumentItems.at(columns, wanted.as_of).rows_of(ids)
+    items = {
+        held[row].id: tuple(own)
+        for row, own in read_items(rows, view.ledger, view.bank).items()
+        if row in held
+    }
+    return UnitPage(units, int(mask.sum()), cursor, damaged, items)
 
 
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:

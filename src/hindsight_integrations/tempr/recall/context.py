@@ -14,6 +14,7 @@ from hindsight_integrations.ports.arrays import Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.graph import Walk
 from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.named_entities import Named
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
@@ -28,6 +29,7 @@ class Asked:
         tools: what recall needs of the engine.
         trace: stages and notes so far.
         missing: row ids of units that were to be read and are not there: erased meanwhile, or damaged.
+        items: which items are served with which document at the time asked about.
     """
 
     query: RecallQuery
@@ -35,6 +37,7 @@ class Asked:
     tools: RecallTools
     trace: Trace = field(default_factory=Trace)
     missing: set[int] = field(default_factory=set)
+    items: DocumentItems
 
     @property
     def limit(self) -> int:

@@ -17,7 +17,7 @@ from hindsight_integrations.tempr.recall.packing import Packed
 
 
 def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -> dict[int, RecalledUnit]:
-    """The packed units by row id, best first, with entities, what was taken back of them and each channel's rank and score.
+    """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
 
     One read of the ledger each for units and entities, and two of the evidence where there are opinions. Units erased since the view was made, and damaged ones, are left
     out and noted as missing.
@@ -35,8 +35,7 @@ def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -
             channels={channel: hits[row] for channel, hits in found.items() if row in hits},
             entities=tuple(entity.name for entity in entities.get(row, ())),
             valid=row in valid,
-            amendments=packed.amended[row].parts if row in packed.amended else (),
-            remainder=packed.amended[row].remainder if row in packed.amended else None,
+            document=packed.items.get(row),
             form=run.query.form,
         )
         for row, score in zip(ids.tolist(), packed.scores, strict=True)

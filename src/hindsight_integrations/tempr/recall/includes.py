@@ -134,5 +134,6 @@ def _within_budget(
     if not len(rows):
         return {}
     near = ranked(rows, Relevance(run.view, run.vector)(rows), len(rows))
-    packed = pack_units(near.ids, near.scores.astype(np.float64), run.view, query, run.tools)
+    scores = near.scores.astype(np.float64)
+    packed = pack_units(near.ids, scores, run.view, query, run.tools, items=run.items)
     return hydrate(packed, run, {})

@@ -1,19 +1,22 @@
-"""Packing ranked units, and what was taken back of them, into a token budget (paper section 4.2.5, eq. 8 and 17).
+"""Packing ranked units into a token budget (paper section 4.2.5, eq. 8 and 17); a document that does not fit is shortened.
 
 The same is "Stage 4: Token Truncation" of the recall docs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from hindsight_integrations.model.recalled import ServedItems
 from hindsight_integrations.model.requests import RecallQuery, TextForm
 from hindsight_integrations.ports.arrays import Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
-from hindsight_integrations.tempr.recall.amended import Amended, amended_units
+from hindsight_integrations.search.columns import Columns
+from hindsight_integrations.search.documents import DocumentItems
+from hindsight_integrations.tempr.recall.documents import Documents
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
 
@@ -24,17 +27,25 @@ class Packed:
     Attributes:
         ids: row ids of the units, best first, (n,).
         scores: theirs, (n,).
-        tokens: what they cost together, with what was taken back of them.
-        amended: by row id, the units of the ranking of which a part was taken back.
+        tokens: what they cost together.
+        documents: those of the ranking.
+        items: by row id, the items of the documents among them.
     """
 
     ids: IntArray
     scores: Float64Array
     tokens: int
-    amended: Mapping[int, Amended]
+    documents: Documents
+    items: Mapping[int, ServedItems]
 
 
-def pack(tokens: Sequence[int], max_tokens: int, k: int | None = None) -> list[int]:
+def pack(
+    tokens: Sequence[int],
+    max_tokens: int,
+    k: int | None = None,
+    *,
+    shortened: Callable[[int, int], int | None] | None = None,
+) -> list[int]:
     """Keep units in rank order while they fit, skipping what does not: sum of tokens <= max_tokens (paper eq. 8).
 
     Eq. 17 stops at the first unit that does not fit; skipping it instead keeps small units behind a large one.
@@ -49,6 +60,8 @@ def pack(tokens: Sequence[int], max_tokens: int, k: int | None = None) -> list[i
         tokens: cost of each unit, best first, each >= 0.
         max_tokens: the budget; nothing is kept below 0.
         k: hard limit on the number of units.
+        shortened: given the position of a unit that does not fit and what is left, what it costs in a shorter form; None if
+            it has none that fits. The argument above is about units without one.
 
     Returns:
         Positions kept, rising.
@@ -56,41 +69,63 @@ def pack(tokens: Sequence[int], max_tokens: int, k: int | None = None) -> list[i
     kept: list[int] = []
     left = max_tokens
     for position, cost in enumerate(tokens):
-        if cost <= left and (k is None or len(kept) < k):
+        if k is not None and len(kept) >= k:
+            break
+        spent = shortened(position, left) if cost > left and shortened else cost
+        if spent is not None and spent <= left:
             kept.append(position)
-            left -= cost
+            left -= spent
     return kept
 
 
 def pack_units(
-    ids: IntArray, scores: Float64Array, view: BankView, query: RecallQuery, tools: RecallTools
+    ids: IntArray,
+    scores: Float64Array,
+    view: BankView,
+    query: RecallQuery,
+    tools: RecallTools,
+    *,
+    items: DocumentItems,
+    matches: Sequence[int] = (),
 ) -> Packed:
-    """The ranked units that fit the query's budget, each as it is served without what was taken back of it (paper eq. 8).
+    """The ranked units that fit the query's budget, documents with the items that hold (paper eq. 8).
 
-    A unit of which a part was taken back is never returned without that part being left out, or said.
-
-    Only the ranked units of which a part was taken back are read and tokenised, a few at most; every other unit's tokens
-    were counted at retain.
+    A document that does not fit what is left of the budget is served with its best items, and says so. Documents alone are
+    read and tokenised, a few at most; every other unit's tokens were counted at retain.
 
     Args:
         ids: row ids, best first, (n,).
         scores: falling, (n,).
-        view: the bank, and its ledger, which says what amends the units.
-        query: the budget, and the moment whose state is wanted: later amendments do not count.
-        tools: with what counts tokens, and the languages of texts.
+        view: the bank.
+        query: the budget.
+        tools: with what counts tokens.
+        items: which items are served with which document.
+        matches: row ids of the items that the channels found, the best first.
     """
-    found = amended_units(ids, view, query, tools)
-    tokens = costs(ids, found, view, query.form)
-    kept = pack(tokens.tolist(), query.max_tokens, k=query.k)
-    return Packed(ids[kept], scores[kept], int(tokens[kept].sum()), found)
+    documents = Documents.among(ids, items, view, tools.tokens, form=query.form, matches=matches)
+    tokens = costs(ids, documents, view.columns, query.form).tolist()
+    rows = ids.tolist()
+    served: dict[int, ServedItems] = {}
+
+    def shortened(place: int, left: int) -> int | None:
+        document = documents.by_row.get(rows[place])
+        short = document.within(left, tools.tokens) if document else None
+        if short is None:
+            return None
+        served[rows[place]] = short
+        return short.tokens
+
+    kept = pack(tokens, query.max_tokens, k=query.k, shortened=shortened if documents.by_row else None)
+    served = {row: document.served for row, document in documents.by_row.items()} | served
+    packed = {rows[place]: served[rows[place]] for place in kept if rows[place] in served}
+    spent = sum(packed[rows[place]].tokens if rows[place] in packed else tokens[place] for place in kept)
+    return Packed(ids[kept], scores[kept], spent, documents, packed)
 
 
-def costs(ids: IntArray, amended: Mapping[int, Amended], view: BankView, form: TextForm) -> IntArray:
-    """Tokens of each unit (by row id) as it is served, (n,)."""
-    counted = view.columns.compact if form is TextForm.COMPACT else view.columns.tokens
-    tokens = counted[view.columns.positions(ids)].astype(np.int64)
-    for place in np.flatnonzero(np.isin(ids, list(amended))).tolist() if amended else ():
-        unit = amended[int(ids[place])]
-        whole = unit.remainder.tokens if unit.remainder else int(tokens[place])
-        tokens[place] = whole + sum(part.tokens for part in unit.parts)
+def costs(ids: IntArray, documents: Documents, columns: Columns, form: TextForm) -> IntArray:
+    """Tokens of each unit (by row id) as it is served whole, (n,)."""
+    counted = columns.compact if form is TextForm.COMPACT else columns.tokens
+    tokens = counted[columns.positions(ids)].astype(np.int64)
+    for place in np.flatnonzero(np.isin(ids, list(documents.by_row))).tolist() if documents.by_row else ():
+        tokens[place] = documents.by_row[int(ids[place])].served.tokens
     return tokens

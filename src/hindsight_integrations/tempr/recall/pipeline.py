@@ -12,6 +12,7 @@ from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
+from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.confidence import recall_confidence
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
@@ -43,7 +44,8 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     Raises:
         IndexOutOfStep: an index failed and could not be healed (unless configured to degrade).
     """
-    asked = Asked(query=query, view=view, tools=tools)
+    items = DocumentItems.at(view.columns, query.as_of)
+    asked = Asked(query=query, view=view, tools=tools, items=items)
     mask = selection(view.columns, query)
     selected = Selection(mask, int(np.count_nonzero(mask)))
     if not selected.count:
@@ -62,13 +64,15 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
     """
     query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
     ids, fused, turns = _fused(run, channels, allowed)
-    ranking = rerank(run, ids, fused, turns)
+    ranking = rerank(run, ids, fused, turns, channels.matches)
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
     least = likely_from(run, channels, passed)
     passed, unlikely = likely(passed, least)
     with timed(run.trace, "pack"):
-        packed = pack_units(passed.ids, passed.scores, view, query, tools)
+        packed = pack_units(
+            passed.ids, passed.scores, view, query, tools, items=run.items, matches=channels.matches
+        )
     with timed(run.trace, "hydrate"):
         units = hydrate(packed, run, channels.lists)
     if len(passed.ids) and not len(packed.ids):

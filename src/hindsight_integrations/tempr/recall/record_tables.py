@@ -137,8 +137,8 @@ def _latest(
 
 def _row(entry: RecordEntry, run: RecallContext) -> RecordRow:
     moment = run.query.as_of
-    closed = [each for each in (entry.record.closed_at, entry.memory.closed_at) if each is not None]
-    valid = not any(moment is None or each <= moment for each in closed)
+    closed = entry.memory.closed_at
+    valid = closed is None or (moment is not None and moment < closed)
     return RecordRow(record_line(entry, valid=valid), entry.memory.id, entry.record, entry.at, valid)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.ports.arrays import BoolArray, Float64Array, FloatArray, IntArray
 from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.tempr.recall.boosts import Boosts, boosts_of, final_score, no_boosts
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.tempr.recall.documents import Documents
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
 from hindsight_integrations.tempr.recall.observations import proof_counts
 
@@ -56,7 +58,13 @@ def unread(ids: IntArray, scores: Float64Array) -> Ranking:
     return Ranking(ids, scores, np.full(len(ids), np.nan, np.float32), no_boosts(len(ids)))
 
 
-def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOrder | None) -> Ranking:
+def rerank(
+    run: RecallContext,
+    ids: IntArray,
+    fused: Float64Array,
+    turns: TurnOrder | None,
+    matches: Sequence[int] = (),
+) -> Ranking:
     """The final ranking: final(f) = logit(f) + ln boosts + 2 * 60 * fused(f) (paper eq. 16, decision 160).
 
     The fused score counts beside the logit, so that a reranker which is sure of nothing changes nothing. A candidate it did
@@ -68,6 +76,7 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
         ids: row ids of the candidates, best first, (n,).
         fused: their fused scores, (n,).
         turns: order of the conversations they are turns of; None if none is a turn, or neighbours are off.
+        matches: row ids of the items of documents that the channels found, the best first.
     """
     reranker = run.tools.reranker
     if reranker is None or not len(ids):
@@ -80,7 +89,8 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
     ids, fused = ids[kept], fused[kept]
     if not stored:
         return unread(ids, fused)
-    logits = _scored(run, reranker, [stored[row] for row in ids[: len(stored)].tolist()])
+    candidates = _with_items(run, {row: stored[row] for row in ids[: len(stored)].tolist()}, matches)
+    logits = _scored(run, reranker, list(candidates.values()))
     if turns:
         logits = smoothed_logits(ids[: len(logits)], logits, run.view.columns, turns)
     behind = len(ids) - len(logits)
@@ -89,6 +99,23 @@ def rerank(run: RecallContext, ids: IntArray, fused: Float64Array, turns: TurnOr
     scores = final_score(known, boosts.recency, boosts.temporal, boosts.proof) + PRIOR * RRF_K * fused
     read = np.concatenate([logits, np.full(behind, np.nan, np.float32)])
     return Ranking(ids, scores, read, boosts).at(np.argsort(-scores, kind="stable"))
+
+
+def _with_items(
+    run: RecallContext, units: Mapping[int, MemoryUnit], matches: Sequence[int]
+) -> dict[int, MemoryUnit]:
+    """The units, documents with their items, those that were found first: a cross-encoder reads the beginning of a text."""
+    found = Documents.among(
+        np.array(list(units), np.int64), run.items, run.view, run.tools.tokens, matches=matches
+    )
+    return {
+        row: replace(
+            unit, text=document_text(unit.text, [document.served.items[n] for n in document.best_first])
+        )
+        if (document := found.by_row.get(row))
+        else unit
+        for row, unit in units.items()
+    }
 
 
 def _scored(run: RecallContext, reranker: Reranker, units: Sequence[MemoryUnit]) -> FloatArray:

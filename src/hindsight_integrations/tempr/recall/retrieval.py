@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -44,11 +44,13 @@ class ChannelResults:
         lists: each channel's hits, best first, down to its minimum score.
         below: each channel's hits below its minimum score.
         told: of the memories made from turns those that match in their words or their turns', no channel of its own.
+        matches: row ids of the items of documents that the channels found, the best first; the lists have their documents.
     """
 
     lists: Mapping[Channel, Hits]
     below: Mapping[Channel, Hits]
     told: Hits = field(default_factory=no_hits)
+    matches: tuple[int, ...] = ()
 
     def uncut(self) -> dict[Channel, Hits]:
         """The lists as they were before they were cut."""
@@ -81,11 +83,24 @@ async def search_channels(asked: Asked, selected: Selection) -> tuple[RecallCont
         _search_by_meaning(asked, selected, time),
     )
     results = {Channel.KEYWORD: keyword, **found}
+    whole = asked.items.whole
     return run, ChannelResults(
-        lists={channel: results[channel][0] for channel in Channel},
-        below={channel: results[channel][1] for channel in Channel},
-        told=told,
+        lists={channel: whole(results[channel][0]) for channel in Channel},
+        below={channel: whole(results[channel][1]) for channel in Channel},
+        told=whole(told),
+        matches=_matching_items(asked, [results[channel][0] for channel in Channel]),
     )
+
+
+def _matching_items(asked: Asked, lists: Sequence[Hits]) -> tuple[int, ...]:
+    """Row ids of the items found, by their best rank in any list."""
+    best: dict[int, int] = {}
+    for hits in lists if len(asked.items.items) else ():
+        places = np.flatnonzero(np.isin(hits.ids, asked.items.items))
+        for place in places.tolist():
+            row = int(hits.ids[place])
+            best[row] = min(best.get(row, place), place)
+    return tuple(sorted(best, key=lambda row: (best[row], row)))
 
 
 def _worded(asked: Asked, words: str, selected: Selection) -> tuple[tuple[Hits, Hits], Hits]:
@@ -112,6 +127,7 @@ async def _search_by_meaning(
         view=view,
         tools=asked.tools,
         trace=asked.trace,
+        items=asked.items,
         vector=vector,
         window=time.window,
         selected=selected,
@@ -175,7 +191,8 @@ def _semantic_and_linked(
         Channel.SEMANTIC,
         lambda: semantic_channel(run.view, selected, run.vector, limit=run.limit, floor=floor),
     )
-    linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, semantic[0], relevance))
+    seeds = run.items.whole(semantic[0])
+    linked = _searched(run, Channel.GRAPH, lambda: _connected(run, selected, seeds, relevance))
     return {Channel.SEMANTIC: semantic, Channel.GRAPH: linked}
 
 

@@ -54,7 +54,7 @@ def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) 
     rows = dict.fromkeys(np.concatenate([packed.ids, ranking.ids, candidates.ids, found]).tolist())
     ids = np.array(list(rows), np.int64)
     stored = view.ledger.units(view.bank, ids)
-    tokens = _by_row(ids, costs(ids, packed.amended, view, query.form))
+    tokens = _by_row(ids, costs(ids, packed.documents, view.columns, query.form))
     hits, told = _hits(lists), channel_hits(candidates.channels.told, ids)
     fates = _fates(candidates, query, tokens, hits)
     fused, scores = _by_row(candidates.ids, candidates.fused), _by_row(ranking.ids, ranking.scores)
@@ -142,7 +142,7 @@ def _packing_fates(
             continue
         if row in returned:
             fates[row] = Fate.RETURNED, ""
-            left -= tokens[row]
+            left -= candidates.packed.items[row].tokens if row in candidates.packed.items else tokens[row]
         elif tokens[row] <= left:
             fates[row] = Fate.OVER_K, f"k={query.k} was reached"
         else:

@@ -129,7 +129,7 @@ def _particulars(text: str, languages: Sequence[Language]) -> tuple[bool, frozen
     language = language_of(text, languages)
     spotter = NameSpotter([text], people=(), aliases=(), languages=languages)
     names = frozenset(name.text.casefold() for name in spotter.names_in(text))
-    return language.frames.negation.search(text) is not None, numbers(text, language), names
+    return language.negation.search(text) is not None, numbers(text, language), names
 
 
 def _is_opinion(unit: MemoryUnit) -> bool:

@@ -26,10 +26,13 @@ from hindsight_integrations.tempr.retain.resolution import CANDIDATES, resolve
 from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
 from hindsight_integrations.tempr.retain.retraction.retract import Retraction, retract
 from hindsight_integrations.tempr.retain.superseding import (
+    DOCUMENT_CHANGED,
+    MESSAGE_EDITED,
     extracted_too_late,
     left_without_units,
     restoring_events,
     superseding_events,
+    undone_events,
     units_of,
 )
 from hindsight_integrations.tempr.retain.turns import kept_turns
@@ -98,8 +101,9 @@ def decide(
         bank=view.bank,
         speakers=proposal.speakers,
     )
-    units = [draft.unit for draft in drafts]
-    retraction = retract(drafts, vectors, view, languages, judgement)
+    versions = list(_version_events(proposal, [draft.unit for draft in drafts], closing, fork, view))
+    retraction = retract(drafts, vectors, view, judgement, versions)
+    units = [retraction.reach.moved.get(draft.unit.id, draft.unit) for draft in drafts]
     writes = WriteSet(
         bank=view.bank,
         expected_revision=view.revision,
@@ -118,10 +122,7 @@ def decide(
         entities=resolution.entities,
         mentions=resolution.mentions,
         links=tuple(links_of(drafts, vectors.drafts, view, vectors.thresholds.semantic_link)),
-        events=(
-            *_version_events(proposal, units, closing, fork, view),
-            *retraction.events,
-        ),
+        events=(*versions, *retraction.events),
         opinions=formations(drafts, view.revision),
         thread=fork.write,
         tasks=_still_waiting(proposal, frozenset(key for key in known if key.place not in reread)),
@@ -133,7 +134,7 @@ def decide(
 def _version_events(
     proposal: Proposal, units: Sequence[MemoryUnit], closing: Sequence[MemoryUnit], fork: Fork, view: BankView
 ) -> Iterator[ValidityEvent]:
-    """What ends because its messages were edited or dropped, and what holds again because they came back.
+    """What ends because its messages were edited or dropped, and what holds again because they came back, or with what ended it.
 
     Args:
         proposal: what is committed.
@@ -147,9 +148,23 @@ def _version_events(
     moments = {**fork.moments, **proposal.moments}
     yield from superseding_events(view.ledger, view.bank, ending, moments, gone=fork.gone)
     yield from fork.events(ending, view)
+    dropped = set(fork.gone)
+    for unit in closing:
+        places = _places(unit)
+        if dropped.isdisjoint(places):
+            at = max(moments[place] for place in places if place in moments)
+            reason = DOCUMENT_CHANGED if unit.document_id else MESSAGE_EDITED
+            yield from undone_events(view.ledger, view.bank, [unit], gone=fork.absent, at=at, reason=reason)
     yield from restoring_events(view.ledger, view.bank, [unit for unit in units if unit.sources])
     if proposal.completed:
         yield from extracted_too_late(view.ledger, view.bank, units)
+
+
+def _places(unit: MemoryUnit) -> list[Place]:
+    """What a unit was made from: a document, or messages."""
+    if unit.document_id:
+        return [(document_thread(unit.document_id), "")]
+    return [(unit.thread, source) for source in unit.sources]
 
 
 def _fork(followed: FollowedThread, view: BankView) -> Fork:

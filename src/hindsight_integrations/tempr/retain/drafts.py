@@ -9,21 +9,32 @@ from dataclasses import dataclass, field, replace
 from datetime import MAXYEAR, datetime
 from zoneinfo import ZoneInfo
 
+from hindsight_integrations.model.documents import item_text
 from hindsight_integrations.model.entities import EntityMention
-from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
+from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange, NamedMemory
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import NAMESPACE, CompactText, FactType, MemoryUnit
+from hindsight_integrations.model.units import (
+    NAMESPACE,
+    OBSERVED_NETWORKS,
+    CompactText,
+    FactType,
+    MemoryUnit,
+    UnitKind,
+)
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
+
+NONE_SHOWN = "it names memories by number, and none were shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +47,32 @@ class CausalClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedChange:
-    """A memory that a fact ends, replaces or takes a part of, as a model that was shown it, or a caller, names it.
+class MemoryName:
+    """A memory as a model that was shown it, or a caller, names it.
 
     Attributes:
         unit_id: the memory; empty where it is named by its sources.
         sources: ids of the messages that it was made from; none where it is named by its id.
-        change: what becomes of it.
-        part: what no longer holds of it, in words; only of a part.
-        removed: what no longer holds of a replaced memory, in words.
     """
 
-    change: MemoryChange
     unit_id: str = ""
     sources: tuple[str, ...] = ()
-    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChange:
+    """What a fact does to a memory that it names.
+
+    Attributes:
+        memory: which one.
+        change: what becomes of it.
+        items: with REMOVES: numbers of the items that no longer hold.
+        removed: with REPLACES: what of the memory no longer holds, in words.
+    """
+
+    memory: MemoryName
+    change: MemoryChange
+    items: tuple[int, ...] = ()
     removed: tuple[str, ...] = ()
 
 
@@ -64,6 +86,7 @@ class Draft:
         causes: causal claims, by position in the list of drafts.
         invalidates: statements of what this fact makes obsolete.
         changes: memories it ends or changes, by name.
+        adds_to: the document that the items of the fact belong to; None for items of its own.
         given: whether the caller stated the fact; else it was extracted.
         said_by_person: whether it stands on a message of a person, not only of an assistant, a tool or a document.
     """
@@ -73,6 +96,7 @@ class Draft:
     causes: tuple[CausalClaim, ...] = ()
     invalidates: tuple[str, ...] = ()
     changes: tuple[NamedChange, ...] = ()
+    adds_to: MemoryName | None = None
     given: bool = False
     said_by_person: bool = False
 
@@ -119,7 +143,9 @@ def draft_facts(
     ordinals: Sequence[int] = (),
     messages: Mapping[str, Message] | None = None,
 ) -> tuple[list[Draft], list[Dropped]]:
-    """Facts, chunk by chunk, as drafts in order; what cannot become a unit is dropped with its reason.
+    """Facts, chunk by chunk, as drafts in order, then the items of those that are documents.
+
+    What cannot become a unit is dropped with its reason.
 
     Causal indexes count within a chunk, as the extraction that wrote them did.
 
@@ -146,14 +172,48 @@ def draft_facts(
             draft = _draft(fact, origin, chunk=number, seen=seen, messages=messages or {})
             shown = extraction.shown[place] if extraction.shown else ()
             if extraction.given:
-                changes, refused = _changes_of_caller(fact)
+                changes, adds_to, refused = _named_by_caller(fact)
             else:
-                changes, refused = _changes_of_model(fact, draft.unit.sources, shown, messages or {})
+                changes, adds_to, refused = _named_by_model(fact, draft.unit.sources, shown, messages or {})
             dropped.extend(refused)
             person = _said_by_person(draft.unit.sources, messages or {})
-            drafts.append(replace(draft, changes=changes, given=extraction.given, said_by_person=person))
+            draft = replace(draft, changes=changes, adds_to=adds_to)
+            drafts.append(replace(draft, given=extraction.given, said_by_person=person))
         _connect(drafts, facts, kept)
-    return in_order(drafts), dropped
+    return _with_items(in_order(drafts)), dropped
+
+
+def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, and behind them the items of documents as drafts of their own, numbered from 1."""
+    heads, items = [], []
+    for draft in drafts:
+        own = [record for record in draft.unit.records if record.kind is RecordKind.DOCUMENT_ITEM]
+        if not own or draft.unit.fact_type not in OBSERVED_NETWORKS:
+            heads.append(draft)
+            continue
+        others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
+        heads.append(replace(draft, unit=replace(draft.unit, records=others)))
+        items += [
+            Draft(_item(draft.unit, record, number), given=draft.given)
+            for number, record in enumerate(own, 1)
+        ]
+    return [*heads, *items]
+
+
+def _item(head: MemoryUnit, record: Record, number: int) -> MemoryUnit:
+    text = item_text(record)
+    name = "\x1e".join((head.id, str(number), normalised_text(text)))
+    return replace(
+        head,
+        id=str(uuid.uuid5(NAMESPACE, name)),
+        text=text,
+        compact=None,
+        records=(record,),
+        speaker="",
+        kind=UnitKind.DOCUMENT_ITEM,
+        part_of=head.id,
+        number=number,
+    )
 
 
 def as_extracted(fact: ExtractedFact, messages: Mapping[str, Message]) -> ExtractedFact:
@@ -251,39 +311,56 @@ def _confidence(fact: ExtractedFact) -> float | None:
     return UNKNOWN_CONFIDENCE if fact.confidence is None else fact.confidence
 
 
-def _changes_of_caller(fact: ExtractedFact) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
-    """The memories that a caller says the fact ends or changes, by id or source."""
-    changes = tuple(
-        NamedChange(
-            change.change,
-            change.unit_id,
-            tuple(dict.fromkeys(change.sources)),
-            change.part,
-            tuple(change.removed),
-        )
-        for change in fact.changes
-        if change.memory is None
-    )
-    if len(changes) == len(fact.changes):
-        return changes, []
-    return changes, [Dropped(fact.what[:200], "changes: it names memories by number, and none were shown")]
+def _named_by_caller(
+    fact: ExtractedFact,
+) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+    """What a caller says the fact ends, changes and adds to, by id or source."""
+    changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
+    adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
+    refused = [Dropped(fact.what[:200], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
+    return changes, adds_to, refused
 
 
-def _changes_of_model(
+def _numbered(fact: ExtractedFact) -> list[str]:
+    """Fields of the fact that name a memory by number."""
+    fields = ["changes"] if any(change.memory is not None for change in fact.changes) else []
+    return [*fields, "adds_to"] if fact.adds_to and fact.adds_to.memory is not None else fields
+
+
+def _change(change: ExtractedChange, memory: MemoryName) -> NamedChange:
+    return NamedChange(memory, change.change, tuple(change.items), tuple(change.removed))
+
+
+def _name(named: NamedMemory) -> MemoryName:
+    return MemoryName(named.unit_id, tuple(dict.fromkeys(named.sources)))
+
+
+def _named_by_model(
     fact: ExtractedFact, sources: Sequence[str], shown: Sequence[str], messages: Mapping[str, Message]
-) -> tuple[tuple[NamedChange, ...], list[Dropped]]:
-    """The memories the fact names, if a person said so: neither an assistant nor a document ends what somebody told."""
-    if not fact.changes:
-        return (), []
+) -> tuple[tuple[NamedChange, ...], MemoryName | None, list[Dropped]]:
+    """What the fact ends, changes and adds to, by number; only what a person says ends or changes a memory."""
+    fields = _numbered(fact)
+    if not fields:
+        return (), None, []
     if not shown:
-        return (), [Dropped(fact.what[:200], "changes: it names memories by number, and none were shown")]
-    if not _said_by_person(sources, messages):
-        return (), [Dropped(fact.what[:200], "changes: only what a person says ends a memory")]
-    return tuple(
-        NamedChange(change.change, shown[change.memory - 1], part=change.part, removed=tuple(change.removed))
-        for change in fact.changes
-        if change.memory is not None and change.memory <= len(shown)
-    ), []
+        return (), None, [Dropped(fact.what[:200], f"{field}: {NONE_SHOWN}") for field in fields]
+    dropped = []
+    changes: tuple[NamedChange, ...] = ()
+    if _said_by_person(sources, messages):
+        changes = tuple(
+            _change(change, MemoryName(shown[change.memory - 1]))
+            for change in fact.changes
+            if change.memory is not None and change.memory <= len(shown)
+        )
+    elif fact.changes:
+        dropped.append(Dropped(fact.what[:200], "changes: only what a person says ends a memory"))
+    number = fact.adds_to.memory if fact.adds_to else None
+    adds_to = MemoryName(shown[number - 1]) if number is not None and number <= len(shown) else None
+    if number is not None and adds_to is None:
+        dropped.append(
+            Dropped(fact.what[:200], f"adds_to: it names memory {number}, and {len(shown)} were shown")
+        )
+    return changes, adds_to, dropped
 
 
 def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> bool:

@@ -13,6 +13,7 @@ from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.proposal import FollowedThread
 from hindsight_integrations.tempr.retain.superseding import (
+    FORKED,
     returning_events,
     stated_again_events,
     undone_events,
@@ -50,10 +51,10 @@ class Fork:
         at, ledger, dropped = max(self.moments.values()), view.ledger, set(self.gone)
         ending = [u for u in closing if not dropped.isdisjoint((u.thread, source) for source in u.sources)]
         returning = returning_events(ledger, view.bank, self.back, gone=self.absent, at=at)
-        undone = undone_events(ledger, view.bank, ending, gone=self.absent, at=at)
+        undone = undone_events(ledger, view.bank, ending, gone=self.absent, at=at, reason=FORKED)
         again = stated_again_events(ledger, view.bank, [event.unit_id for event in returning], at=at)
-        ended = {(event.unit_id, event.record) for event in again}
-        holding = (event for event in (*returning, *undone) if (event.unit_id, event.record) not in ended)
+        ended = {event.unit_id for event in again}
+        holding = (event for event in (*returning, *undone) if event.unit_id not in ended)
         return [*holding, *again]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from hindsight_integrations.model.links import CausalRelation, Link, LinkType
 from hindsight_integrations.model.time import DAY, to_micros
-from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit
+from hindsight_integrations.model.units import TOLD_NETWORKS, FactType, MemoryUnit, UnitKind
 from hindsight_integrations.ports.arrays import UNDATED, BoolArray, FloatArray, Hits, IntArray, Matrix, ranked
 from hindsight_integrations.ports.memory_graph import LINK_CODES
 from hindsight_integrations.search.bank_view import EXACT_LIMIT, BankView
@@ -139,7 +139,8 @@ def within_degree(pairs: Sequence[Pair], degrees: Mapping[int, int], limit: int)
 def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold: float) -> list[Link]:
     """Links of new units to each other and to what the view holds.
 
-    Observations are linked to nothing: what was derived of facts is no neighbour of them (decision 124).
+    Observations are linked to nothing: what was derived of facts is no neighbour of them (decision 124). Nor are items of
+    documents: their document is.
 
     Args:
         drafts: the new units.
@@ -147,7 +148,11 @@ def links_of(drafts: Sequence[Draft], vectors: Matrix, view: BankView, threshold
         view: the bank.
         threshold: theta_s.
     """
-    places = [place for place, draft in enumerate(drafts) if draft.unit.fact_type is not FactType.OBSERVATION]
+    places = [
+        place
+        for place, draft in enumerate(drafts)
+        if draft.unit.fact_type is not FactType.OBSERVATION and draft.unit.kind is UnitKind.MEMORY
+    ]
     if not places:
         return causal_links(drafts)
     units, fresh, vectors = [drafts[place].unit for place in places], len(places), vectors[places]

@@ -11,7 +11,7 @@ from typing import Any
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
-from hindsight_integrations.model.units import FactType, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import FactType, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Receipt
 from hindsight_integrations.tempr.retain.agent_opinions import HELD_ALREADY
 from hindsight_integrations.tempr.retain.commit import commit, decide
@@ -21,7 +21,7 @@ from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import Proposal, joined
 from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement, judgement_on
 from hindsight_integrations.tempr.retain.retraction.retract import with_withdrawals
-from hindsight_integrations.tempr.retain.superseding import FORKED, MESSAGE_EDITED
+from hindsight_integrations.tempr.retain.superseding import DOCUMENT_CHANGED, FORKED, MESSAGE_EDITED
 from hindsight_integrations.tempr.retain.task_payload import parked
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.validation.retain_request import RetainRequest
@@ -32,12 +32,14 @@ _LISTED = (
     "parked",
     "queued",
     "closed",
-    "amended",
+    "removed",
     "ambiguous",
     "superseded",
     "restored",
 )
 """What a result lists, of each document its own."""
+
+_VERSIONS = frozenset({FORKED, MESSAGE_EDITED, DOCUMENT_CHANGED})
 
 
 async def retain(requests: Sequence[RetainRequest], tools: RetainTools) -> RetainResult:
@@ -76,10 +78,9 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     results: Iterable[RetainResult] = (
         replace(_result(one, kept, created, receipt), behind=behind) for one in proposals
     )
-    if whole.followed:  # which is of one retain alone
-        results = (_with_branch_changes(each, writes.events) for each in results)
     first, *others = (with_withdrawals(result, retraction) for result in results)
-    return [_with_tokens(first, judgement), *others]
+    # What is of the whole commit is told with the first of its retains.
+    return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
 
 async def _judgement(proposal: Proposal, vectors: Vectors, tools: RetainTools) -> Judgement:
@@ -126,14 +127,20 @@ def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
     )
 
 
-def _with_branch_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
-    """The result with what edits and forks closed and restored, of the events of its commit."""
-    own = [event for event in events if event.reason in {FORKED, MESSAGE_EDITED} and event.record is None]
-    return replace(
-        result,
-        superseded=tuple(event.unit_id for event in own if event.kind is ValidityKind.CLOSED),
-        restored=tuple(event.unit_id for event in own if event.kind is ValidityKind.RESTORED),
+def _with_version_changes(result: RetainResult, events: Sequence[ValidityEvent]) -> RetainResult:
+    """The result with what edits, forks and new versions of documents closed and restored, of the events of its commit."""
+    closed = dict.fromkeys(
+        event.unit_id
+        for event in events
+        if event.kind is ValidityKind.CLOSED and event.reason in _VERSIONS and event.by_unit is None
     )
+    ended = {event.unit_id for event in events if event.kind is ValidityKind.CLOSED}
+    restored = dict.fromkeys(
+        event.unit_id
+        for event in events
+        if event.kind is ValidityKind.RESTORED and event.unit_id not in ended
+    )
+    return replace(result, superseded=tuple(closed), restored=tuple(restored))
 
 
 async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResult:
@@ -144,7 +151,8 @@ async def nothing_new(request: RetainRequest, tools: RetainTools) -> RetainResul
 
 def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Receipt) -> RetainResult:
     """What became of one of the retains of a commit: `kept` and `created` are the unit ids of them all."""
-    units = [draft.unit for draft in proposal.drafts if draft.unit.id in kept]
+    heads = [draft.unit for draft in proposal.drafts if draft.unit.kind is UnitKind.MEMORY]
+    units = [unit for unit in heads if unit.id in kept]
     held = [
         Dropped(draft.unit.text[:200], HELD_ALREADY)
         for draft in proposal.drafts

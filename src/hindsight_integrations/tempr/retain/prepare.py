@@ -29,7 +29,7 @@ from hindsight_integrations.tempr.retain.recalled_text import (
 from hindsight_integrations.tempr.retain.shown_categories import with_categories
 from hindsight_integrations.tempr.retain.shown_memories import with_memories
 from hindsight_integrations.tempr.retain.snippets import snippet_tasks
-from hindsight_integrations.tempr.retain.superseding import sharing_units, units_of
+from hindsight_integrations.tempr.retain.superseding import sharing_units, undone_by, units_of
 from hindsight_integrations.tempr.retain.task_payload import waiting_tasks
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_units
@@ -200,7 +200,8 @@ async def _extract_messages(
         if tools.llm.background:
             return tools.llm.later(cut)
         try:
-            with_shown = await shown(cut, request.tags, tools)
+            edited = [(request.thread, message.id or "") for message in fresh]
+            with_shown = await shown(cut, request.tags, tools, edited=[*edited, *request.dropped])
         except (ModelUnavailable, ModelRefused) as error:  # the embedder, without which none can be found
             return tools.llm.waiting(cut, error)
         return await _without_recalled(
@@ -231,7 +232,8 @@ async def _with_endings(
     if tools.endings is None:
         return extraction
     cut = tools.endings.passages(extraction, fresh, before=before, context=request.context)
-    with_shown = await shown(cut, request.tags, tools, categories=False) if cut else ()
+    edited = [*((request.thread, message.id or "") for message in fresh), *request.dropped]
+    with_shown = await shown(cut, request.tags, tools, edited=edited, categories=False) if cut else ()
     own = frozenset((request.thread, message.id or "") for message in fresh)
     others = (
         replace(passage, memories=[unit for unit in passage.memories if not stands_on(unit, own)])
@@ -278,6 +280,7 @@ async def shown(
     tools: RetainTools,
     *,
     memories: bool = True,
+    edited: Sequence[Place] = (),
     categories: bool = True,
 ) -> Sequence[Passage]:
     """The passages with what the settings show of the bank: its nearest memories, and its categories of records.
@@ -287,6 +290,7 @@ async def shown(
         tags: of the retain.
         tools: the engine's.
         memories: whether memories are of use: no document ends any.
+        edited: messages that may have another wording now; what their earlier one ended is shown as it will hold again.
         categories: whether categories are.
     """
     most = tools.shown_memories if memories else 0
@@ -295,9 +299,8 @@ async def shown(
     def looked_up(view: BankView) -> Sequence[Passage]:
         passages = cut
         if most:
-            passages = with_memories(
-                cut, view, tools.embedder, tags=tags, limit=most, languages=tools.languages
-            )
+            undone = undone_by(view.ledger, view.bank, edited)
+            passages = with_memories(cut, view, tools.embedder, tags=tags, limit=most, undone=undone)
         if categories:
             passages = with_categories(passages, view, tools.tokens, tags=tags)
         return passages

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.record_kinds import canonical_kind
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import normalised_text
@@ -164,7 +166,7 @@ def without_repeated(
 ) -> tuple[list[ExtractedFact], list[Dropped]]:
     """Facts a model extracted, without those in the very words of a memory, unless a user says these words again.
 
-    A fact that says what of a memory was removed is kept: what is left may well be the memory's words.
+    A fact that says what of a memory was removed, or that changes a document, is kept: it may well tell the memory's words.
 
     Args:
         facts: of one passage.
@@ -178,12 +180,20 @@ def without_repeated(
     for index, fact in enumerate(facts):
         words = _words(fact.what)
         heard = any(_within(words, spoken.get(source, "")) for source in fact.sources)
-        shortened = any(change.removed for change in fact.changes)
-        if not heard and not shortened and any(_within(words, each) for each in known):
+        if not heard and not _says_what_changed(fact, said) and any(_within(words, each) for each in known):
             dropped.append(Dropped(fact.what[:200], RECALLED_AGAIN))
         else:
             places[index] = len(places)
     return [_renumbered(facts[index], places) for index in places], dropped
+
+
+def _says_what_changed(fact: ExtractedFact, said: Mapping[str, Message]) -> bool:
+    """Whether a fact removes something, adds items to a document, or is a document that a person dictates anew."""
+    if fact.adds_to is not None or any(change.removed or change.items for change in fact.changes):
+        return True
+    by_person = any(role_of(said[source]) is Role.USER for source in fact.sources if source in said)
+    kinds = (canonical_kind(record.kind, record.category)[0] for record in fact.records)
+    return by_person and bool(fact.changes) and RecordKind.DOCUMENT_ITEM in kinds
 
 
 def _speaks_for_itself(message: Message) -> bool:
@@ -266,7 +276,7 @@ def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -
 
 
 def _is_negated(text: str, language: Language) -> bool:
-    return language.frames.negation.search(text) is not None
+    return language.negation.search(text) is not None
 
 
 def _names(text: str) -> set[str]:

@@ -65,19 +65,17 @@ class _Figures:
 def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[str]) -> list[str]:
     """Find what of a memory some texts do not tell: dates, numbers, quoted titles, entities and record values.
 
-    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for. Records of the memory
-    that no longer hold need not be told.
+    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for.
 
     Args:
-        memory: what is replaced.
+        memory: what is replaced, of a document with the records of its items.
         names: all names of each of its entities, without the user, the agent and the speakers.
         told: by the fact that replaces it (`told_texts`).
 
     Returns:
         What is missing, as the memory has it, each once.
     """
-    closed = [str(record.value) for record in memory.records if record.closed_at is not None]
-    everything = " | ".join((*told, *closed))
+    everything = " | ".join(told)
     folded = _folded(everything)
     known = {way for figures in _figures(everything) for part in figures.parts for way in part}
     missing = [each.written for each in _figures(memory.text) if any(map(known.isdisjoint, each.parts))]
@@ -86,11 +84,7 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
         own = [name for name in entity if names_any(memory.text, [normalise_name(name)])]
         if own and not names_any(everything, map(normalise_name, entity)):
             missing.append(own[0])
-    missing += [
-        str(record.value)
-        for record in memory.records
-        if record.closed_at is None and not _is_told(record.value, folded, known)
-    ]
+    missing += [str(record.value) for record in memory.records if not _is_told(record.value, folded, known)]
     return _without_parts(list(dict.fromkeys(missing)))
 
 

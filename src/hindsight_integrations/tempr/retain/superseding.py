@@ -96,7 +96,7 @@ def restoring_events(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit
     moments = {unit.id: unit.mentioned_at for unit in units}
     events = []
     for unit in stored.values():
-        log = _said_of(ledger, bank, unit.id) if unit.closed_at else []
+        log = ledger.validity(bank, unit.id) if unit.closed_at else []
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == MESSAGE_EDITED:
             at = _after(log, moments[unit.id])
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, at, reason=MESSAGE_EDITED))
@@ -119,39 +119,62 @@ def returning_events(
     for unit in units_of(ledger, bank, back, closed=True, waiting=True):
         if not absent.isdisjoint((unit.thread, source) for source in unit.sources):
             continue
-        log = _said_of(ledger, bank, unit.id)
+        log = ledger.validity(bank, unit.id)
         if log and log[-1].kind is ValidityKind.CLOSED and log[-1].reason == FORKED:
             events.append(ValidityEvent(unit.id, ValidityKind.RESTORED, _after(log, at), reason=FORKED))
     return events
 
 
 def undone_events(
-    ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit], *, gone: Collection[Place], at: datetime
+    ledger: LedgerReader,
+    bank: str,
+    units: Sequence[MemoryUnit],
+    *,
+    gone: Collection[Place],
+    at: datetime,
+    reason: str,
 ) -> list[ValidityEvent]:
-    """Restore what units of dropped messages had closed, units and records: it was never said that it ended.
+    """Restore what units of edited or dropped messages had ended, memories and items: it was never said that it ended.
 
-    What another statement closed as well, or was closed otherwise since, stays closed. So does a unit that was dropped
+    What another statement ended as well, or was closed otherwise since, stays closed. So does a unit that was dropped
     itself: it is closed for that reason from now on, which its own return undoes.
 
     Args:
         ledger: whose log is continued.
         bank: the bank.
-        units: those of dropped messages.
+        units: those of the messages.
         gone: messages that are not part of the conversation.
-        at: when they were dropped.
+        at: when they were edited or dropped.
+        reason: which of the two.
     """
     ending, absent, events = {unit.id for unit in units}, set(gone), []
     for stated in _closings(ledger, bank, sorted(ending)):
-        log = _said_of(ledger, bank, stated.unit_id, stated.record)
+        log = ledger.validity(bank, stated.unit_id)
         last = log[-1]
         if last.kind is ValidityKind.RESTORED or last.by_unit not in ending:
             continue
-        (unit,) = _stored(ledger, bank, [stated.unit_id]).values()
-        dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
-        kind = ValidityKind.CLOSED if dropped and stated.record is None else ValidityKind.RESTORED
-        by = None if kind is ValidityKind.CLOSED else last.by_unit
-        events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, FORKED, stated.record))
+        stored = _stored(ledger, bank, [stated.unit_id])
+        for unit in stored.values():
+            dropped = not absent.isdisjoint((unit.thread, source) for source in unit.sources)
+            kind = ValidityKind.CLOSED if dropped else ValidityKind.RESTORED
+            by = None if kind is ValidityKind.CLOSED else last.by_unit
+            events.append(ValidityEvent(stated.unit_id, kind, _after(log, at), by, reason))
     return events
+
+
+def undone_by(ledger: LedgerReader, bank: str, edited: Sequence[Place]) -> list[MemoryUnit]:
+    """Memories and items that hold again once these messages have another wording: their units had ended them."""
+    if not edited:
+        return []
+    ending = {unit.id for unit in units_of(ledger, bank, edited)}
+    ended = {stated.unit_id for stated in _closings(ledger, bank, sorted(ending))}
+    last = {unit_id: ledger.validity(bank, unit_id)[-1] for unit_id in sorted(ended)}
+    held = [
+        unit_id
+        for unit_id, event in last.items()
+        if event.kind is ValidityKind.CLOSED and event.by_unit in ending
+    ]
+    return list(_stored(ledger, bank, held).values())
 
 
 def stated_again_events(
@@ -160,30 +183,20 @@ def stated_again_events(
     """Close again what units that are restored had closed, and what was restored, or dropped itself, for want of them."""
     events = []
     for stated in _closings(ledger, bank, sorted(units)):
-        log = _said_of(ledger, bank, stated.unit_id, stated.record)
+        log = ledger.validity(bank, stated.unit_id)
         if log[-1].reason == FORKED:
             events.append(replace(stated, effective_at=_after(log, at)))
     return events
 
 
 def _closings(ledger: LedgerReader, bank: str, units: Sequence[str]) -> list[ValidityEvent]:
-    """What these units closed, each unit or record once; a note on a unit holds as long as the one who made it."""
+    """What these units closed, each unit once."""
     found = {
-        (event.unit_id, event.record, event.by_unit): event
+        (event.unit_id, event.by_unit): event
         for event in ledger.stated_by(bank, units)
-        if event.kind is (ValidityKind.CLOSED if event.record is None else ValidityKind.AMENDED)
+        if event.kind is ValidityKind.CLOSED
     }
     return list(found.values())
-
-
-def _said_of(ledger: LedgerReader, bank: str, unit_id: str, record: int | None = None) -> list[ValidityEvent]:
-    """What closed and restored a unit, or one record of it, in the order recorded; without notes on it."""
-    closing = ValidityKind.CLOSED if record is None else ValidityKind.AMENDED
-    return [
-        event
-        for event in ledger.validity(bank, unit_id)
-        if event.record == record and event.kind in {closing, ValidityKind.RESTORED}
-    ]
 
 
 def extracted_too_late(ledger: LedgerReader, bank: str, units: Sequence[MemoryUnit]) -> list[ValidityEvent]:

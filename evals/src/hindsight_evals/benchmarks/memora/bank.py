@@ -11,7 +11,7 @@ from datetime import datetime
 from hindsight_evals.datasets.memora import MemoraSession
 from hindsight_integrations import ExtractedFact, MemoryBank, RetainResult
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
-from hindsight_integrations.model.units import FactType, MemoryUnit, ValidityKind
+from hindsight_integrations.model.units import FactType, MemoryUnit
 
 Facts = Mapping[int, Sequence[ExtractedFact]]
 
@@ -20,12 +20,11 @@ LIGHT = StorageConfig(vectors=VectorBackend.EXACT, keywords=KeywordBackend.FTS5)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A valid unit: its text, network, the sessions it stands on, and what was taken back of it."""
+    """A valid unit, or item of a document: its text, network and the sessions it stands on."""
 
     text: str
     fact_type: FactType
     sessions: frozenset[int]
-    withdrawn: tuple[str, ...]
 
 
 def fill(
@@ -81,7 +80,6 @@ def held(bank: MemoryBank) -> list[Held]:
             unit.text,
             unit.fact_type,
             frozenset(int(source.split(":")[0][1:]) for source in unit.sources),
-            tuple(e.reason for e in bank.history(unit.id) if e.kind is ValidityKind.AMENDED),
         )
         for unit in all_units(bank)
         if unit.closed_at is None

@@ -13,24 +13,16 @@ from hindsight_integrations import RetainResult
 SHOWN = 150  # characters of a memory
 
 
-def present(value: Value, units: Sequence[Held], *, keep_titles: bool) -> bool:
+def present(value: Value, units: Sequence[Held]) -> bool:
     """Whether the bank holds a value as true."""
-    return any(
-        unit.sessions & value.sessions
-        and contains(unit.text, value)
-        and (
-            (keep_titles and value.names_document)
-            or not any(contains(statement, value) for statement in unit.withdrawn)
-        )
-        for unit in units
-    )
+    return any(unit.sessions & value.sessions and contains(unit.text, value) for unit in units)
 
 
-def report(values: Sequence[Value], units: Sequence[Held], *, keep_titles: bool) -> None:
+def report(values: Sequence[Value], units: Sequence[Held]) -> None:
     """Print presence, absence and every miss."""
     for name, wanted in (("presence", True), ("absence", False)):
         asked = [value for value in values if value.held is wanted]
-        misses = [value for value in asked if present(value, units, keep_titles=keep_titles) is not wanted]
+        misses = [value for value in asked if present(value, units) is not wanted]
         right = len(asked) - len(misses)
         sys.stdout.write(f"{name}: {right}/{len(asked)} = {100 * right / max(len(asked), 1):.1f} %\n")
         for value in misses:
@@ -42,17 +34,15 @@ def report_state(sessions: Sequence[MemoraSession], units: Sequence[Held]) -> No
     for name, said_only in (("all tokens of the details", False), ("tokens the conversations say", True)):
         values = final_state(sessions, said_only=said_only)
         sys.stdout.write(f"\n{name}\n")
-        report(values, units, keep_titles=said_only)
+        report(values, units)
 
 
 def report_withdrawals(results: Iterable[tuple[int, RetainResult]], texts: Mapping[str, str]) -> None:
-    """Print every closing and amendment with the memory concerned, and what was ambiguous, session by session."""
+    """Print every memory and item that ended, and what was ambiguous, session by session."""
     for number, result in results:
-        for kind in ("closed", "amended"):
+        for kind in ("closed", "removed"):
             for done in getattr(result, kind):
-                sys.stdout.write(
-                    f"S{number} {kind} {done.score:.2f} «{done.statement}»\n     {texts[done.unit_id][:SHOWN]}\n"
-                )
+                sys.stdout.write(f"S{number} {kind} «{done.statement}»\n     {texts[done.unit_id][:SHOWN]}\n")
         for doubt in result.ambiguous:
             sys.stdout.write(f"S{number} ambiguous {doubt.score:.2f} «{doubt.statement}»\n")
             for unit in doubt.candidates:

@@ -137,8 +137,7 @@ def record_table(units: Sequence[MemoryUnit]) -> list[str]:
     groups: dict[tuple[str, str, str], list[Decimal | str]] = defaultdict(list)
     for unit in units:
         for record in unit.records:
-            if record.closed_at is None:
-                groups[str(record.kind), record.category, record.unit].append(record.value)
+            groups[str(record.kind), record.category, record.unit].append(record.value)
     lines = []
     for (kind, category, measure), values in sorted(groups.items()):
         numbers = [value for value in values if isinstance(value, Decimal)]

@@ -25,11 +25,6 @@ class Value:
     sessions: frozenset[int]
     held: bool
 
-    @property
-    def names_document(self) -> bool:
-        """Whether it is a document's title, which any statement about a part of it repeats."""
-        return self.key[0] == "document" and self.key[2].endswith(("title", "purpose"))
-
 
 def stem(word: str) -> str:
     """A word without one ending: a plural, -ing or -ed. Figures since decision 010 are counted with it, not with `stating.stem`."""

@@ -10,7 +10,7 @@ import numpy as np
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.entities import EntityRole
 from hindsight_integrations.model.links import Link
-from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityKind
 from hindsight_integrations.model.writes import EntityWrite, WriteSet
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.memory_graph import LINK_CODES
@@ -18,7 +18,6 @@ from hindsight_integrations.ports.memory_graph import LINK_CODES
 NEIGHBOUR_UNITS = 50  # an entity's neighbours are read from its latest units only, so that a hub stays cheap
 NEIGHBOUR_LIMIT = 50  # the most often co-mentioned are kept
 _FLOAT_BYTES = 4
-_SECOND = 1_000_000  # microseconds
 COMMON_BLOCK = 500  # a token that more entities share does not tell them apart and is not looked up (an exact name always is)
 # Letters of names in which one edit is forgiven [decision 007]; longer ones cost too many keys.
 _EDITABLE = range(5, 41)
@@ -161,56 +160,6 @@ def past_gaps(log: Iterable[tuple[int, ValidityKind, int]]) -> IntArray:
     return np.array(sorted(gaps), np.int64).reshape(-1, 3)
 
 
-def check_record(event: ValidityEvent, records: int) -> int:
-    """The ordinal of the record that an event is of, if the unit has it and what happens to it can happen to a record.
-
-    Args:
-        event: of a record.
-        records: how many records the unit has.
-
-    Raises:
-        InvalidRequest: it cannot be stored.
-    """
-    if event.record is None or not 0 <= event.record < records or event.kind is ValidityKind.CLOSED:
-        raise InvalidRequest(
-            "events",
-            f"{event.kind} of record {event.record} of unit {event.unit_id!r}, which has {records}",
-            "Amend or restore one of its records, by its ordinal from 0.",
-        )
-    return event.record
-
-
-def closed_ordinals(
-    log: Iterable[tuple[int, int, ValidityKind, int]], moment: int
-) -> dict[int, frozenset[int]]:
-    """Which records were closed at a moment though their units may have been valid; units without any are left out.
-
-    Replayed as a record's `closed_at` follows the log: the earliest amendment since the last restoring counts. By the
-    second, as the validity of units is looked at.
-
-    Args:
-        log: (row id, ordinal, kind, effective_at in microseconds) of all events of records of these units, as recorded.
-        moment: microseconds; what takes effect in its second has taken effect.
-    """
-    spans: dict[tuple[int, int], list[tuple[int, int | None]]] = {}
-    for row, ordinal, kind, at in log:
-        known = spans.setdefault((row, ordinal), [])
-        began = known.pop()[0] if known and known[-1][1] is None else None
-        if kind is ValidityKind.AMENDED:
-            known.append((at if began is None else min(began, at), None))
-        elif began is not None and began < at:
-            known.append((began, at))
-    found: dict[int, set[int]] = {}
-    second = moment // _SECOND
-    for (row, ordinal), known in spans.items():
-        if any(
-            began // _SECOND <= second and (ended is None or second < ended // _SECOND)
-            for began, ended in known
-        ):
-            found.setdefault(row, set()).add(ordinal)
-    return {row: frozenset(ordinals) for row, ordinals in found.items()}
-
-
 def unit_references(writes: WriteSet) -> dict[str, set[str]]:
     """Unit ids the write set refers to, by the field that does."""
     return {
@@ -219,6 +168,7 @@ def unit_references(writes: WriteSet) -> dict[str, set[str]]:
         "events": {
             unit for event in writes.events for unit in (event.unit_id, event.by_unit) if unit is not None
         },
+        "part_of": {write.unit.part_of for write in writes.units if write.unit.part_of},
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hindsight_integrations.backends.ledger.rules import archives as kinds
 from hindsight_integrations.backends.ledger.sqlite.mental_models import WITHDRAWN
-from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, UNIT_COLUMNS
+from hindsight_integrations.backends.ledger.sqlite.rows import IS_FACT, OWN_COLUMNS
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.model.units import UnitKind
 
@@ -12,7 +12,7 @@ ROWS_IN_ORDER = frozenset({"chunks", "entity_changes"})
 """Tables whose rows have an order of their own; the others lie by their keys."""
 
 
-ARCHIVED_COLUMNS = UNIT_COLUMNS.replace(", records", "")
+ARCHIVED_COLUMNS = OWN_COLUMNS.replace(", records", "")
 """Of a unit; how many records it has, its lines of records say."""
 
 
@@ -58,17 +58,21 @@ def _plain(table: str, columns: str) -> Kind:
     return Kind(select, _into(table, f"bank, {columns}"))
 
 
-def _units(kind: UnitKind) -> Kind:
-    """Units of a kind, with their vectors: a turn that could not be embedded has none."""
+_PART_OF = "(SELECT unit_id FROM units AS document WHERE document.id = units.head) AS part_of"
+
+
+def _units(*kinds: UnitKind) -> Kind:
+    """Units of some kinds, with their vectors (a turn that could not be embedded has none), documents before their items."""
+    wanted = ", ".join(f"'{kind.value}'" for kind in kinds)
     return Kind(
-        f"SELECT {ARCHIVED_COLUMNS}, vector FROM units LEFT JOIN vectors ON unit = units.id "
-        f"WHERE units.bank = :bank AND kind = '{kind.value}' ORDER BY id",
+        f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector FROM units LEFT JOIN vectors ON unit = units.id "
+        f"WHERE units.bank = :bank AND kind IN ({wanted}) ORDER BY number > 0, id",
         _into(
             "units",
-            f"{ARCHIVED_COLUMNS}, bank, created, changed",
+            f"{ARCHIVED_COLUMNS}, head, bank, created, changed",
+            head=_unit("part_of"),
             created=":now",
             changed=":now",
-            kind=f"'{kind.value}'",
         ),
         "INSERT INTO vectors (unit, bank, revision, vector) "
         f"SELECT {_unit('unit_id')}, :bank, :now, :vector WHERE :vector IS NOT NULL",
@@ -91,15 +95,15 @@ KINDS = {
         f"INSERT INTO record_category_names SELECT :bank, :kind, value, {_CATEGORY.format('name')} "
         "FROM json_each(:spellings)",
     ),
-    kinds.UNIT: _units(UnitKind.MEMORY),
+    kinds.UNIT: _units(UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM),
     kinds.RECORD: Kind(
-        "SELECT unit_id AS unit, ordinal, records.kind AS kind, name AS category, value, is_number, measure, stated, "
-        "records.closed_at AS closed_at FROM records JOIN units ON units.id = unit "
+        "SELECT unit_id AS unit, ordinal, records.kind AS kind, name AS category, value, is_number, measure, stated "
+        "FROM records JOIN units ON units.id = unit "
         "LEFT JOIN record_categories ON record_categories.id = category WHERE records.bank = :bank "
         "ORDER BY unit, ordinal",
         _into(
             "records",
-            "unit, ordinal, bank, kind, category, value, is_number, measure, stated, closed_at, checksum",
+            "unit, ordinal, bank, kind, category, value, is_number, measure, stated, checksum",
             unit=_unit("unit"),
             category=_CATEGORY.format("category"),
             checksum="0",
@@ -112,12 +116,12 @@ KINDS = {
         _into("turns", "bank, thread, message, unit, text, speaker, role, said_at, tags", unit=_unit("unit")),
     ),
     kinds.EVENT: Kind(
-        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason, record "
+        "SELECT own.unit_id AS unit, event.kind AS kind, effective_at, revision, stating.unit_id AS by_unit, reason "
         "FROM validity_events AS event JOIN units AS own ON own.id = event.unit LEFT JOIN units AS stating "
         "ON stating.id = event.by_unit WHERE own.bank = :bank ORDER BY event.id",
         _into(
             "validity_events",
-            "unit, kind, effective_at, revision, by_unit, reason, record",
+            "unit, kind, effective_at, revision, by_unit, reason",
             unit=_unit("unit"),
             by_unit=_unit("by_unit"),
         ),
@@ -217,10 +221,10 @@ KINDS = {
         ),
     ),
     kinds.WORDING: Kind(
-        "SELECT own.unit_id AS unit, first.unit_id AS opinion, number, opinion_wordings.reason AS reason, "
+        "SELECT own.unit_id AS unit, first.unit_id AS opinion, opinion_wordings.number AS number, opinion_wordings.reason AS reason, "
         "opinion_wordings.revision AS revision FROM opinions JOIN opinion_wordings ON opinion = opinions.unit "
         "JOIN units AS own ON own.id = opinion_wordings.unit JOIN units AS first ON first.id = opinion "
-        "WHERE opinions.bank = :bank ORDER BY opinion, number",
+        "WHERE opinions.bank = :bank ORDER BY opinion, opinion_wordings.number",
         _into(
             "opinion_wordings",
             "unit, opinion, number, reason, revision",
@@ -265,7 +269,7 @@ KINDS = {
         ),
     ),
     kinds.ITEM_TEXT: Kind(
-        f"SELECT {ARCHIVED_COLUMNS}, vector, namespace, key AS item_key FROM items "
+        f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector, namespace, key AS item_key FROM items "
         "JOIN item_units ON item = items.id JOIN units ON units.id = item_units.unit "
         "JOIN vectors ON vectors.unit = units.id WHERE items.bank = :bank ORDER BY units.id",
         *_units(UnitKind.ITEM).inserts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
@@ -23,14 +23,18 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import (
     write_mentions,
 )
 from hindsight_integrations.backends.ledger.sqlite.mental_models import write_refresh
-from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, write_observed
+from hindsight_integrations.backends.ledger.sqlite.observations import (
+    change_facts,
+    move_documents,
+    write_observed,
+)
 from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds, write_opinions
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
-from hindsight_integrations.backends.ledger.sqlite.records import close_record, write_records
+from hindsight_integrations.backends.ledger.sqlite.records import write_records
 from hindsight_integrations.backends.ledger.sqlite.rows import (
+    OWN_COLUMNS,
     SEALED,
-    UNIT_COLUMNS,
     find_bank,
     mapping_text,
     marks,
@@ -42,7 +46,7 @@ from hindsight_integrations.backends.ledger.sqlite.turns import write_turns
 from hindsight_integrations.errors import RevisionConflict
 from hindsight_integrations.model.links import Link
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import Receipt
 
@@ -108,7 +112,8 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     write_mentions(target, writes, units)
     write_links(target, writes.links, units)
     written = [event for event in writes.events if _write_event(target, event, units)]
-    changed = [units[event.unit_id] for event in written]
+    ended = [units[event.unit_id] for event in written]
+    changed = [*ended, *_changed_documents(target, ended)]
     change_facts(target, changed)
     write_observed(target, writes)
     write_opinions(target, writes, now)
@@ -122,8 +127,8 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         write_categories(target.connection, target.bank, writes.categories)
         return ()
     target.connection.executemany(
-        f"INSERT INTO units ({UNIT_COLUMNS}, bank, created, changed, checksum) "
-        f"VALUES ({marks(25)}) ON CONFLICT DO NOTHING",
+        f"INSERT INTO units ({OWN_COLUMNS}, bank, created, changed, checksum) "
+        f"VALUES ({marks(26)}) ON CONFLICT DO NOTHING",
         [
             (*row, unit_checksum(row[:SEALED]))
             for row in (unit_row(write, target.bank, target.revision) for write in writes.units)
@@ -136,6 +141,10 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         ).fetchall()
     )
     new = [(created[write.unit.id], write) for write in writes.units if write.unit.id in created]
+    target.connection.executemany(
+        "UPDATE units SET head = (SELECT id FROM units AS document WHERE bank = ? AND unit_id = ?) WHERE id = ?",
+        [(target.bank, write.unit.part_of, row) for row, write in new if write.unit.part_of],
+    )
     target.connection.executemany(
         "INSERT INTO vectors (unit, bank, revision, vector, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [
@@ -156,6 +165,15 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         sources,
     )
     return tuple(created)
+
+
+def _changed_documents(target: Target, units: Sequence[int]) -> list[int]:
+    """Row ids of the documents whose items are among these units, or came with this commit; their rows say that they changed."""
+    came = target.connection.execute(
+        f"SELECT id FROM units WHERE bank = ? AND created = ? AND kind = '{UnitKind.DOCUMENT_ITEM.value}'",
+        (target.bank, target.revision),
+    )
+    return move_documents(target, {*units, *(row for (row,) in came)})
 
 
 def _write_sources(target: Target, writes: WriteSet) -> None:
@@ -189,7 +207,7 @@ def _write_sources(target: Target, writes: WriteSet) -> None:
 
 
 def _unit_rows(target: Target, writes: WriteSet) -> dict[str, int]:
-    """Row ids of the units mentions, links and events speak of; raises InvalidRequest for unknown ones."""
+    """Row ids of the units mentions, links, events and items speak of; raises InvalidRequest for unknown ones."""
     references = unit_references(writes)
     wanted = sorted(set().union(*references.values()))
     rows = unit_rows(target.connection, target.bank, wanted)
@@ -218,20 +236,16 @@ def write_links(target: Target, links: Iterable[Link], units: Mapping[str, int])
 
 
 def _write_event(target: Target, event: ValidityEvent, units: Mapping[str, int]) -> bool:
-    """Append an event, and bring `closed_at` of the unit, or the record, in line; False if it is in the log already."""
+    """Append an event, and bring `closed_at` of the unit in line; False if it is in the log already."""
     unit, effective_at = units[event.unit_id], to_micros(event.effective_at)
     by_unit = None if event.by_unit is None else units[event.by_unit]
     appended = target.connection.execute(
-        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason, record) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason, event.record),
+        "INSERT INTO validity_events (unit, kind, effective_at, revision, by_unit, reason) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (unit, event.kind.value, effective_at, target.revision, by_unit, event.reason),
     )
     if appended.rowcount == 0:
         return False
-    if event.record is not None:
-        close_record(target.connection, unit, event)
-    if event.record is not None or event.kind is ValidityKind.AMENDED:
-        return True
     closed = None if event.kind is ValidityKind.RESTORED else effective_at
     target.connection.execute(
         "UPDATE units SET closed_at = CASE WHEN :closed IS NULL THEN NULL "

@@ -19,7 +19,7 @@ from hindsight_integrations.backends.ledger.sqlite.connections import Connection
 from hindsight_integrations.backends.ledger.sqlite.entity_changes import set_graph_epoch
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
-from hindsight_integrations.backends.ledger.sqlite.observations import change_facts
+from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, move_documents
 from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
@@ -68,9 +68,12 @@ class SqliteEdits:
                 )
                 write_links(Target(connection, found.id, revision), edit.links, rows)
                 set_graph_epoch(connection, found.id, revision)
-            change_facts(Target(connection, found.id, revision), [row])
+            target = Target(connection, found.id, revision)
+            changed = [row, *move_documents(target, [row])]
+            change_facts(target, changed)
             if "text" in edit.fields:
-                judge_corrected(connection, row)
+                for unit in changed:
+                    judge_corrected(connection, unit)
             connection.execute(
                 "INSERT INTO unit_edits (bank, unit, revision, made_at, fields) VALUES (?, ?, ?, ?, ?)",
                 (found.id, row, revision, to_micros(made_at), json.dumps(edit.fields)),

@@ -22,15 +22,20 @@ from hindsight_integrations.backends.ledger.sqlite.erasure_traces import (
 from hindsight_integrations.backends.ledger.sqlite.mental_models import forget_answers
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import (
+    change_facts,
+    documents_of,
     entities_to_sum_up,
+    move_documents,
     note_changed,
     with_observations,
 )
 from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import (
+    closed_by_log,
     erase_opinions,
     follow_own_grounds,
     with_wordings,
 )
+from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds
 from hindsight_integrations.backends.ledger.sqlite.reader import count_memories
 from hindsight_integrations.backends.ledger.sqlite.record_categories import erase_unused, touched_categories
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
@@ -41,7 +46,7 @@ from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
 from hindsight_integrations.model.names import names_any, normalise_name
 from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import UnitKind, ValidityKind
+from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
 from hindsight_integrations.ports.ledger import Scrub
 
 BANK_CONTENT = (
@@ -106,25 +111,33 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     named = {rows for choose in (_chosen, _older, _telling) for rows in choose(connection, found.id, erasure)}
     chosen = _with_derived(connection, sorted(named), erasure)
     places = reached_turns(connection, found.id, chosen, erasure, names)
-    touched = entities_to_sum_up(connection, chosen)
+    documents = documents_of(connection, chosen)  # an erased item was told with its document
+    touched = entities_to_sum_up(connection, [*chosen, *documents])
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
-    units, waiting = (_ids_of(connection, chosen, kind) for kind in (UnitKind.MEMORY, UnitKind.TURN))
+    units = _ids_of(connection, chosen, UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM)
+    waiting = _ids_of(connection, chosen, UnitKind.TURN)
     before = connection.total_changes
     connection.executemany(
         "INSERT INTO removed (unit, bank, revision) VALUES (?, ?, ?)",
         [(row, found.id, found.revision + 1) for row in chosen],
     )
-    answers = forget_answers(connection, chosen)
+    answers = forget_answers(connection, [*chosen, *documents])
+    restored: list[int] = []
     if erasure.everything:
         gone, counts = _erase_all(connection, found.id)
     else:
         traces = traces_of(connection, chosen, erasure, places, names)
-        opinions, revived = erase_opinions(Target(connection, found.id, found.revision + 1), chosen)
+        restored = _undo_endings(Target(connection, found.id, found.revision + 1), chosen)
+        move_documents(Target(connection, found.id, found.revision + 1), chosen)
+        opinions, revived = erase_opinions(
+            Target(connection, found.id, found.revision + 1), chosen, documents
+        )
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["opinions"] = opinions
         follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
         counts["turns"] = erase_turns(Target(connection, found.id, found.revision + 1), places)
         note_changed(Target(connection, found.id, found.revision + 1), touched)
+        follow_grounds(Target(connection, found.id, found.revision + 1), restored)
     counts["turns"] += len(waiting)
     counts["mental_models"] = answers
     if connection.total_changes == before:
@@ -139,7 +152,14 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     )
     connection.execute("INSERT INTO unscrubbed VALUES (?) ON CONFLICT DO NOTHING", (found.id,))
     erased = {kind: count for kind, count in {**counts, "units": len(units)}.items() if count}
-    return ForgetReceipt(tuple(units), gone.entities, erased, found.revision + 1, names=gone.names)
+    return ForgetReceipt(
+        tuple(units),
+        gone.entities,
+        erased,
+        found.revision + 1,
+        names=gone.names,
+        restored=tuple(_names_of(connection, restored)),
+    )
 
 
 def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
@@ -177,11 +197,18 @@ def _chosen(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
 
 
 def _with_derived(connection: Connection, rows: list[int], erasure: Erasure) -> list[int]:
-    """The units, and all that retells them: amendments, observations, opinions. Whoever names an opinion means all of it."""
+    """The units, and all that retells them: observations and opinions. Whoever names an opinion means all of it.
+
+    With a document go its items, unless messages or moments are chosen: an item goes with its own. With an item goes what
+    retells its document.
+    """
     whole = erasure.unit is not None
+    if erasure.thread is None and erasure.window is None and erasure.before is None:
+        rows = _with_items(connection, rows)
+    documents = documents_of(connection, rows)
     while True:
-        amended = with_observations(connection, _with_amendments(connection, rows))
-        derived = with_wordings(connection, amended, whole=whole)
+        derived = with_observations(connection, [*rows, *documents])
+        derived = sorted({*with_wordings(connection, derived, whole=whole)} - {*documents})
         if len(derived) == len(rows):
             return derived
         rows, whole = derived, False
@@ -239,21 +266,62 @@ def _mentioning(connection: Connection, bank: int, entity: str, names: Collectio
     return [unit for unit, text in rows if normalise_name(text) in names]
 
 
-def _with_amendments(connection: Connection, rows: list[int]) -> list[int]:
-    """The units and those that amend them: an amendment retells what it amends."""
-    found = connection.execute(
-        "WITH RECURSIVE erased (id) AS (SELECT value FROM json_each(?) UNION SELECT by_unit FROM validity_events "
-        "JOIN erased ON unit = erased.id WHERE kind = ? AND by_unit IS NOT NULL) SELECT id FROM erased ORDER BY id",
-        (json.dumps(rows), ValidityKind.AMENDED.value),
+def _with_items(connection: Connection, rows: list[int]) -> list[int]:
+    """The units and the items of those that are documents."""
+    items = connection.execute(
+        "SELECT units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value",
+        (json.dumps(rows),),
     )
-    return [row[0] for row in found]
+    return sorted({*rows, *(row for (row,) in items)})
 
 
-def _ids_of(connection: Connection, rows: list[int], kind: UnitKind) -> list[str]:
-    """Unit ids of those of a kind."""
+def _undo_endings(target: Target, rows: list[int]) -> list[int]:
+    """Make valid again what these units ended and nothing else did, while they are still there; row ids, ascending.
+
+    It was never said, so the log does not keep it. Wordings of opinions follow rules of their own (`opinion_erasure`).
+    Items whose document goes become memories by themselves.
+    """
+    connection, given = target.connection, json.dumps(rows)
+    connection.execute(
+        "UPDATE units SET kind = ?, head = NULL, number = 0, changed = ? WHERE head IN (SELECT value FROM json_each(?))",
+        (UnitKind.MEMORY, target.revision, given),
+    )
+    ended = connection.execute(
+        "SELECT DISTINCT units.id, closed_at, head FROM json_each(:rows) AS given "
+        "CROSS JOIN validity_events AS event ON by_unit = given.value JOIN units ON units.id = event.unit "
+        "WHERE event.kind = :closed AND units.fact_type <> :opinion "
+        "AND units.id NOT IN (SELECT value FROM json_each(:rows)) ORDER BY units.id",
+        {"rows": given, "closed": ValidityKind.CLOSED.value, "opinion": FactType.OPINION.value},
+    ).fetchall()
+    connection.executemany(
+        "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
+        [(row, ValidityKind.CLOSED.value, given) for row, _, _ in ended],
+    )
+    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at, _ in ended]
+    changed = [(closed, target.revision, row) for row, closed_at, closed in after if closed != closed_at]
+    connection.executemany("UPDATE units SET closed_at = ?, changed = ? WHERE id = ?", changed)
+    documents = {head for _, _, head in ended if head}
+    connection.executemany(
+        "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, head) for head in sorted(documents)]
+    )
+    change_facts(target, {row for _, _, row in changed} | documents)
+    return [row for closed, _, row in changed if closed is None]
+
+
+def _names_of(connection: Connection, rows: list[int]) -> list[str]:
+    """Unit ids of row ids, in order."""
     found = connection.execute(
-        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value WHERE kind = ? ORDER BY units.id",
-        (json.dumps(rows), kind),
+        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value", (json.dumps(rows),)
+    )
+    return [name for (name,) in found]
+
+
+def _ids_of(connection: Connection, rows: list[int], *kinds: UnitKind) -> list[str]:
+    """Unit ids of those of these kinds."""
+    found = connection.execute(
+        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value "
+        "WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY units.id",
+        (json.dumps(rows), json.dumps(kinds)),
     )
     return [row[0] for row in found]
 

@@ -14,7 +14,6 @@ from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.model.writes import Place
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -28,10 +27,6 @@ def erase_traces(
     counts = {"chunks": _erase_chunks(connection, bank, given, document)}
     counts["documents"] = _erase_documents(connection, bank, given, document)
     counts["tasks"] = _erase_tasks(connection, bank, traces)
-    counts["amendments"] = connection.execute(
-        "DELETE FROM validity_events WHERE kind = ? AND record IS NULL AND by_unit IN (SELECT value FROM json_each(?))",
-        (ValidityKind.AMENDED.value, given),
-    ).rowcount
     # OR REPLACE: two statements that differ by author and reason alone become one event.
     counts["reasons"] = connection.execute(
         "UPDATE OR REPLACE validity_events SET by_unit = NULL, reason = '' "

@@ -18,13 +18,24 @@ from hindsight_integrations.backends.ledger.sqlite.reader import count_units
 from hindsight_integrations.backends.ledger.sqlite.rows import fetched, find_bank
 from hindsight_integrations.model.namespaces import namespace_from
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
-from hindsight_integrations.ports.arrays import NEVER, STORED, UNDATED, WAITING, IntArray, Matrix
+from hindsight_integrations.ports.arrays import (
+    IN_DOCUMENT,
+    NEVER,
+    STORED,
+    UNDATED,
+    WAITING,
+    IntArray,
+    Matrix,
+)
 from hindsight_integrations.ports.ledger import ItemUnits, UnitColumns
 from hindsight_integrations.ports.memory_graph import Edges, Mentions
 from hindsight_integrations.ports.watermark import IndexMark, Watermark
 
 _TYPE_CODE = " ".join(f"WHEN '{fact_type.value}' THEN {code}" for code, fact_type in enumerate(FactType))
-_KIND_CODE = f"CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} WHEN '{UnitKind.ITEM.value}' THEN {STORED} ELSE 0 END"
+_KIND_CODE = (
+    f"CASE kind WHEN '{UnitKind.TURN.value}' THEN {WAITING} WHEN '{UnitKind.ITEM.value}' THEN {STORED} "
+    f"WHEN '{UnitKind.DOCUMENT_ITEM.value}' THEN {IN_DOCUMENT} ELSE 0 END"
+)
 _COLUMNS = (
     "id",
     f"CASE fact_type {_TYPE_CODE} END + {_KIND_CODE}",
@@ -34,6 +45,7 @@ _COLUMNS = (
     f"coalesce(closed_at, {NEVER})",
     "tokens",
     "coalesce(min(compact_tokens, tokens), tokens)",
+    "coalesce(head, 0)",
 )
 # A unit that is a message word for word was told in its own words alone.
 _TOLD = f"""
@@ -112,7 +124,7 @@ class SqliteFeed:
         where, parameters = "bank = ? AND changed > ?", (self._bank, since)
         if without:
             where += f" AND id NOT IN ({', '.join(map(str, without))})"
-        ids, types, starts, ends, mentioned, closed, tokens, compact = integer_columns(
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads = integer_columns(
             self._connection, _COLUMNS, where, parameters
         )
         order = np.argsort(ids, kind="stable")
@@ -126,6 +138,7 @@ class SqliteFeed:
             closed=closed[order],
             tokens=tokens[order],
             compact=compact[order],
+            heads=heads[order],
             tags=tags,
             turns=turns,
             metadata=metadata,
@@ -241,9 +254,9 @@ class SqliteFeed:
     def _gaps(self, since: int) -> IntArray:
         """Past gaps in the validity of units changed after `since`, from the logs of those ever restored."""
         log = self._connection.execute(
-            "SELECT unit, kind, effective_at FROM validity_events WHERE record IS NULL AND unit IN "
+            "SELECT unit, kind, effective_at FROM validity_events WHERE unit IN "
             "(SELECT back.unit FROM units CROSS JOIN validity_events AS back ON back.unit = units.id AND back.kind = ? "
-            "WHERE units.bank = ? AND units.changed > ? AND back.record IS NULL) ORDER BY id",
+            "WHERE units.bank = ? AND units.changed > ?) ORDER BY id",
             (ValidityKind.RESTORED.value, self._bank, since),
         )
         return past_gaps((row, ValidityKind(kind), moment) for row, kind, moment in log)

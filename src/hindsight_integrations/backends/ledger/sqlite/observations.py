@@ -131,7 +131,7 @@ def change_facts(target: Target, units: Collection[int]) -> None:
     """Some facts no longer say what they said: what was made of them ends, and their entities wait for observations.
 
     Args:
-        target: the commit that closed, amended, restored or corrected them, under way.
+        target: the commit that closed, restored or corrected them, or items of theirs, under way.
         units: row ids of the units concerned; those that are no facts change nothing.
     """
     if not units:
@@ -143,6 +143,26 @@ def change_facts(target: Target, units: Collection[int]) -> None:
     facts = [row for (row,) in found]
     remove_units(target, observations_on(target.connection, facts))
     note_changed(target, entities_of_facts(target.connection, facts))
+
+
+def documents_of(connection: Connection, units: Collection[int]) -> list[int]:
+    """Row ids of the documents whose items are among these units, ascending; documents among the units are left out."""
+    found = connection.execute(
+        "SELECT DISTINCT head FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value "
+        "WHERE head IS NOT NULL ORDER BY head",
+        (json.dumps(sorted(units)),),
+    )
+    given = frozenset(units)
+    return [head for (head,) in found if head not in given]
+
+
+def move_documents(target: Target, units: Collection[int]) -> list[int]:
+    """Row ids of the documents whose items are among these units; their rows say that they changed."""
+    documents = documents_of(target.connection, units)
+    target.connection.executemany(
+        "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, row) for row in documents]
+    )
+    return documents
 
 
 def entities_of_facts(connection: Connection, units: Collection[int]) -> list[int]:

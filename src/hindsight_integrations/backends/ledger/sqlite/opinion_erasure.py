@@ -48,7 +48,9 @@ def with_wordings(connection: Connection, units: Collection[int], *, whole: bool
     return sorted(found)
 
 
-def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int]]:
+def erase_opinions(
+    target: Target, rows: Collection[int], documents: Collection[int] = ()
+) -> tuple[int, list[int]]:
     """Erase what these units leave in opinions, while they are still there.
 
     Reasons are a model's words, and it had read what is erased; they go, where they may retell it.
@@ -56,13 +58,17 @@ def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int
     Args:
         target: the erasure under way.
         rows: row ids of the units about to go, with all wordings that tell of them.
+        documents: of which items go; what was judged by them is judged again.
 
     Returns:
         How many opinions go, and the wordings that are the newest of their opinions again.
     """
     connection, given = target.connection, json.dumps(sorted(rows))
-    readers = connection.execute(_READERS, {"rows": given}).fetchall()
+    told = json.dumps(sorted({*rows, *documents}))
+    readers = connection.execute(_READERS, {"rows": told}).fetchall()
     _blank_reasons(target, {opinion for opinion, _ in readers}, {revision for _, revision in readers})
+    for document in documents:
+        judge_corrected(connection, document)
     _look_again(connection, rows)
     newest = connection.execute(
         "SELECT max(number), unit FROM opinion_wordings WHERE opinion IN (SELECT opinion FROM json_each(:rows) AS given "
@@ -77,7 +83,7 @@ def erase_opinions(target: Target, rows: Collection[int]) -> tuple[int, list[int
         )
         connection.execute(
             "UPDATE units SET closed_at = ?, changed = ? WHERE id = ?",
-            (_closed_at(connection, wording), target.revision, wording),
+            (closed_by_log(connection, wording), target.revision, wording),
         )
     opinions = len(_column(connection, "SELECT unit FROM json_each(?) JOIN opinions ON unit = value", rows))
     return opinions, [wording for _, wording in newest]
@@ -125,11 +131,11 @@ def _blank_reasons(target: Target, opinions: Collection[int], revisions: Collect
     )
 
 
-def _closed_at(connection: Connection, unit: int) -> int | None:
+def closed_by_log(connection: Connection, unit: int) -> int | None:
     """From when on a unit is closed, by its log: the earliest closing since the last restoring counts."""
     closed: int | None = None
     log = connection.execute(
-        "SELECT kind, effective_at FROM validity_events WHERE unit = ? AND record IS NULL ORDER BY id",
+        "SELECT kind, effective_at FROM validity_events WHERE unit = ? ORDER BY id",
         (unit,),
     )
     for kind, moment in log:

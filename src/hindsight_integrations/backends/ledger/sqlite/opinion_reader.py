@@ -57,7 +57,7 @@ _EVIDENCE = (
 _VALIDITY = (
     "SELECT event.unit, kind, effective_at, revision FROM json_each(?) AS given "
     "CROSS JOIN validity_events AS event ON event.unit = given.value "
-    f"WHERE record IS NULL AND kind IN ('{ValidityKind.CLOSED.value}', '{ValidityKind.RESTORED.value}') ORDER BY event.id"
+    f"WHERE kind IN ('{ValidityKind.CLOSED.value}', '{ValidityKind.RESTORED.value}') ORDER BY event.id"
 )
 
 

@@ -265,10 +265,10 @@ SELECT DISTINCT own.id, own.closed_at,
     (SELECT max(told.closed_at) FROM opinion_grounds AS ground JOIN units AS told ON told.id = ground.fact
         WHERE ground.wording = own.id),
     (SELECT event.kind = 'closed' AND event.reason = :reason FROM validity_events AS event
-        WHERE event.unit = own.id AND event.record IS NULL AND event.kind <> 'amended' ORDER BY event.id DESC LIMIT 1),
+        WHERE event.unit = own.id ORDER BY event.id DESC LIMIT 1),
     (SELECT min(event.effective_at) FROM opinion_grounds AS ground JOIN units AS told ON told.id = ground.fact
         JOIN validity_events AS event ON event.unit = told.id
-        WHERE ground.wording = own.id AND told.closed_at IS NULL AND event.kind = 'restored' AND event.record IS NULL
+        WHERE ground.wording = own.id AND told.closed_at IS NULL AND event.kind = 'restored'
         AND event.revision = :revision)
 FROM json_each(:rows) AS given CROSS JOIN opinion_grounds AS standing ON standing.fact = given.value
 CROSS JOIN opinion_wordings AS worded ON worded.unit = standing.wording CROSS JOIN units AS own ON own.id = worded.unit

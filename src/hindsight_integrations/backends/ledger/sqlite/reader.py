@@ -29,14 +29,12 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     unit_rows,
 )
 from hindsight_integrations.model.time import from_micros
-from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent
 from hindsight_integrations.model.writes import NOWHERE, ChunkWrite, MessageKey
 from hindsight_integrations.ports.arrays import IntArray, Vector
-from hindsight_integrations.ports.ledger import Amendment, StoredDocument
+from hindsight_integrations.ports.ledger import StoredDocument
 
 RECORDS = UNIT_COLUMNS.split(", ").index("records") + 2  # of what `units` selects
-# Written out, so that SQLite sees that the partial index of schema.py serves.
-AMENDED_BY_UNIT = f"event.kind = '{ValidityKind.AMENDED.value}' AND event.by_unit IS NOT NULL"
 
 
 class BankReads:
@@ -106,7 +104,7 @@ class UnitReader(BankReads):
         """A unit's validity log, by effective time, then in the order recorded."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT event.kind, effective_at, stating.unit_id, reason, record FROM validity_events AS event "
+                "SELECT event.kind, effective_at, stating.unit_id, reason FROM validity_events AS event "
                 "JOIN units ON units.id = event.unit LEFT JOIN units AS stating ON stating.id = event.by_unit "
                 "WHERE units.bank = ? AND units.unit_id = ? ORDER BY effective_at, event.id",
                 (row, unit_id),
@@ -114,10 +112,10 @@ class UnitReader(BankReads):
             return [event_from(each, unit_id) for each in found]
 
     def stated_by(self, bank: str, unit_ids: Sequence[str]) -> list[ValidityEvent]:
-        """What these units say of others: every closing and amendment by them, in the order recorded."""
+        """What these units say of others: every closing by them, in the order recorded."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT units.unit_id, event.kind, effective_at, stating.unit_id, reason, record FROM json_each(?) AS given "
+                "SELECT units.unit_id, event.kind, effective_at, stating.unit_id, reason FROM json_each(?) AS given "
                 "CROSS JOIN units AS stating ON stating.unit_id = given.value "
                 "JOIN validity_events AS event ON event.by_unit = stating.id JOIN units ON units.id = event.unit "
                 "WHERE stating.bank = ? ORDER BY event.id",
@@ -125,21 +123,18 @@ class UnitReader(BankReads):
             )
             return [event_from(each[1:], each[0]) for each in found]
 
-    def amendments(self, bank: str, ids: IntArray) -> list[Amendment]:
-        """Amendments of these units, each statement of a unit once, at its first effective time."""
+    def items_of(self, bank: str, ids: IntArray) -> dict[int, tuple[int, ...]]:
+        """Row ids of the items of these documents, closed ones included, by number; units without any are left out."""
         with self._at(bank) as (connection, row):
             found = connection.execute(
-                "SELECT event.unit, event.by_unit, min(event.effective_at) AS since, event.reason, event.record "
-                "FROM json_each(?) AS given CROSS JOIN validity_events AS event ON event.unit = given.value "
-                f"JOIN units ON units.id = event.unit WHERE {AMENDED_BY_UNIT} AND units.bank = ? "
-                "GROUP BY event.unit, event.by_unit, event.reason, event.record "
-                "ORDER BY event.unit, since, event.by_unit, event.reason, event.record",
+                "SELECT head, units.id FROM json_each(?) AS given CROSS JOIN units ON head = given.value "
+                "WHERE +bank = ? ORDER BY head, number, units.id",
                 (json.dumps(ids.tolist()), row),
             )
-            return [
-                Amendment(unit, by, from_micros(since), statement, record)
-                for unit, by, since, statement, record in found
-            ]
+            items: dict[int, tuple[int, ...]] = {}
+            for head, item in found:
+                items[head] = (*items.get(head, ()), item)
+            return items
 
     def unit_edits(self, bank: str, unit_id: str) -> list[tuple[datetime, tuple[str, ...]]]:
         """(when, fields) of a unit's corrections, oldest first."""
@@ -203,7 +198,7 @@ class UnitReader(BankReads):
         self, bank: str, messages: Sequence[tuple[str, str]], *, closed: bool = False, waiting: bool = False
     ) -> IntArray:
         """Row ids of the valid (or of the closed) units with one of these (thread, message id) among their sources, ascending."""
-        kinds = (UnitKind.MEMORY, UnitKind.TURN if waiting else UnitKind.MEMORY)
+        kinds = (UnitKind.MEMORY, UnitKind.DOCUMENT_ITEM, UnitKind.TURN if waiting else UnitKind.MEMORY)
         units: set[int] = set()
         with self._at(bank) as (connection, row):
             for some in batches(messages, PARAMETERS // 2):
@@ -212,7 +207,7 @@ class UnitReader(BankReads):
                     f"WITH given (thread, message) AS (VALUES {values}) "
                     "SELECT unit FROM given CROSS JOIN unit_sources USING (thread, message) "
                     "JOIN units ON units.id = unit WHERE unit_sources.bank = ? AND (closed_at IS NOT NULL) = ? "
-                    "AND kind IN (?, ?)",
+                    "AND kind IN (?, ?, ?)",
                     (*(part for pair in some for part in pair), row, closed, *kinds),
                 )
                 units.update(each[0] for each in found)
@@ -271,6 +266,6 @@ def count_memories(connection: Connection, bank: int) -> int:
         connection.execute(
             f"SELECT count(*) FROM units WHERE bank = ? AND kind = '{kind}'", (bank,)
         ).fetchone()[0]
-        for kind in (UnitKind.TURN.value, UnitKind.ITEM.value)
+        for kind in (UnitKind.TURN.value, UnitKind.ITEM.value, UnitKind.DOCUMENT_ITEM.value)
     ]
     return count_units(connection, bank) - sum(others)

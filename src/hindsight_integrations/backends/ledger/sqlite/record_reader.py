@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from datetime import datetime
-
 import numpy as np
 
-from hindsight_integrations.backends.ledger.rules.commits import closed_ordinals
 from hindsight_integrations.backends.ledger.sqlite.reader import BankReads
 from hindsight_integrations.backends.ledger.sqlite.record_categories import listed_categories
 from hindsight_integrations.model.records import RecordCategory, RecordKind, spelling_key
-from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityKind
 from hindsight_integrations.ports.arrays import IntArray
 
 
@@ -40,18 +34,6 @@ class RecordReader(BankReads):
                 values,
             )
             return np.fromiter((each[0] for each in found), np.int64)
-
-    def closed_records(self, bank: str, ids: IntArray, moment: datetime) -> dict[int, frozenset[int]]:
-        """Ordinals of the records of these units that were closed alone at a moment; units without any are left out."""
-        with self._at(bank) as (connection, row):
-            found = connection.execute(
-                "SELECT unit, record, event.kind, effective_at FROM json_each(?) AS given CROSS JOIN validity_events "
-                "AS event ON unit = given.value JOIN units ON units.id = unit "
-                "WHERE record IS NOT NULL AND units.bank = ? ORDER BY event.id",
-                (json.dumps(ids.tolist()), row),
-            )
-            log = [(unit, record, ValidityKind(kind), at) for unit, record, kind, at in found]
-        return closed_ordinals(log, to_micros(moment))
 
     def categories(self, bank: str, kind: RecordKind | None = None) -> list[RecordCategory]:
         """Categories of records: by kind, the most used first, then by name."""

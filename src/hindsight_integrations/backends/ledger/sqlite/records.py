@@ -1,4 +1,4 @@
-"""Records of units: their rows and checksums, and what closes or restores one of them alone (decision 112)."""
+"""Records of units: their rows and checksums (decision 112)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hashlib import blake2b
 from itertools import groupby
 from sqlite3 import Connection
 
-from hindsight_integrations.backends.ledger.rules.commits import check_record
 from hindsight_integrations.backends.ledger.sqlite.record_categories import CategoryRows
 from hindsight_integrations.backends.ledger.sqlite.rows import (
     RECORD_COLUMNS,
@@ -19,8 +18,6 @@ from hindsight_integrations.backends.ledger.sqlite.rows import (
     record_from,
 )
 from hindsight_integrations.model.records import Record, spelling_key
-from hindsight_integrations.model.time import to_micros
-from hindsight_integrations.model.units import ValidityEvent, ValidityKind
 
 _SEPARATOR = "\x1f"
 _SPARE_BITS = 4  # of 64: room for a unit's `closed_at`, which is added to what is left
@@ -49,12 +46,11 @@ def write_records(
     for unit, records in units:
         for ordinal, record in enumerate(records):
             category = categories.get((record.kind, spelling_key(record.category)))
-            closed_at = None if record.closed_at is None else to_micros(record.closed_at)
-            row = (unit, ordinal, record.kind.value, category, *record_fields(record), closed_at)
+            row = (unit, ordinal, record.kind.value, category, *record_fields(record))
             rows.append((*row, digest(row), bank))
     connection.executemany(
-        "INSERT INTO records (unit, ordinal, kind, category, value, is_number, measure, stated, closed_at, checksum, "
-        f"bank) VALUES ({marks(11)})",
+        "INSERT INTO records (unit, ordinal, kind, category, value, is_number, measure, stated, checksum, bank) "
+        f"VALUES ({marks(10)})",
         rows,
     )
 
@@ -86,34 +82,16 @@ def records_of(connection: Connection, counts: Mapping[int, int]) -> dict[int, t
     return found
 
 
-def close_record(connection: Connection, unit: int, event: ValidityEvent) -> None:
-    """Bring a record's `closed_at` in line with an event that was just added to the log.
-
-    Raises:
-        InvalidRequest: the unit has no such record, or the event closes the unit itself.
-    """
-    rows = connection.execute(
-        f"SELECT {RECORD_COLUMNS}, checksum FROM records WHERE unit = ? ORDER BY ordinal", (unit,)
-    ).fetchall()
-    *row, checksum = rows[check_record(event, len(rows))]
-    moment = to_micros(event.effective_at)
-    closed_at = moment if row[-1] is None else min(row[-1], moment)
-    _rewrite(
-        connection, row, checksum, (*row[:-1], None if event.kind is ValidityKind.RESTORED else closed_at)
-    )
-
-
 def move_record(connection: Connection, row: Row, category: int) -> None:
-    """Give a record (a row of RECORD_COLUMNS, then its checksum) another category."""
+    """Give a record (a row of RECORD_COLUMNS, then its checksum) another category.
+
+    The checksum of a damaged row stays as it is: it is not vouched for.
+    """
     *held, checksum = row
-    _rewrite(connection, held, checksum, (*held[:3], category, *held[4:]))
-
-
-def _rewrite(connection: Connection, before: Sequence[object], checksum: object, after: Row) -> None:
-    """Write a record's category and validity. The checksum of a damaged row stays as it is: it is not vouched for."""
+    after = (*held[:3], category, *held[4:])
     connection.execute(
-        "UPDATE records SET category = ?, closed_at = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
-        (after[3], after[-1], digest(after) if digest(before) == checksum else checksum, after[0], after[1]),
+        "UPDATE records SET category = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
+        (category, digest(after) if digest(held) == checksum else checksum, after[0], after[1]),
     )
 
 

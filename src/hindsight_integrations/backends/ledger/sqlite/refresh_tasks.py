@@ -23,7 +23,7 @@ _AUTO = (
 
 
 def changes_facts(writes: WriteSet) -> bool:
-    """Whether a write set brings, closes, amends or restores what mental models are answered from."""
+    """Whether a write set brings, closes or restores what mental models are answered from."""
     return bool(writes.events) or any(write.unit.fact_type in OBSERVED_NETWORKS for write in writes.units)
 
 

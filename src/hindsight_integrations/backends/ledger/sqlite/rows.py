@@ -42,11 +42,13 @@ SEALED_COLUMNS = (
 SEALED = len(SEALED_COLUMNS.split(", "))
 RECORD_COLUMNS = (
     "records.unit, records.ordinal, records.kind, records.category, records.value, records.is_number, "
-    "records.measure, records.stated, records.closed_at"
+    "records.measure, records.stated"
 )
 """The same of a record; what it is called by its unit's `unit` is `measure` here."""
 # The short form is no text of its own: what it points into is sealed.
-UNIT_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens"
+OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number"
+"""What a unit's row says by itself: all but the document that it is an item of."""
+UNIT_COLUMNS = f"{OWN_COLUMNS}, (SELECT unit_id FROM units AS document WHERE document.id = units.head)"
 ENTITY_COLUMNS = (
     "entities.entity_id, entities.name, entities.type, entities.role, entities.names, entities.mentions, "
     "entities.last_seen"
@@ -145,7 +147,7 @@ def _row_ids(connection: Connection, select: str, bank: int, ids: Sequence[str])
 
 
 def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
-    """UNIT_COLUMNS, then bank, created and changed revision."""
+    """OWN_COLUMNS, then bank, created and changed revision."""
     unit = write.unit
     return (
         unit.id,
@@ -168,6 +170,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         len(unit.records),
         unit.kind.value,
         *compact_row(unit),
+        unit.number,
         bank,
         revision,
         revision,
@@ -189,7 +192,10 @@ def _compact(characters: object, tokens: object, text: str, whole: int) -> Compa
 def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     """The unit of a row of UNIT_COLUMNS, with its records."""
     unit_id, text, fact_type, mentioned, start, end, closed, context, confidence, *rest = row
-    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short = rest
+    metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
+        rest
+    )
+    number, head = part
     return MemoryUnit(
         id=unit_id,
         bank=bank,
@@ -211,6 +217,8 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
         records=records,
         closed_at=_moment(closed),
         kind=UnitKind(kind),
+        part_of=head,
+        number=number,
     )
 
 
@@ -229,9 +237,9 @@ def entity_from(row: Row) -> Entity:
 
 
 def event_from(row: Row, unit_id: str) -> ValidityEvent:
-    """The event of a row (kind, effective_at, by_unit as unit id, reason, record)."""
-    kind, effective_at, by_unit, reason, record = row
-    return ValidityEvent(unit_id, ValidityKind(kind), from_micros(effective_at), by_unit, reason, record)
+    """The event of a row (kind, effective_at, by_unit as unit id, reason)."""
+    kind, effective_at, by_unit, reason = row
+    return ValidityEvent(unit_id, ValidityKind(kind), from_micros(effective_at), by_unit, reason)
 
 
 def header_from(row: Row) -> BankHeader:
@@ -275,14 +283,13 @@ def record_fields(record: Record) -> Row:
 
 def record_from(row: Row, category: str | None) -> Record:
     """The record of a row of RECORD_COLUMNS, with the name of its category."""
-    _, _, kind, _, value, number, measure, stated, closed_at = row
+    _, _, kind, _, value, number, measure, stated = row
     return Record(
         kind=RecordKind(kind),
         value=Decimal(value) if number else value,
         category=category or "",
         unit=measure,
         stated=stated,
-        closed_at=_moment(closed_at),
     )
 
 

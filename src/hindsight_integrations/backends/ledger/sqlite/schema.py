@@ -163,6 +163,8 @@ CREATE TABLE units (
     records INTEGER NOT NULL DEFAULT 0,
     compact INTEGER,
     compact_tokens INTEGER,
+    head INTEGER REFERENCES units ON DELETE SET NULL,
+    number INTEGER NOT NULL DEFAULT 0,
     UNIQUE (bank, unit_id)
 );
 CREATE INDEX units_created ON units (bank, created);
@@ -170,6 +172,8 @@ CREATE INDEX units_changed ON units (bank, changed);
 CREATE INDEX units_document ON units (bank, document) WHERE document IS NOT NULL;
 CREATE INDEX units_waiting ON units (bank, id) WHERE kind = 'turn';
 CREATE INDEX units_items ON units (bank, created) WHERE kind = 'item';
+CREATE INDEX units_document_items ON units (bank, created) WHERE kind = 'document_item';
+CREATE INDEX units_head ON units (head) WHERE head IS NOT NULL;
 CREATE TRIGGER units_closed AFTER UPDATE OF closed_at ON units WHEN new.closed_at IS NOT old.closed_at BEGIN
     UPDATE units SET checksum = checksum - coalesce(old.closed_at, 2305843009213693952)
         + coalesce(new.closed_at, 2305843009213693952) WHERE id = new.id;
@@ -198,15 +202,12 @@ CREATE TABLE validity_events (
     effective_at INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     by_unit INTEGER REFERENCES units ON DELETE SET NULL,
-    reason TEXT NOT NULL,
-    record INTEGER
+    reason TEXT NOT NULL
 );
 -- The same statement retained twice is one event.
 CREATE UNIQUE INDEX validity_once
-    ON validity_events (unit, kind, effective_at, coalesce(by_unit, 0), reason, coalesce(record, -1));
+    ON validity_events (unit, kind, effective_at, coalesce(by_unit, 0), reason);
 CREATE INDEX validity_by_unit ON validity_events (by_unit) WHERE by_unit IS NOT NULL;
-CREATE INDEX validity_amended ON validity_events (unit, by_unit, effective_at)
-    WHERE kind = 'amended' AND by_unit IS NOT NULL;
 -- The text before an edit is not kept: an edit is often made to get rid of it.
 CREATE TABLE unit_edits (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -221,7 +222,7 @@ CREATE INDEX unit_edits_unit ON unit_edits (unit);
 """
 """`created` is the revision a unit came with; `changed` also moves when its columns do (closed, restored, re-dated).
 `compact`: how many characters of the text its short form keeps, and `compact_tokens` what that costs; NULL where there is
-none. Vectors have a table of their own: the column and text feeds then read 100k units without paging past the blobs.
+none. `head` and `number`: of an item of a document, the document and its number there. Vectors have a table of their own: the column and text feeds then read 100k units without paging past the blobs.
 Whatever closes or restores a unit changes its checksum by the difference; see checksums.py."""
 
 _RECORDS = """
@@ -250,7 +251,6 @@ CREATE TABLE records (
     is_number INTEGER NOT NULL,
     measure TEXT NOT NULL,
     stated TEXT NOT NULL,
-    closed_at INTEGER,
     checksum INTEGER NOT NULL,
     PRIMARY KEY (unit, ordinal)
 ) WITHOUT ROWID;
@@ -258,7 +258,7 @@ CREATE TABLE records (
 CREATE INDEX records_kind ON records (bank, kind, category, unit);
 CREATE INDEX records_category ON records (category, unit) WHERE category IS NOT NULL;
 """
-"""A unit's records, each with its own validity, of categories that have several spellings. `record_category_names.name`
+"""A unit's records, of categories that have several spellings. `record_category_names.name`
 is as `spelling_key` compares it; a spelling belongs to one category."""
 
 _ENTITIES = """

@@ -227,7 +227,9 @@ def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -
                 continue
             records = [canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records]
             told = told_texts(fact.narrative, [each.text for each in fact.entities], records, change.removed)
-            if missing := untold(memory, passage.names.get(memory.id, ()), told):
+            items = passage.items.get(memory.id, ())
+            whole = replace(memory, records=(*memory.records, *(item.records[0] for item in items)))
+            if missing := untold(whole, passage.names.get(memory.id, ()), told):
                 problems.append(untold_problem(fact.what, change.memory or 0, listed(missing)))
     return "; ".join(problems)
 

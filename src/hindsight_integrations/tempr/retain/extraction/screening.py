@@ -119,8 +119,8 @@ def _problem_of_change(change: ExtractedChange, shown: int) -> str:
         return "it names a memory otherwise than by its number"
     if change.memory > shown:
         return f"it names memory {change.memory}, and {shown} were shown"
-    if change.change is MemoryChange.PART and (not change.part or problem_of(change.part)):
-        return f"it says of memory {change.memory} that a part ended, and not which"
+    if change.change is MemoryChange.REMOVES and not change.items:
+        return f"it removes items of memory {change.memory}, and does not say which"
     return ""
 
 

@@ -1,1 +1,1 @@
-"""Retraction: what a statement of withdrawal closes or amends."""
+"""Retraction: what a retain ends."""

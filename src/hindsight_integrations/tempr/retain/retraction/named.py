@@ -7,16 +7,13 @@ still holds. A change that fails a check is reported and does nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hindsight_integrations.model.embedder import Thresholds
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
-from hindsight_integrations.ports.arrays import Vector
-from hindsight_integrations.search.reference_scale import passage_cosine
-from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
+from hindsight_integrations.tempr.retain.drafts import Draft, MemoryName, NamedChange
 from hindsight_integrations.tempr.retain.replacing import (
     names_of_entities,
     names_of_mentions,
@@ -25,7 +22,6 @@ from hindsight_integrations.tempr.retain.replacing import (
     untold,
 )
 from hindsight_integrations.tempr.retain.retraction.reach import RETRACTABLE, Reach, precedes, same_tags
-from hindsight_integrations.text.part_whole import account
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,80 +30,73 @@ class Named:
 
     Attributes:
         unit: the memory; None where there is none, or more than one.
-        change: what becomes of it.
-        part: which part, in words.
-        similarity: of the fact and the memory, on the reference scale.
         refused: why nothing becomes of it; empty if it stands.
         candidates: ids of the memories that its sources name, where they name more than one.
     """
 
     unit: MemoryUnit | None
-    change: MemoryChange
-    part: str
-    similarity: float
     refused: str = ""
     candidates: tuple[str, ...] = ()
 
-    @property
-    def ends(self) -> bool:
-        """Whether the whole memory is closed."""
-        return not self.refused and self.change is not MemoryChange.PART
 
-    @property
-    def statement(self) -> str:
-        """What no longer holds, in words."""
-        if self.change is MemoryChange.PART or self.unit is None:
-            return self.part
-        return account(self.unit.text)
-
-
-def named_memories(position: int, reach: Reach, thresholds: Thresholds) -> Iterator[Named]:
-    """The memories that the draft at `position` names, each with why nothing becomes of it, if so.
+def named_memories(position: int, reach: Reach) -> Iterator[tuple[NamedChange, Named]]:
+    """Each change of the draft at `position` with the memory that it names, or why nothing becomes of it.
 
     What has ended already is left out.
 
     Args:
         position: of the draft.
         reach: the memories that it may change.
-        thresholds: of the embedder.
     """
+    for change in reach.drafts[position].changes:
+        named = _found(change.memory, position, reach, documents=change.change is MemoryChange.REMOVES)
+        if named is None:
+            continue
+        if change.change is MemoryChange.REPLACES and named.unit is not None and not named.refused:
+            draft = reach.drafts[position]
+            named = replace(named, refused=_problem_of_replacing(draft, change, named.unit, reach))
+        yield change, named
+
+
+def named_document(position: int, reach: Reach) -> Named | None:
+    """The document that the draft at `position` adds its items to, or why it cannot; None where it names none."""
     draft = reach.drafts[position]
-    for change in draft.changes:
-        found = (
-            _made_from(change.sources, position, reach) if change.sources else _of_id(change.unit_id, reach)
-        )
-        valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
-        if not found:
-            yield Named(None, change.change, change.part, 0.0, _missing(change, draft))
-        elif valid:
-            similar = _similarities(valid, reach, reach.vectors[position], thresholds)
-            yield _checked(draft, change, similar, reach)
+    if draft.adds_to is None:
+        return None
+    found = _found(draft.adds_to, position, reach, documents=True)
+    return found or Named(None, "the document it names has ended")
 
 
-def _checked(
-    draft: Draft, change: NamedChange, similar: Sequence[tuple[MemoryUnit, float]], reach: Reach
-) -> Named:
-    """The one memory that can be meant; why none can, or which ones could."""
-    refused = [refusal(draft.unit, unit) for unit, _ in similar]
-    fitting = [each for each, problem in zip(similar, refused, strict=True) if not problem]
+def _found(name: MemoryName, position: int, reach: Reach, *, documents: bool) -> Named | None:
+    """The one memory that is meant; why none can be, or which ones could; None where all that could be have ended."""
+    draft = reach.drafts[position]
+    found = (
+        _made_from(name.sources, position, reach) if name.sources else _of_id(name.unit_id, position, reach)
+    )
+    if not found:
+        return Named(None, _missing(name, draft))
+    valid = [unit for unit in found if not reach.is_ended(unit, draft.unit)]
+    if not valid:
+        return None
+    refused = [
+        refusal(draft.unit, unit) or ("" if not documents or reach.items_of(unit) else NO_DOCUMENT)
+        for unit in valid
+    ]
+    fitting = [unit for unit, problem in zip(valid, refused, strict=True) if not problem]
     if len(fitting) > 1:
-        several = tuple(unit.id for unit, _ in fitting)
-        words = change.part or f"what was made from {', '.join(change.sources)}"
-        return Named(None, change.change, words, 1.0, candidates=several)
-    (unit, similarity), problem = (fitting[0], "") if fitting else (similar[0], refused[0])
-    part = change.part
-    if not problem and change.change is MemoryChange.PART and not part:
-        problem = "it says that a part ended, and not which"
-    if not problem and change.change is MemoryChange.REPLACES:
-        problem = _problem_of_replacing(draft, change, unit, reach)
-    return Named(unit, change.change, part, similarity, problem)
+        return Named(None, candidates=tuple(unit.id for unit in fitting))
+    return Named(fitting[0]) if fitting else Named(valid[0], refused[0])
 
 
 def _problem_of_replacing(draft: Draft, change: NamedChange, unit: MemoryUnit, reach: Reach) -> str:
     """What of the memory the draft neither tells nor says was removed, for people."""
     names = [mention.text for mention in draft.mentions]
-    told = told_texts(draft.unit.text, names, draft.unit.records, change.removed)
-    return problem_of_replacing(untold(unit, _names_of(unit, reach), told))
+    own = [item.records[0] for item in reach.items_of(draft.unit).values()]
+    told = told_texts(draft.unit.text, names, [*draft.unit.records, *own], change.removed)
+    items = reach.items_of(unit).values()
+    held = [item.records[0] for item in items if not reach.is_ended(item, draft.unit)]
+    whole = replace(unit, records=(*unit.records, *held))
+    return problem_of_replacing(untold(whole, _names_of(unit, reach), told))
 
 
 def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
@@ -120,9 +109,10 @@ def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
     return names_of_entities(entity for each in entities.values() for entity in each)
 
 
-def _of_id(unit_id: str, reach: Reach) -> list[MemoryUnit]:
+def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
     rows = reach.view.ledger.row_ids(reach.view.bank, [unit_id])
-    return _stored(rows.values(), reach)
+    drafts = [draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id]
+    return _stored(rows.values(), reach) or drafts
 
 
 def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:
@@ -142,7 +132,9 @@ def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[Memo
             *_stored(rows, reach),
             *(unit for unit in drafts if places is not own or unit.thread in threads),
         ]
-        units = {unit.id: unit for unit in near if wanted <= set(unit.sources)}
+        units = {
+            unit.id: unit for unit in near if wanted <= set(unit.sources) and unit.kind is UnitKind.MEMORY
+        }
         exact = [unit for unit in units.values() if wanted == set(unit.sources)]
         if found := exact or list(units.values()):
             return found
@@ -154,31 +146,15 @@ def _stored(rows: Iterable[int], reach: Reach) -> list[MemoryUnit]:
     return list(reach.view.ledger.units(reach.view.bank, ids).values()) if len(ids) else []
 
 
-def _similarities(
-    units: Sequence[MemoryUnit], reach: Reach, vector: Vector, thresholds: Thresholds
-) -> list[tuple[MemoryUnit, float]]:
-    """Each memory with how similar the vector is to it; those without a vector, which were not written whole, are left out."""
-    ledger, bank = reach.view.ledger, reach.view.bank
-    own = {draft.unit.id: place for place, draft in enumerate(reach.drafts)}
-    rows = ledger.row_ids(bank, [unit.id for unit in units if unit.id not in own])
-    vectors = ledger.vectors_of(bank, np.fromiter(rows.values(), np.int64, len(rows)))
-    vectors_of = {unit_id: vectors[row] for unit_id, row in rows.items() if row in vectors}
-    vectors_of |= {unit.id: reach.vectors[own[unit.id]] for unit in units if unit.id in own}
-    return [
-        (
-            unit,
-            passage_cosine(float(vectors_of[unit.id] @ vector), thresholds) if unit.id in vectors_of else 0.0,
-        )
-        for unit in units
-    ]
-
-
-def _missing(change: NamedChange, draft: Draft) -> str:
-    if not change.sources:
+def _missing(name: MemoryName, draft: Draft) -> str:
+    if not name.sources:
         return "the memory it names is not in this bank"
-    if set(change.sources) <= set(draft.unit.sources):
+    if set(name.sources) <= set(draft.unit.sources):
         return "it names its own messages"
-    return f"no memory was made from {', '.join(change.sources)}"
+    return f"no memory was made from {', '.join(name.sources)}"
+
+
+NO_DOCUMENT = "the memory it names is not a document: it has no items"
 
 
 def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
@@ -188,6 +164,8 @@ def refusal(by: MemoryUnit, unit: MemoryUnit) -> str:
         by: the fact.
         unit: the memory.
     """
+    if unit.kind is UnitKind.DOCUMENT_ITEM:
+        return "it names an item; name the document, and the number of the item in `items`"
     if unit.kind is not UnitKind.MEMORY:
         return f"what it names is of kind {unit.kind}, which no message ends"
     if unit.fact_type not in RETRACTABLE:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
 from hindsight_integrations.model.requests import TagsMatch
 from hindsight_integrations.model.time import no_later
-from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.arrays import BoolArray, Matrix, Vector
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
@@ -38,25 +38,65 @@ class Reach:
         drafts: the commit's, in order.
         vectors: theirs, (n, dimension).
         view: the bank.
-        ended: the memories that the commit has ended so far, by id.
+        changed: of memories and items that the commit closes or restores because messages were edited or dropped, the event.
+        ended: the memories and items that the commit has ended so far, by id.
+        moved: items of the commit that belong to a document of the bank, or of another draft, by id.
     """
 
     drafts: Sequence[Draft]
     vectors: Matrix
     view: BankView
+    changed: Mapping[str, ValidityEvent] = field(default_factory=dict)
     ended: dict[str, MemoryUnit] = field(default_factory=dict)
+    moved: dict[str, MemoryUnit] = field(default_factory=dict)
+
+    def items_of(self, document: MemoryUnit) -> dict[int, MemoryUnit]:
+        """The items of a document by number, those of the commit included; closed ones too."""
+        ledger, bank = self.view.ledger, self.view.bank
+        heads = np.fromiter(ledger.row_ids(bank, [document.id]).values(), np.int64)
+        rows = [row for rows in ledger.items_of(bank, heads).values() for row in rows] if len(heads) else []
+        stored = ledger.units(bank, np.array(rows, np.int64)).values() if rows else ()
+        own = (self.moved.get(draft.unit.id, draft.unit) for draft in self.drafts)
+        return {item.number: item for item in (*stored, *own) if item.part_of == document.id}
+
+    def own_items(self, by: MemoryUnit) -> frozenset[str]:
+        """Ids of the items that a draft brings, whatever document they belong to."""
+        return frozenset(draft.unit.id for draft in self.drafts if draft.unit.part_of == by.id)
+
+    def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
+        """Number the items of a draft behind those of a document."""
+        last = max(self.items_of(document), default=0)
+        own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
+        for number, item in enumerate(own, last + 1):
+            self.moved[item.id] = replace(item, part_of=document.id, number=number)
 
     def earlier(self, position: int) -> Iterator[tuple[int, MemoryUnit]]:
         """The earlier drafts of the commit that the draft at `position` may change, with their positions."""
         by = self.drafts[position].unit
         for place in range(position):
             unit = self.drafts[place].unit
-            if unit.fact_type in RETRACTABLE and precedes(unit, by) and same_tags(unit, by):
+            if (
+                unit.kind is UnitKind.MEMORY
+                and unit.fact_type in RETRACTABLE
+                and precedes(unit, by)
+                and same_tags(unit, by)
+            ):
                 yield place, unit
 
     def is_ended(self, unit: MemoryUnit, by: MemoryUnit) -> bool:
         """Whether a memory had ended when another one was mentioned."""
-        return unit.id in self.ended or ended_by(unit.closed_at, by.mentioned_at)
+        if unit.id in self.ended:
+            return True
+        if change := self.changed.get(unit.id):
+            return change.kind is ValidityKind.CLOSED
+        return ended_by(unit.closed_at, by.mentioned_at)
+
+    def restored(self) -> list[MemoryUnit]:
+        """The memories that the commit makes valid again."""
+        back = [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
+        rows = self.view.ledger.row_ids(self.view.bank, back)
+        ids = np.fromiter(rows.values(), np.int64, len(rows))
+        return list(self.view.ledger.units(self.view.bank, ids).values()) if len(ids) else []
 
     def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
         """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.

@@ -54,11 +54,18 @@ def stated(text: str, vector: Vector, position: int, reach: Reach, thresholds: T
     equal = {unit.id: unit for _, unit in reach.earlier(position) if not reach.is_ended(unit, by)}
     equal = {key: unit for key, unit in equal.items() if says(unit, text, by)}
     equal |= {each.unit.id: each.unit for each in near if says(each.unit, text, by)}
+    equal |= {
+        unit.id: unit for unit in reach.restored() if says(unit, text, by) and not reach.is_ended(unit, by)
+    }
     if len(equal) == 1:
         return Stated(ended=next(iter(equal.values())))
     if equal:
         return Stated(candidates=tuple(equal.values())[:LISTED], similarity=1.0)
-    before = (each.unit for each in reach.nearest(text, vector, position, valid=False))
+    before = (
+        each.unit
+        for each in reach.nearest(text, vector, position, valid=False)
+        if reach.is_ended(each.unit, by)
+    )
     if any(says(unit, text, by) for unit in (*reach.ended.values(), *before)):
         return Stated(known=True)
     return _related(near, thresholds)

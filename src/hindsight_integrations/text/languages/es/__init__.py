@@ -1,10 +1,10 @@
 """Spanish, all of it."""
 
+import re
+
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.es.asking import ASKING
-from hindsight_integrations.text.languages.es.frames import FRAMES
 from hindsight_integrations.text.languages.es.names import NAMES
-from hindsight_integrations.text.languages.es.parts import PARTS
 from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
 from hindsight_integrations.text.languages.es.record_questions import RECORDS
@@ -12,14 +12,17 @@ from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.snowball import snowball
 
+NEGATION = re.compile(
+    r"\b(?:no|nunca|jamás|dejó de|dejado de|canceló|cancelad[oa])\b(?! olvid)", re.IGNORECASE
+)
+
 SPANISH = Language(
     code="es",
     times=TIME_RULES,
     names=NAMES,
     questions=QUESTIONS,
     asking=ASKING,
-    parts=PARTS,
-    frames=FRAMES,
+    negation=NEGATION,
     person=PERSON,
     records=RECORDS,
     stop_words=STOP_WORDS,

@@ -1,0 +1,44 @@
+"""Documents and lists: a head and its items, each with sources and validity of its own (design 2.2).
+
+A head is an ordinary memory. Its items are units of kind DOCUMENT_ITEM, each with one record: `category` is the field, `value` the
+text. What is served is composed of the head and the items that are valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hindsight_integrations.model.records import Record
+from hindsight_integrations.model.units import MemoryUnit
+
+
+def item_text(record: Record) -> str:
+    """An item in one line: `field: value`, or the value alone."""
+    return f"{record.category}: {record.words}" if record.category else record.words
+
+
+def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:
+    """Items grouped by field, fields in order of their first item, then by number."""
+    numbered = sorted(items, key=lambda item: (item.number, item.id))
+    fields: dict[str, int] = {}
+    for item in numbered:
+        fields.setdefault(_field(item), len(fields))
+    return sorted(numbered, key=lambda item: fields[_field(item)])
+
+
+def document_text(head: str, items: Sequence[MemoryUnit], *, left_out: int = 0) -> str:
+    """The head with a line for each item.
+
+    Args:
+        head: the text of the head.
+        items: in the order in which they are served.
+        left_out: how many more items there are that do not fit; the text then says so.
+    """
+    lines = [f"- {item.text}" for item in items]
+    if left_out:
+        lines.append(f"[cut: {left_out} more {'item' if left_out == 1 else 'items'}]")
+    return "\n".join([head, *lines])
+
+
+def _field(item: MemoryUnit) -> str:
+    return " ".join(item.records[0].stated.split()).casefold() if item.records else ""
