@@ -148,7 +148,11 @@ def episode_of(case: ForgettingCase, form: Form) -> Episode:
     """One case in a form."""
     sessions = tuple(_session(case, place, form) for place in range(len(case.told)))
     items = tuple(
-        Item(_worded(case, said, form), frozenset({_turn(said.session)}), valid=valid)
+        Item(
+            _worded(case, said, form),
+            frozenset(_turn(session) for session in _telling(case, said)),
+            valid=valid,
+        )
         for some, valid in ((case.valid, True), (case.gone, False))
         for said in some
     )
@@ -156,6 +160,17 @@ def episode_of(case: ForgettingCase, form: Form) -> Episode:
     evidence = frozenset(_turn(said.session) for said in case.valid)
     question = Question(case.id, case.question, asked, case.family, evidence=evidence, items=items)
     return Episode(f"{form}-{case.id}", "forgetting", form, sessions, (question,))
+
+
+def _telling(case: ForgettingCase, said: Said) -> list[int]:
+    """Sessions whose facts tell something: the one it was said in, and those that replaced its memory and tell the rest."""
+    replacing = (
+        place
+        for place in range(len(case.told))
+        for session, change in _changes(case, place)
+        if session == said.session and change.change is MemoryChange.REPLACES
+    )
+    return [said.session, *replacing] if said in case.valid else [said.session]
 
 
 def _session(case: ForgettingCase, place: int, form: Form) -> Session:
