@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -213,6 +214,61 @@ def test_two_turns_that_remove_the_same_item_remove_one(light: Hindsight) -> Non
     assert [len(strike(bank, 2, day=day).removed) for day in (3, 4)] == [1, 0]
     assert values(bank) == ["crane repair", "pier lights"]
     assert served(bank, agenda).text == text("crane repair", "pier lights")
+
+
+def test_two_turns_at_once_that_remove_the_same_item(real: Hindsight) -> None:
+    """One of them does, neither fails, and no other item goes."""
+    bank = real.bank("port")
+    agenda = dictate(bank)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda day: strike(bank, 2, day=day), range(3, 11)))
+    assert sum(len(result.removed) for result in results) == 1
+    assert [result.dropped for result in results] == [()] * 8
+    assert served(bank, agenda).text == text("crane repair", "pier lights")
+
+
+def test_two_turns_at_once_that_add_items_give_each_a_number(real: Hindsight) -> None:
+    bank = real.bank("port")
+    agenda = dictate(bank)
+
+    def add(day: int) -> RetainResult:
+        given = records(f"pier {day}", f"shed {day}")
+        return say(bank, day, f"More for the agenda, day {day}", adds_to={"sources": ["d1"]}, records=given)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(3, 11)))
+    numbers = [item.number for item in bank.document_items(agenda)]
+    assert numbers == list(range(1, 20))
+
+
+def test_an_item_is_named_by_its_number_and_not_by_its_id(light: Hindsight) -> None:
+    """An id of an item in `changes` is refused with the way to name it; nothing ends."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    (crane, _, _) = bank.document_items(agenda)
+    result = say(bank, 3, "No crane", changes=[{"unit_id": crane.id, "change": "ends"}])
+    assert [item.reason for item in result.dropped] == [
+        "changes: it names an item; name the document, and the number of the item in `items`"
+    ]
+    assert values(bank) == ITEMS
+
+
+def test_a_document_of_twenty_thousand_tokens(real: Hindsight) -> None:
+    """Every item of it is found, within any budget, and one of them is removed."""
+    bank = real.bank("port")
+    many = [
+        f"Berth {number}: the quay wall between bollards {number} and {number + 1} is measured, painted and numbered, "
+        f"and the harbour master signs for it in book {number * 7}."
+        for number in range(520)
+    ]
+    long = dictate(bank, *many)
+    whole = served(bank, long, max_tokens=100_000)
+    assert whole.tokens > 20_000
+    for number in (0, 259, 519):
+        (found, *_) = bank.recall(f"Which book is signed for berth {number}?", max_tokens=600).units
+        assert f"Berth {number}:" in found.text
+    strike(bank, 260)
+    assert "Berth 259:" not in served(bank, long, max_tokens=100_000).text
 
 
 def test_a_document_that_does_not_fit_is_served_with_what_matches_best(real: Hindsight) -> None:
