@@ -8,9 +8,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from langchain_core.messages import BaseMessage
 
-from hindsight_integrations import Channel, Hindsight, HindsightConfig
+from hindsight_integrations import Channel, Hindsight, HindsightConfig, InvalidRequest
 from hindsight_integrations.config import KeywordBackend, StorageConfig, VectorBackend
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.results import RetainResult
@@ -321,6 +322,48 @@ def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
     ]
     assert values(bank, tags=["private"], tags_match="all_strict") == ["lanterns"]
     assert served(bank, agenda).text == text(*ITEMS)
+
+
+def test_a_document_is_seen_by_those_who_see_its_head(light: Hindsight) -> None:
+    """Other tags of the head are those of its items, for every recall, list and sum; an item cannot have tags of its own."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    bank.edit(agenda, tags=["council"])
+    asked = {"tags": ["public"], "tags_match": "any_strict"}
+    assert bank.recall("crane repair, pier lights", **asked).units == ()  # type: ignore[arg-type]
+    assert values(bank, **asked) == []
+    assert values(bank, tags=["council"], tags_match="any_strict") == ITEMS
+    item = bank.document_items(agenda)[0]
+    assert item.tags == ("council",)
+    with pytest.raises(InvalidRequest, match="tags of its document"):
+        bank.edit(item.id, tags=["public"])
+
+
+def test_metadata_of_the_head_decide(light: Hindsight) -> None:
+    """An item that came with other metadata is served with its document, and not without."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    fact = {
+        "what": "Lanterns on the agenda",
+        "sources": ["x"],
+        "adds_to": {"unit_id": agenda},
+        "records": records("lanterns"),
+    }
+    message = {"role": "user", "content": "Lanterns", "id": "x"}
+    bank.retain([message], timestamp="2024-05-09", metadata={"channel": "mail"}, facts=[fact])
+    found = bank.recall("lanterns", metadata={"channel": "mail"}).units
+    assert [unit.text for unit in found] == ["Lanterns on the agenda"]
+    assert served(bank, agenda, "lanterns").text == text(*ITEMS, "lanterns")
+
+
+def test_a_corrected_item_is_served_and_listed_as_corrected(light: Hindsight) -> None:
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    fees = bank.document_items(agenda)[1]
+    bank.edit(fees.id, text="agenda: lower mooring fees")
+    assert served(bank, agenda).text == text("crane repair", "lower mooring fees", "pier lights")
+    assert values(bank) == ["crane repair", "lower mooring fees", "pier lights"]
+    assert bank.recall("lower mooring fees").damaged == ()
 
 
 def test_what_rests_on_a_document_rests_on_its_items(light: Hindsight) -> None:

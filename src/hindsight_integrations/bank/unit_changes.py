@@ -77,12 +77,31 @@ def corrected(bank: BankContext, unit_id: str, changes: Mapping[str, Any]) -> Me
         unit = replace(unit, tokens=bank.tools.tokens.count([unit.text])[0])
     if changes.keys() & {"text", "occurred"}:  # a caller's own words are served as they are
         unit = replace(unit, compact=None)
-    edit = UnitEdit(unit, None, None, tuple(changes))
+    if unit.kind is UnitKind.DOCUMENT_ITEM:
+        unit = _as_an_item(unit, changes)
+    edit = UnitEdit(unit, None, None, tuple(changes), records=unit.kind is UnitKind.DOCUMENT_ITEM)
     if changes.keys() & {"text", "occurred"}:
         edit = _with_vector_and_links(bank, edit)
     bank.tools.ledger.edit_unit(bank.name, edit, bank.tools.clock.now())
     bank.projection.catch_up()
     return stored_unit(bank, unit_id)
+
+
+def _as_an_item(unit: MemoryUnit, changes: Mapping[str, Any]) -> MemoryUnit:
+    """An item whose record says what its text says; it has the tags of its document.
+
+    Raises:
+        InvalidRequest: its tags are to be others.
+    """
+    if "tags" in changes and unit.part_of:
+        raise InvalidRequest(
+            "tags", f"{unit.id!r} is an item, and has the tags of its document", f"Edit {unit.part_of!r}."
+        )
+    if "text" not in changes:
+        return unit
+    (record,) = unit.records
+    value = unit.text.removeprefix(f"{record.stated}: ") if record.stated else unit.text
+    return replace(unit, records=(replace(record, value=value, unit=""),))
 
 
 def _grounds(bank: BankContext, unit_id: str) -> tuple[str, ...]:
@@ -97,7 +116,8 @@ def _with_vector_and_links(bank: BankContext, edit: UnitEdit) -> UnitEdit:
     unit, embedder = edit.unit, bank.tools.embedder
     vectors = embed_units([unit], embedder)
     threshold = embedder.identity.thresholds.semantic_link
-    links = links_of([Draft(unit)], vectors, bank.projection.view(), threshold)
+    view = bank.projection.view()
+    links = links_of([Draft(unit)], vectors, view, threshold) if unit.kind is UnitKind.MEMORY else []
     kept = tuple(link for link in links if link.type is not LinkType.CAUSAL and link.source != link.target)
     return replace(edit, vector=vectors[0].astype("<f4").tobytes(), links=kept)
 

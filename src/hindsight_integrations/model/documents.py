@@ -14,7 +14,7 @@ from hindsight_integrations.model.units import MemoryUnit
 
 def item_text(record: Record) -> str:
     """An item in one line: `field: value`, or the value alone."""
-    return f"{record.category}: {record.words}" if record.category else record.words
+    return f"{record.stated}: {record.words}" if record.stated else record.words
 
 
 def in_served_order(items: Iterable[MemoryUnit]) -> list[MemoryUnit]:

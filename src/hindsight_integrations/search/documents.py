@@ -10,7 +10,7 @@ import numpy as np
 
 from hindsight_integrations.model.documents import document_text, in_served_order
 from hindsight_integrations.model.units import MemoryUnit
-from hindsight_integrations.ports.arrays import Hits, IntArray
+from hindsight_integrations.ports.arrays import BoolArray, Hits, IntArray
 from hindsight_integrations.ports.ledger import LedgerReader
 from hindsight_integrations.search.columns import Columns, valid_at
 
@@ -40,6 +40,14 @@ class DocumentItems:
         ended_with = ~valid[at] & ~valid[head_at] & (columns.closed[at] >= columns.closed[head_at])
         served = (valid[at] & valid[head_at]) | ended_with
         return cls(columns.ids[at[served]], columns.ids[head_at[served]])
+
+    def as_their_documents(self, mask: BoolArray, columns: Columns) -> BoolArray:
+        """A filter over the columns' positions under which an item passes if its document does."""
+        if not len(self.items):
+            return mask
+        passing: BoolArray = mask.copy()
+        passing[columns.positions(self.items)] = mask[columns.positions(self.heads)]
+        return passing
 
     def documents_of(self, ids: IntArray) -> IntArray:
         """What each unit is served as: the document of an item, else the unit itself, (n,)."""

@@ -137,13 +137,15 @@ class UnitEdit:
         unit: as it shall be; same id, type, sources and validity as before.
         vector: its new vector (unit-norm float32, little endian); None if text and time are unchanged.
         links: its temporal and semantic links anew; None leaves them. Causal ones always stay.
-        fields: names of the fields changed, for the audit.
+        fields: names of the fields changed, for the audit. With its tags those of its items change.
+        records: whether the values of its records changed with its text; their number, kinds and categories stay.
     """
 
     unit: MemoryUnit
     vector: bytes | None
     links: tuple[Link, ...] | None
     fields: tuple[str, ...]
+    records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

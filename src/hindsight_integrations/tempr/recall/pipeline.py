@@ -46,7 +46,7 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     """
     items = DocumentItems.at(view.columns, query.as_of)
     asked = Asked(query=query, view=view, tools=tools, items=items)
-    mask = selection(view.columns, query)
+    mask = items.as_their_documents(selection(view.columns, query), view.columns)
     selected = Selection(mask, int(np.count_nonzero(mask)))
     if not selected.count:
         asked.trace.notes.append(why_nothing(view.columns, query))

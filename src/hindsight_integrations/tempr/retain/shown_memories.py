@@ -106,6 +106,8 @@ def nearest_memories(
         & tagged(columns, tags, TagsMatch.ANY)
     )
     mask &= mentioned_by(columns, max(moments))
+    documents = DocumentItems.at(columns, None)
+    mask = documents.as_their_documents(mask, columns)
     selected = Selection(mask, int(mask.sum()))
     texts = [message.text for message in said]
     found = (
@@ -113,9 +115,8 @@ def nearest_memories(
     )
     back = view.ledger.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
     rows = np.array([*back.values(), *found], np.int64)
-    documents = DocumentItems.at(columns, None).documents_of(rows)
     held = {unit.id for unit in undone if unit.kind is UnitKind.DOCUMENT_ITEM}
-    return _within_budget(documents, rows, view, limit, held)
+    return _within_budget(documents.documents_of(rows), rows, view, limit, held)
 
 
 def _nearest_rows(

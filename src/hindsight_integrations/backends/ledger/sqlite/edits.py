@@ -21,6 +21,7 @@ from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.backends.ledger.sqlite.observation_tasks import observe_changed
 from hindsight_integrations.backends.ledger.sqlite.observations import change_facts, move_documents
 from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected
+from hindsight_integrations.backends.ledger.sqlite.records import rewrite_values
 from hindsight_integrations.backends.ledger.sqlite.refresh_tasks import enqueue_refreshes
 from hindsight_integrations.backends.ledger.sqlite.reinforce_tasks import enqueue_reinforcement
 from hindsight_integrations.backends.ledger.sqlite.rows import (
@@ -60,7 +61,7 @@ class SqliteEdits:
             if damaged_units(connection, found.id, np.array([row])):
                 raise MemoryDamaged(bank, (edit.unit.id,))
             _write_unit(connection, row, edit, revision)
-            seal_units(connection, found.id, [row])
+            seal_units(connection, found.id, [row, *_with_tags_of(connection, row, edit, revision)])
             if edit.links is not None:
                 connection.execute(
                     f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
@@ -85,6 +86,21 @@ class SqliteEdits:
         return revision
 
 
+def _with_tags_of(connection: Connection, document: int, edit: UnitEdit, revision: int) -> list[int]:
+    """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
+    if "tags" not in edit.fields:
+        return []
+    items = [row for (row,) in connection.execute("SELECT id FROM units WHERE head = ?", (document,))]
+    bank = connection.execute("SELECT bank FROM units WHERE id = ?", (document,)).fetchone()[0]
+    damaged = damaged_units(connection, bank, np.array(items, np.int64)) if items else {}
+    sound = [row for row in items if row not in damaged]
+    connection.executemany(
+        "UPDATE units SET tags = ?, changed = ? WHERE id = ?",
+        [(json.dumps(edit.unit.tags), revision, row) for row in sound],
+    )
+    return sound
+
+
 def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: int) -> None:
     unit = change.unit
     start, end = (
@@ -105,6 +121,8 @@ def _write_unit(connection: Connection, row: int, change: UnitEdit, revision: in
             row,
         ),
     )
+    if change.records:
+        rewrite_values(connection, row, unit.records)
     if change.vector is not None:
         connection.execute(
             "UPDATE vectors SET vector = ?, revision = ?, checksum = ? WHERE unit = ?",

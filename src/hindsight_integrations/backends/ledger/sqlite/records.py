@@ -95,6 +95,20 @@ def move_record(connection: Connection, row: Row, category: int) -> None:
     )
 
 
+def rewrite_values(connection: Connection, unit: int, records: Sequence[Record]) -> None:
+    """Give the records of a unit, which is sound, new values."""
+    rows = connection.execute(
+        f"SELECT {RECORD_COLUMNS} FROM records WHERE unit = ? ORDER BY ordinal", (unit,)
+    ).fetchall()
+    for row, record in zip(rows, records, strict=True):
+        value, is_number, measure, _ = record_fields(record)
+        after = (*row[:4], value, is_number, measure, row[7])
+        connection.execute(
+            "UPDATE records SET value = ?, is_number = ?, measure = ?, checksum = ? WHERE unit = ? AND ordinal = ?",
+            (value, is_number, measure, digest(after), *row[:2]),
+        )
+
+
 def seal_records(connection: Connection, bank: int) -> None:
     """Count the records of a bank's units, and give each the checksum of what is stored now."""
     rows = fetched(connection, f"SELECT {RECORD_COLUMNS} FROM records WHERE bank = ?", (bank,))
