@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from hindsight_integrations.model.answer_schemas import bare
+from hindsight_integrations.model.answer_schemas import bare, one_of
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.links import CausalRelation
 from hindsight_integrations.model.records import RecordKind
@@ -82,9 +82,7 @@ class ExtractedEntity(FactPart):
     """A named entity as it appears in the text."""
 
     text: str = Field(description="the name as written, without titles or articles")
-    type: EntityType = Field(
-        default=EntityType.OTHER, description="PERSON, ORGANIZATION, LOCATION, PRODUCT, CONCEPT or OTHER"
-    )
+    type: Annotated[EntityType, one_of(EntityType)] = EntityType.OTHER
 
 
 _EntityOrName = Annotated[
@@ -97,7 +95,7 @@ class ExtractedCausalRelation(FactPart):
     """How this fact bears on another fact of the same answer."""
 
     target_fact_index: int = Field(ge=0, description="position of the other fact in the list, from 0")
-    relation_type: CausalRelation
+    relation_type: Annotated[CausalRelation, one_of(CausalRelation)]
     strength: float = Field(default=1.0, ge=0.0, le=1.0)
 
 
@@ -144,14 +142,14 @@ class ExtractedChange(NamedMemory):
 
     model_config = ConfigDict(json_schema_extra=_as_models_name_it)
 
-    change: MemoryChange
+    change: Annotated[MemoryChange, one_of(MemoryChange)]
     items: Annotated[list[int], BeforeValidator(list_of)] = Field(
         default_factory=list,
-        description="with `removes`: numbers of the items that no longer hold, 2 for the one shown as 1.2",
+        description="with `removes`: numbers of the items, 2 for the one shown as 1.2",
     )
     removed: Annotated[list[str], BeforeValidator(texts_of)] = Field(
         default_factory=list,
-        description="with `replaces`: what of the memory no longer holds, in the memory's own words",
+        description="with `replaces`: what of the memory no longer holds, in its words",
     )
 
 
@@ -182,11 +180,8 @@ class ExtractedRecord(FactPart):
 class ExtractedFact(FactPart):
     """One narrative fact with its five dimensions, time, entities and provenance (paper A.1, A.5.1)."""
 
-    what: str = Field(
-        min_length=1,
-        description="complete, self-contained account with every specific; of a document its head, without the items",
-    )
-    when: Text = Field(default="", description="readable date with the day of the week, empty if none")
+    what: str = Field(min_length=1, description="complete account; of a document its head, without the items")
+    when: Text = ""
     where: Text = ""
     who: Text = ""
     why: Text = ""
@@ -195,28 +190,21 @@ class ExtractedFact(FactPart):
         BeforeValidator(_fact_type),
         WithJsonSchema({"enum": [kind.value for kind in EXTRACTED_TYPES], "type": "string"}),
     ] = FactType.WORLD
-    occurred_start: str | None = Field(
-        default=None, description="ISO date, as coarse as known: 2023, 2023-05 or 2023-05-07"
-    )
-    occurred_end: str | None = Field(
-        default=None, description="ISO date of the last day, null for a single point"
-    )
+    occurred_start: str | None = Field(default=None, description="ISO date: 2023, 2023-05 or 2023-05-07")
+    occurred_end: str | None = Field(default=None, description="ISO date of the last day")
     entities: Annotated[list[_EntityOrName], BeforeValidator(_list_if_none)] = Field(default_factory=list)
     causal_relations: Annotated[list[ExtractedCausalRelation], BeforeValidator(_list_if_none)] = Field(
         default_factory=list
     )
     sources: Annotated[list[str], BeforeValidator(texts_of)] = Field(
-        default_factory=list, description="ids of the messages this fact stands on"
+        default_factory=list, description="ids of messages"
     )
-    changes: Annotated[list[ExtractedChange], BeforeValidator(_list_if_none)] = Field(
-        default_factory=list, description="the memories shown that this fact ends or changes"
-    )
-    adds_to: _MemoryOrNumber = Field(
-        default=None, description="number of the document shown that the items in `records` are added to"
-    )
+    changes: Annotated[list[ExtractedChange], BeforeValidator(_list_if_none)] = Field(default_factory=list)
+    adds_to: _MemoryOrNumber = Field(default=None, description="number of the document shown")
     invalidates: Annotated[list[str], BeforeValidator(texts_of)] = Field(
-        default_factory=list, description="what else this fact makes obsolete: full sentences that were true"
+        default_factory=list, description="full sentences"
     )
+    lasting: Annotated[bool, BeforeValidator(bool)] = False
     # Of opinions that a caller gives; no model is asked how firmly the agent believes what it said.
     confidence: SkipJsonSchema[float | None] = Field(default=None, ge=0.0, le=1.0)
     # A fact may also give a single record, under `record`, as the data sets of the benchmarks do.

@@ -18,7 +18,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
-from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
+from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,7 @@ class RetainResult:
         closed: memories this input ended.
         removed: items of documents that it ended; the documents hold without them.
         ambiguous: what was said to hold no more, and names no single memory; nothing was closed for it.
+        forget_requested: what somebody asked to forget, with the memories that were closed for it.
         superseded: memories closed because the messages they were made from were edited, or dropped by a fork.
         restored: memories and items that hold again, because a fork was left again, or because what had ended them was
             edited or dropped.
@@ -182,6 +183,7 @@ class RetainResult:
     closed: tuple[Withdrawal, ...] = ()
     removed: tuple[Withdrawal, ...] = ()
     ambiguous: tuple[Ambiguity, ...] = ()
+    forget_requested: tuple[ForgetRequest, ...] = ()
     superseded: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()

@@ -91,6 +91,8 @@ class MemoryUnit:
         kind: a memory, an item of a document, a turn that waits to become memories, or a text of a stored item.
         part_of: of an item of a document: id of the document's head; None once the head was forgotten.
         number: of an item of a document: its number there, from 1 in the order given; 0 for everything else.
+        lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints, goals, and how
+            they want to be answered. Set by a model or the caller; False for messages word for word.
     """
 
     id: str
@@ -115,6 +117,7 @@ class MemoryUnit:
     kind: UnitKind = UnitKind.MEMORY
     part_of: str | None = None
     number: int = 0
+    lasting: bool = False
 
     @property
     def what(self) -> str:

@@ -21,6 +21,24 @@ class Withdrawal:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """Something that a person asked in the conversation to forget.
+
+    The memories that it means are closed, and not erased: a model understood the request. `bank.forget(unit=...)` erases them.
+
+    Attributes:
+        what: what is to be forgotten, as the model put it.
+        sources: ids of the messages that ask.
+        unit_ids: ids of the memories that were closed for it; none where no memory was shown that it means, or everything is
+            to be forgotten.
+    """
+
+    what: str
+    sources: tuple[str, ...]
+    unit_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ambiguity:
     """A statement that says no valid unit's very words, or several units', or sources that name several; nothing was closed.
 

@@ -6,14 +6,23 @@ The schema a model is given is the strict one of `ExtractedFact`; only the readi
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    field_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 
-from hindsight_integrations.model.facts import ExtractedFact
+from hindsight_integrations.model.facts import ExtractedFact, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.text import clean_text
 
 DEEPEST = 8  # levels of nesting in a fact's JSON are four; anything deeper is no fact
@@ -120,12 +129,38 @@ def _cleaned(value: object, depth: int = 0) -> object:
     return value
 
 
+class AskedToForget(FactPart):
+    """What a person asks the memory to forget."""
+
+    what: Text = Field(
+        default="", description="what is to be forgotten, in a few words and without its value"
+    )
+    memories: Annotated[list[int], BeforeValidator(list_of)] = Field(
+        default_factory=list, description="numbers of the memories shown that say it"
+    )
+    sources: Annotated[list[str], BeforeValidator(texts_of)] = Field(
+        default_factory=list, description="ids of the messages that ask"
+    )
+
+
+def _readable(value: object) -> list[AskedToForget]:
+    """The requests that can be read; what cannot costs no fact."""
+    requests = []
+    for each in list_of(value):
+        with suppress(ValidationError):
+            requests.append(AskedToForget.model_validate(each))
+    return requests
+
+
 class ExtractedFacts(BaseModel):
     """The answer to the extraction prompt."""
 
     model_config = ConfigDict(frozen=True)
 
     facts: list[AnsweredFact] = Field(description="the facts worth remembering, empty if there are none")
+    forget_requested: Annotated[list[AskedToForget], BeforeValidator(_readable)] = Field(
+        default_factory=list, description="what people ask the memory to forget"
+    )
 
     @field_validator("facts")
     @classmethod

@@ -55,6 +55,7 @@ class ConciseFacts(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     facts: list[AnsweredConciseFact] = Field(json_schema_extra={"maxItems": MOST_FACTS})
+    forget: _Numbers = Field(default_factory=list, json_schema_extra=_PARTS)
 
     @field_validator("facts")
     @classmethod

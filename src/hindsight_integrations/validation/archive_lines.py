@@ -147,6 +147,7 @@ class UnitLine(ArchiveLine):
     kind: str = Field(pattern="^(memory|document_item)$")
     part_of: Id | None = None
     number: Annotated[int, Field(ge=0, le=MAX_ORDINAL)] = 0
+    lasting: Annotated[int, Field(ge=0, le=1)] = 0
     vector: Annotated[Text, AfterValidator(base64_vector)]
 
     @model_validator(mode="after")

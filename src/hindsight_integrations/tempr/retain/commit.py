@@ -103,6 +103,7 @@ def decide(
     )
     versions = list(_version_events(proposal, [draft.unit for draft in drafts], closing, fork, view))
     retraction = retract(drafts, vectors, view, judgement, versions)
+    retraction.note_forgotten(proposal.forget)
     units = [retraction.reach.moved.get(draft.unit.id, draft.unit) for draft in drafts]
     writes = WriteSet(
         bank=view.bank,

@@ -299,6 +299,7 @@ def _draft(
         speaker=_speaker(text, sources, messages),
         compact=CompactText(len(fact.what)) if text != fact.what else None,
         records=tuple(canonical_record(r.kind, r.category, r.value, r.unit) for r in fact.records),
+        lasting=fact.lasting,
     )
     named = (EntityMention(entity.text, entity.type) for entity in fact.entities if entity.text.strip())
     return Draft(unit, (*named, *origin.entities), (), tuple(fact.invalidates))

@@ -34,6 +34,7 @@ _LISTED = (
     "closed",
     "removed",
     "ambiguous",
+    "forget_requested",
     "superseded",
     "restored",
 )
@@ -80,6 +81,7 @@ async def store(proposals: Sequence[Proposal], tools: RetainTools) -> list[Retai
     )
     first, *others = (with_withdrawals(result, retraction) for result in results)
     # What is of the whole commit is told with the first of its retains.
+    first = replace(first, forget_requested=tuple(retraction.forgotten))
     return [_with_version_changes(_with_tokens(first, judgement), writes.events), *others]
 
 

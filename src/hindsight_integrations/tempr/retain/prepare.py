@@ -18,7 +18,7 @@ from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.extraction.verbatim import passages
-from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage
+from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage, forgettings
 from hindsight_integrations.tempr.retain.recalled_text import (
     may_repeat,
     recalled_texts,
@@ -78,6 +78,7 @@ async def _prepare_conversation(
         waiting=(*await _waiting_passages(extraction, origin, speakers, tools), *about_agent),
         skipped=len(known),
         dropped=(*intake.dropped, *extraction.dropped, *dropped),
+        forget=forgettings(extraction.forget, origin),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
     )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskClaim, TaskWrite
 from hindsight_integrations.model.threads import OnFork, ThreadMark
-from hindsight_integrations.model.units import MemoryUnit
+from hindsight_integrations.model.units import FactType, MemoryUnit
+from hindsight_integrations.model.withdrawals import ForgetRequest
 from hindsight_integrations.model.writes import MessageKey, Place, TurnWrite
 from hindsight_integrations.tempr.retain.documents import DocumentPlan
-from hindsight_integrations.tempr.retain.drafts import Draft
+from hindsight_integrations.tempr.retain.drafts import Draft, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,19 @@ class FollowedThread:
 
 
 @dataclass(frozen=True, slots=True)
+class Forgetting:
+    """A request to forget, and what decides which memories it may close.
+
+    Attributes:
+        request: what is asked.
+        asked: stands for the messages that ask: their thread, tags and time; it is not written.
+    """
+
+    request: ForgetRequest
+    asked: MemoryUnit
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What one retain, or several in one commit, want to write.
 
@@ -74,6 +88,7 @@ class Proposal:
         revision: the bank revision documents were compared at.
         skipped: messages the bank had in this wording before.
         dropped: what was not kept, and why.
+        forget: what people asked to forget.
         followed: the conversation these messages continue, if the caller gave it whole; of one retain alone.
         tokens_in: prompt tokens the extraction cost.
         tokens_out: completion tokens it cost.
@@ -91,6 +106,7 @@ class Proposal:
     revision: int = 0
     skipped: int = 0
     dropped: tuple[Dropped, ...] = ()
+    forget: tuple[Forgetting, ...] = ()
     followed: FollowedThread | None = None
     tokens_in: int = 0
     tokens_out: int = 0
@@ -109,7 +125,31 @@ def joined(proposals: Sequence[Proposal]) -> Proposal:
         completed=tuple(task for proposal in proposals for task in proposal.completed),
         extracted=tuple(unit for proposal in proposals for unit in proposal.extracted),
         revision=max(proposal.revision for proposal in proposals),
+        forget=tuple(each for proposal in proposals for each in proposal.forget),
         followed=next((each.followed for each in proposals if each.followed), None),
+    )
+
+
+def forgettings(requests: Iterable[ForgetRequest], origin: Origin) -> tuple[Forgetting, ...]:
+    """The requests of one conversation, each with what stands for its messages."""
+    return tuple(
+        Forgetting(
+            request,
+            MemoryUnit(
+                id="",
+                bank=origin.bank,
+                text=request.what,
+                fact_type=FactType.WORLD,
+                mentioned_at=max(
+                    (origin.moments[each] for each in request.sources if each in origin.moments),
+                    default=origin.mentioned_at,
+                ),
+                tags=origin.tags,
+                thread=origin.thread,
+                sources=request.sources,
+            ),
+        )
+        for request in requests
     )
 
 

@@ -13,7 +13,7 @@ from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import shown
-from hindsight_integrations.tempr.retain.proposal import Proposal
+from hindsight_integrations.tempr.retain.proposal import Proposal, forgettings
 from hindsight_integrations.tempr.retain.task_payload import StoredPassage, stored_passage
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.tempr.retain.turns import turns_of, waiting_id, whole_messages
@@ -64,6 +64,7 @@ async def extract_waiting(task: Task, llm: LLMExtractor, tools: RetainTools) -> 
         completed=(task.claim,),
         extracted=tuple(waiting_id(origin, message) for message in stored.messages),
         dropped=(*extraction.dropped, *dropped),
+        forget=forgettings(extraction.forget, here),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
     )

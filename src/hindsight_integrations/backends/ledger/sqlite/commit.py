@@ -128,7 +128,7 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
         return ()
     target.connection.executemany(
         f"INSERT INTO units ({OWN_COLUMNS}, bank, created, changed, checksum) "
-        f"VALUES ({marks(26)}) ON CONFLICT DO NOTHING",
+        f"VALUES ({marks(27)}) ON CONFLICT DO NOTHING",
         [
             (*row, unit_checksum(row[:SEALED]))
             for row in (unit_row(write, target.bank, target.revision) for write in writes.units)

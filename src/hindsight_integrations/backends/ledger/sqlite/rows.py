@@ -46,7 +46,7 @@ RECORD_COLUMNS = (
 )
 """The same of a record; what it is called by its unit's `unit` is `measure` here."""
 # The short form is no text of its own: what it points into is sealed.
-OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number"
+OWN_COLUMNS = f"{SEALED_COLUMNS}, kind, compact, compact_tokens, number, lasting"
 """What a unit's row says by itself: all but the document that it is an item of."""
 UNIT_COLUMNS = f"{OWN_COLUMNS}, (SELECT unit_id FROM units AS document WHERE document.id = units.head)"
 ENTITY_COLUMNS = (
@@ -171,6 +171,7 @@ def unit_row(write: UnitWrite, bank: int, revision: int) -> Row:
         unit.kind.value,
         *compact_row(unit),
         unit.number,
+        int(unit.lasting),
         bank,
         revision,
         revision,
@@ -195,7 +196,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
     metadata, tags, document, chunk, thread, sources, speaker, tokens, _, kind, characters, short, *part = (
         rest
     )
-    number, head = part
+    number, lasting, head = part
     return MemoryUnit(
         id=unit_id,
         bank=bank,
@@ -219,6 +220,7 @@ def unit_from(row: Row, bank: str, records: tuple[Record, ...]) -> MemoryUnit:
         kind=UnitKind(kind),
         part_of=head,
         number=number,
+        lasting=bool(lasting),
     )
 
 

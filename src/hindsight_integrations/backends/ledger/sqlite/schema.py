@@ -165,6 +165,7 @@ CREATE TABLE units (
     compact_tokens INTEGER,
     head INTEGER REFERENCES units ON DELETE SET NULL,
     number INTEGER NOT NULL DEFAULT 0,
+    lasting INTEGER NOT NULL DEFAULT 0,
     UNIQUE (bank, unit_id)
 );
 CREATE INDEX units_created ON units (bank, created);
@@ -222,7 +223,8 @@ CREATE INDEX unit_edits_unit ON unit_edits (unit);
 """
 """`created` is the revision a unit came with; `changed` also moves when its columns do (closed, restored, re-dated).
 `compact`: how many characters of the text its short form keeps, and `compact_tokens` what that costs; NULL where there is
-none. `head` and `number`: of an item of a document, the document and its number there. Vectors have a table of their own: the column and text feeds then read 100k units without paging past the blobs.
+none. `head` and `number`: of an item of a document, the document and its number there. `lasting`: it says who
+somebody is. Vectors have a table of their own: the column and text feeds then read 100k units without paging past the blobs.
 Whatever closes or restores a unit changes its checksum by the difference; see checksums.py."""
 
 _RECORDS = """

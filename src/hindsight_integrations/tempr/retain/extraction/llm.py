@@ -15,8 +15,10 @@ from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUn
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.turns import Role
+from hindsight_integrations.model.withdrawals import ForgetRequest
 from hindsight_integrations.ports.language_model import LanguageModel
-from hindsight_integrations.prompts.answered_facts import AnsweredFact
+from hindsight_integrations.prompts.answered_facts import AnsweredFact, AskedToForget
 from hindsight_integrations.prompts.concise_facts import concise_facts_prompt
 from hindsight_integrations.prompts.end_memories import AnsweredEndings, OpenStatement, end_memories_prompt
 from hindsight_integrations.prompts.extract_facts import (
@@ -33,12 +35,14 @@ from hindsight_integrations.tempr.retain.extraction.result import Extraction, Wa
 from hindsight_integrations.tempr.retain.extraction.screening import screen
 from hindsight_integrations.tempr.retain.replacing import listed, told_texts, untold
 from hindsight_integrations.text.vocabulary.records import canonical_record
+from hindsight_integrations.validation.roles import role_of
 
 logger = logging.getLogger("hindsight_integrations")
 
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
+QUOTED_CHARACTERS = 200  # of what is to be forgotten
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
@@ -189,7 +193,7 @@ class LLMExtractor:
 
     async def _facts(self, passage: Passage) -> Extraction:
         try:
-            answered, items = await self._answer(passage)
+            answered, items, forget = await self._answer(passage)
         except PromptTooLong as error:
             return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
         shown = (tuple(unit.id for unit in passage.memories),)
@@ -200,21 +204,39 @@ class LLMExtractor:
         facts, dropped = screen(items, shown=len(passage.memories))
         everything = {"sources": [message.id or "" for message in passage.messages]}
         facts = tuple(fact if fact.sources else fact.model_copy(update=everything) for fact in facts)
-        return replace(spent, chunks=(facts,), dropped=dropped)
+        return replace(spent, chunks=(facts,), dropped=dropped, forget=_forget_requests(forget, passage))
 
-    async def _answer(self, passage: Passage) -> tuple[Answered[Any], Sequence[AnsweredFact] | None]:
-        """What came of the prompt that the instructions name, and the facts of it; None if it is not usable."""
+    async def _answer(
+        self, passage: Passage
+    ) -> tuple[Answered[Any], Sequence[AnsweredFact] | None, Sequence[AskedToForget]]:
+        """What came of the prompt that the instructions name, the facts of it, or None if it is not usable, and requests to forget."""
         if self._instructions.mode is ExtractionMode.CONCISE:
             prompt = concise_facts_prompt(passage, self._instructions)
             short = await complete_with_repair(self._model, prompt)
-            return short, extracted(short.output.facts, passage.messages) if short.output else None
+            facts = extracted(short.output.facts, passage.messages) if short.output else None
+            numbers = short.output.forget if short.output else ()
+            return short, facts, [AskedToForget(memories=list(numbers))] if numbers else []
         answered = await complete_with_repair(
             self._model,
             extract_facts_prompt(passage, self._instructions),
             check=lambda answer: _problem_of_replacements(answer.facts, passage),
             keep_last=True,  # the commit refuses a change that leaves something out, and that change alone
         )
-        return answered, answered.last.facts if answered.last else None
+        last = answered.last
+        return answered, last.facts if last else None, last.forget_requested if last else ()
+
+
+def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[ForgetRequest, ...]:
+    """What people ask to forget, by the ids of the memories shown that are meant; requests that no person makes are left out."""
+    people = [message.id or "" for message in passage.messages if role_of(message) is Role.USER]
+    shown = dict(enumerate((unit.id for unit in passage.memories), 1))
+    requests = []
+    for each in asked:
+        sources = tuple(source for source in each.sources if source in people) if each.sources else people
+        if sources:
+            units = tuple(dict.fromkeys(shown[number] for number in each.memories if number in shown))
+            requests.append(ForgetRequest(each.what[:QUOTED_CHARACTERS], tuple(sources), units))
+    return tuple(requests)
 
 
 def _problem_of_replacements(answer: Sequence[AnsweredFact], passage: Passage) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.tasks import TaskKind
+from hindsight_integrations.model.withdrawals import ForgetRequest
 from hindsight_integrations.prompts.extract_facts import Passage
 
 
@@ -40,6 +41,7 @@ class Extraction:
         waiting: passages to be tried again.
         given: whether the caller stated the facts.
         shown: of each chunk, ids of the memories its facts name by number; none where none were shown.
+        forget: what people asked to forget, with the ids of the memories that are meant.
     """
 
     chunks: tuple[tuple[ExtractedFact, ...], ...]
@@ -49,6 +51,7 @@ class Extraction:
     waiting: tuple[Waiting, ...] = ()
     given: bool = False
     shown: tuple[tuple[str, ...], ...] = ()
+    forget: tuple[ForgetRequest, ...] = ()
 
 
 def joined(extractions: Sequence[Extraction]) -> Extraction:
@@ -62,6 +65,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
             replace(item, chunk=number) for number, one in enumerate(extractions) for item in one.waiting
         ),
         shown=tuple(ids for one in extractions for ids in one.shown or ((),)),
+        forget=tuple(request for one in extractions for request in one.forget),
     )
 
 

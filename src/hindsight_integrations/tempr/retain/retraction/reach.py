@@ -91,12 +91,17 @@ class Reach:
             return change.kind is ValidityKind.CLOSED
         return ended_by(unit.closed_at, by.mentioned_at)
 
-    def restored(self) -> list[MemoryUnit]:
-        """The memories that the commit makes valid again."""
-        back = [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
-        rows = self.view.ledger.row_ids(self.view.bank, back)
+    def stored(self, unit_ids: Sequence[str]) -> list[MemoryUnit]:
+        """The memories of these ids that the bank holds."""
+        rows = self.view.ledger.row_ids(self.view.bank, list(unit_ids))
         ids = np.fromiter(rows.values(), np.int64, len(rows))
         return list(self.view.ledger.units(self.view.bank, ids).values()) if len(ids) else []
+
+    def restored(self) -> list[MemoryUnit]:
+        """The memories that the commit makes valid again."""
+        return self.stored(
+            [name for name, event in self.changed.items() if event.kind is ValidityKind.RESTORED]
+        )
 
     def nearest(self, text: str, vector: Vector, position: int, *, valid: bool = True) -> Iterator[Candidate]:
         """Valid memories (or those that have ended) nearest to a text by meaning and words: drafts, then the bank's.

@@ -13,16 +13,23 @@ from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.results import Dropped, RetainResult
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
-from hindsight_integrations.model.withdrawals import Ambiguity, Withdrawal
+from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
 from hindsight_integrations.prompts.end_memories import OpenStatement
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.tempr.retain.drafts import Draft, NamedChange
 from hindsight_integrations.tempr.retain.embedding import Vectors
+from hindsight_integrations.tempr.retain.proposal import Forgetting
 from hindsight_integrations.tempr.retain.retraction.judged import NOT_ASKED, Judgement
-from hindsight_integrations.tempr.retain.retraction.named import Named, named_document, named_memories
+from hindsight_integrations.tempr.retain.retraction.named import (
+    Named,
+    named_document,
+    named_memories,
+    refusal,
+)
 from hindsight_integrations.tempr.retain.retraction.reach import Reach
 from hindsight_integrations.tempr.retain.retraction.stated import Stated, stated
 
+FORGET_REQUESTED = "somebody asked to forget it"
 CERTAIN = 1.0  # score of memories that are named, of which only one can be meant
 
 
@@ -37,6 +44,8 @@ class Retraction:
     ambiguous: list[Ambiguity] = field(default_factory=list)
     open: list[OpenStatement] = field(default_factory=list)
     """Statements that a model may be asked about."""
+    forgotten: list[ForgetRequest] = field(default_factory=list)
+    """What people asked to forget, with what was closed for it."""
     refused: dict[str, list[Dropped]] = field(default_factory=dict)
     """By the unit that named a memory: why nothing became of it."""
 
@@ -69,6 +78,20 @@ class Retraction:
             self._remove(named.unit, by, change.items)
         else:
             self._end(named.unit, by, named.unit.text)
+
+    def note_forgotten(self, forgettings: Sequence[Forgetting]) -> None:
+        """Close what people asked to forget; a memory that they cannot change stays."""
+        for each in forgettings:
+            units = [
+                unit for unit in self.reach.stored(each.request.unit_ids) if not refusal(each.asked, unit)
+            ]
+            closed = [unit for unit in units if not self.reach.is_ended(unit, each.asked)]
+            for unit in closed:
+                items = self.reach.items_of(unit).values()
+                held = [item for item in items if not self.reach.is_ended(item, each.asked)]
+                for ending in (unit, *held):
+                    self._close(ending, each.asked, FORGET_REQUESTED)
+            self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: Named) -> None:
         """Move the items of a unit behind those of the document that it adds to; where it cannot, they stay its own."""
@@ -113,7 +136,7 @@ class Retraction:
         if back := self.reach.changed.get(unit.id):
             moments.append(next_instant(back.effective_at))
         moment = max(moments)
-        self.events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, moment, by.id, text))
+        self.events.append(ValidityEvent(unit.id, ValidityKind.CLOSED, moment, by.id or None, text))
         self.reach.ended[unit.id] = unit
 
 
