@@ -91,7 +91,8 @@ class WritingVerbs(BankVerbs):
             metadata: values to keep with every memory: text, numbers, truth values and lists of these keep their type, None is
                 left out, anything else is kept as its text; 16 kB at most.
             facts: facts somebody else extracted from the content; None means extract them here. Under `changes` a fact names the
-                memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from.
+                memories it ends or changes, by `unit_id` or by `sources`, the ids of the messages they were made from. Records of
+                kind `document_item` make the fact a document, or go to the one that `adds_to` names.
             append: add the text to the document of that id instead of replacing it; the same text with the same
                 timestamp is added once.
             about_agent: the text or document says who the agent behind the bank is, or of a conversation its system
@@ -213,14 +214,16 @@ class WritingVerbs(BankVerbs):
 
     @writes
     async def withdraw(self, unit_id: str, *, reason: str = "") -> bool:
-        """Close a memory: it holds no more from now on, as if something said later had ended it, and `restore` undoes it.
+        """Close a memory or an item of a document, as a later statement that ends it would; `restore` undoes it.
+
+        A document is closed with all its items.
 
         It stays in the ledger, is history for `include_invalidated` and for `as_of` an earlier time, and what stands on it
         follows. To erase it, `forget` it. A new message that says it again makes a new memory; the very same input, retained
         once more, is known and changes nothing.
 
         Args:
-            unit_id: the memory's id.
+            unit_id: id of the memory or item.
             reason: why, for people who read `history`; empty says that it was withdrawn.
 
         Returns:

@@ -76,7 +76,7 @@ class UnitTrace:
         fate: what became of it.
         reason: the same in words; empty for what was returned.
         channels: where each channel put it, cut lists included.
-        tokens: what it costs in the budget: its text, and what was taken back of it.
+        tokens: what it costs in the budget; of a document head and items.
         fused: its fused score, the evidence of decision 160 included; 0 if every channel that found it was cut above it.
         score: its final score; None if it was dropped before it had one.
         reranked: None if the reranker did not read it, or there is none.

@@ -19,7 +19,7 @@ class Facts:
     """Facts of one entity that anybody who may see one of them may see: their tags are the same.
 
     Attributes:
-        units: without what was taken back of them, the oldest first.
+        units: documents with the items that hold, the oldest first.
         vectors: theirs (n, dimension); zeros for one whose vector cannot be read.
     """
 

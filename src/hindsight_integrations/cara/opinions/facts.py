@@ -22,7 +22,7 @@ class Fact:
     """A memory as it is weighed.
 
     Attributes:
-        unit: without what was taken back of it.
+        unit: a document with the items that hold.
         vector: as stored (dimension,).
         sources: who says so; none if it is no evidence, see `sources_of`.
         specifics: what it pins down.

@@ -130,5 +130,5 @@ class MemoryReads(Protocol):
         ...
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
-        """Memories as recall serves them: without what was taken back of them; what fell is left out."""
+        """Memories as recall serves them: documents with the items that hold; observations that fell are left out."""
         ...

@@ -18,7 +18,7 @@ from hindsight_integrations.text.languages.en import ENGLISH
 
 @dataclass(frozen=True, slots=True)
 class RecallTools:
-    """What recall needs of the engine; units carry their tokens, counted are passages and what was taken back of a unit."""
+    """What recall needs of the engine; units carry their tokens; passages and documents are counted."""
 
     embedder: Embedder
     reranker: Reranker | None
