@@ -75,7 +75,7 @@ class TestDocumentItems:
         document(ledger)
         added = said(make_item("i3", "d", 3, "a hat", hours=1), "m2").unit
         assert read(ledger, "i3") == [added]
-        assert [(item.part_of, item.number) for item in read(ledger, "d", "i2")] == [(None, 0), ("d", 2)]
+        assert [(item.part_of, item.number) for item in read(ledger, "d", "i2")] == [(None, 3), ("d", 2)]
         assert ledger.count(BANK) == 1
         assert changes(ledger).count == 4
         assert ledger.damaged(BANK) == ()

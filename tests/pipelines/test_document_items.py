@@ -318,7 +318,7 @@ def test_other_tags_cannot_change_a_document(light: Hindsight) -> None:
     message = {"role": "user", "content": "Lanterns", "id": "x"}
     result = bank.retain([message], timestamp="2024-05-09", tags=["private"], facts=[fact])
     assert [item.reason for item in result.dropped] == [
-        f"{field}: the memory it names has other tags" for field in ("adds_to", "changes")
+        f"{field}: the memory it names has other tags" for field in ("changes", "adds_to")
     ]
     assert values(bank, tags=["private"], tags_match="all_strict") == ["lanterns"]
     assert served(bank, agenda).text == text(*ITEMS)
@@ -403,3 +403,43 @@ def test_an_archive_carries_documents(light: Hindsight) -> None:
     assert values(copy, as_of="2024-05-02") == ITEMS
     say(copy, 6, "Lanterns too", adds_to={"unit_id": unit.unit.id}, records=records("lanterns"))
     assert [item.number for item in copy.document_items(unit.unit.id)] == [1, 3, 4]
+
+
+def test_numbers_are_never_given_again(light: Hindsight) -> None:
+    """Not even that of the last item, when the message that added it is forgotten."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    say(bank, 3, "Lanterns too", adds_to={"unit_id": agenda}, records=records("lanterns"))
+    bank.forget(thread="", message="d3")
+    say(bank, 4, "Paint too", adds_to={"unit_id": agenda}, records=records("paint"))
+    assert [item.number for item in bank.document_items(agenda)] == [1, 2, 3, 5]
+
+
+def test_a_fact_that_replaces_a_document_keeps_its_items(light: Hindsight) -> None:
+    """It cannot also add them to the one that it ends."""
+    bank = light.bank("port")
+    first = dictate(bank)
+    changes = [{"unit_id": first, "change": "replaces", "removed": ITEMS}]
+    result = say(bank, 3, AGENDA, records=records("paint"), changes=changes, adds_to={"unit_id": first})
+    assert [item.reason for item in result.dropped] == ["adds_to: the document it names has ended"]
+    assert served(bank, result.unit_ids[0]).text == text("paint")
+
+
+def test_a_document_comes_back_without_what_was_withdrawn_by_hand_before(light: Hindsight) -> None:
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    assert bank.withdraw(bank.document_items(agenda)[1].id)
+    assert bank.withdraw(agenda)
+    assert bank.restore(agenda)
+    assert served(bank, agenda).text == text("crane repair", "pier lights")
+
+
+def test_an_item_that_outlives_its_document_is_listed(light: Hindsight) -> None:
+    """The document's message says something else now; what another message had added holds by itself."""
+    bank = light.bank("port")
+    agenda = dictate(bank)
+    say(bank, 3, "Lanterns too", adds_to={"unit_id": agenda}, records=records("lanterns"))
+    message = {"role": "user", "content": "There is no meeting.", "id": "d1"}
+    bank.retain([message], timestamp="2024-05-04", facts=[{"what": "No meeting", "sources": ["d1"]}])
+    assert "agenda: lanterns" in {unit.text for unit in bank.units().units}
+    assert "agenda: lanterns" in {unit.text for unit in bank.recall("lanterns").units}

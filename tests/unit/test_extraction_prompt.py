@@ -23,8 +23,8 @@ from hindsight_integrations.prompts.extract_facts import (
 )
 
 SUNDAY = datetime(2024, 5, 5, tzinfo=UTC)
-MOST_SYSTEM_TOKENS = 2_200
-MOST_SCHEMA_TOKENS = 1_300
+MOST_SYSTEM_TOKENS = 2_400
+MOST_SCHEMA_TOKENS = 1_100
 
 SAID = Message("I need a new passport.", "user", SUNDAY, "m1")
 HELD = MemoryUnit(

@@ -15,7 +15,6 @@ from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.writes import WriteSet
 from hindsight_integrations.ports.ledger import LedgerReader, UnitEdit
-from hindsight_integrations.search.documents import valid_items
 from hindsight_integrations.search.embedding import embed_units
 from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.retain.drafts import Draft
@@ -141,11 +140,13 @@ def withdrawn(bank: BankContext, unit_id: str, reason: str) -> bool:
             return False
         log = transaction.validity(bank.name, unit_id)
         # A clock behind the conversation must not put the closing before what was said, or restored.
-        moments = (unit.mentioned_at, *(next_instant(event.effective_at) for event in log))
+        moments = [unit.mentioned_at, *(next_instant(event.effective_at) for event in log)]
+        (row,) = transaction.row_ids(bank.name, [unit_id]).values()
+        items = _items_of(transaction, bank.name, row)
+        # Nor before what ended in the same instant: a document comes back with what ended with it alone.
+        moments += [next_instant(item.closed_at) for item in items if item.closed_at is not None]
         at, why = max(bank.tools.clock.now(), *moments), reason or WITHDRAWN_BY_HAND
-        rows = np.array(list(transaction.row_ids(bank.name, [unit_id]).values()), np.int64)
-        items = valid_items(rows.tolist(), transaction, bank.name)
-        ending = [unit_id, *(item.id for held in items.values() for item in held)]
+        ending = [unit_id, *(item.id for item in items if item.closed_at is None)]
         events = (ValidityEvent(each, ValidityKind.CLOSED, at, reason=why) for each in ending)
         transaction.commit(WriteSet(bank.name, transaction.feed.revision, events=tuple(events)))
     bank.projection.catch_up()
@@ -209,15 +210,21 @@ def restored(bank: BankContext, unit_id: str) -> bool:
     return True
 
 
+def _items_of(ledger: LedgerReader, bank: str, document: int) -> list[MemoryUnit]:
+    """All items of a document (by row id); none for any other memory."""
+    rows = [row for some in ledger.items_of(bank, np.array([document])).values() for row in some]
+    return list(ledger.units(bank, np.array(rows, np.int64)).values()) if rows else []
+
+
 def _ended_with(ledger: LedgerReader, bank: str, document: int, closing: ValidityEvent) -> list[str]:
     """Ids of the items of a document that the statement ended which ended the document; those removed before are not."""
-    rows = [row for some in ledger.items_of(bank, np.array([document])).values() for row in some]
-    items = ledger.units(bank, np.array(rows, np.int64)).values() if rows else ()
+    items = _items_of(ledger, bank, document)
     last = {item.id: ledger.validity(bank, item.id)[-1] for item in items if item.closed_at is not None}
     return [
         item
         for item, event in last.items()
         if (event.kind, event.by_unit, event.reason) == (closing.kind, closing.by_unit, closing.reason)
+        and (event.by_unit or event.effective_at == closing.effective_at)
     ]
 
 

@@ -90,7 +90,8 @@ class MemoryUnit:
         closed_at: from when on it is no longer valid; a cache of the validity log.
         kind: a memory, an item of a document, a turn that waits to become memories, or a text of a stored item.
         part_of: of an item of a document: id of the document's head; None once the head was forgotten.
-        number: of an item of a document: its number there, from 1 in the order given; 0 for everything else.
+        number: of an item of a document: its number there, from 1 in the order given; of a document: the last number given,
+            which is never given again; 0 for everything else.
         lasting: whether it says who somebody is: identity, relationships, lasting preferences, constraints, goals, and how
             they want to be answered. Set by a model or the caller; False for messages word for word.
     """

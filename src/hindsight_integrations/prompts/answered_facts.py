@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from hindsight_integrations.model.answer_schemas import bare
 from hindsight_integrations.model.facts import ExtractedFact, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.text import clean_text
 
@@ -132,15 +133,9 @@ def _cleaned(value: object, depth: int = 0) -> object:
 class AskedToForget(FactPart):
     """What a person asks the memory to forget."""
 
-    what: Text = Field(
-        default="", description="what is to be forgotten, in a few words and without its value"
-    )
-    memories: Annotated[list[int], BeforeValidator(list_of)] = Field(
-        default_factory=list, description="numbers of the memories shown that say it"
-    )
-    sources: Annotated[list[str], BeforeValidator(texts_of)] = Field(
-        default_factory=list, description="ids of the messages that ask"
-    )
+    what: Text = Field(default="", description="a few words, without the value")
+    memories: Annotated[list[int], BeforeValidator(list_of)] = Field(default_factory=list)
+    sources: Annotated[list[str], BeforeValidator(texts_of)] = Field(default_factory=list)
 
 
 def _readable(value: object) -> list[AskedToForget]:
@@ -155,12 +150,10 @@ def _readable(value: object) -> list[AskedToForget]:
 class ExtractedFacts(BaseModel):
     """The answer to the extraction prompt."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
 
-    facts: list[AnsweredFact] = Field(description="the facts worth remembering, empty if there are none")
-    forget_requested: Annotated[list[AskedToForget], BeforeValidator(_readable)] = Field(
-        default_factory=list, description="what people ask the memory to forget"
-    )
+    facts: list[AnsweredFact]
+    forget_requested: Annotated[list[AskedToForget], BeforeValidator(_readable)] = Field(default_factory=list)
 
     @field_validator("facts")
     @classmethod

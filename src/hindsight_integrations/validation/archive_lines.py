@@ -152,8 +152,9 @@ class UnitLine(ArchiveLine):
 
     @model_validator(mode="after")
     def _part_of_a_document(self) -> Self:
-        if (self.number > 0) != (self.kind == "document_item") or (self.part_of and not self.number):
-            raise ValueError("an item of a document has a number from 1 on, and nothing else has")
+        is_item = self.kind == "document_item"
+        if (is_item and not self.number) or (self.part_of and not is_item):
+            raise ValueError("an item of a document has a number from 1 on, and nothing else is part of one")
         return self
 
     @model_validator(mode="after")

@@ -27,6 +27,7 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import (
     Columns,
     in_groups,
+    memories_and_items,
     of_types,
     shown_at,
     tagged,
@@ -153,7 +154,10 @@ def find_page(
 
 def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:
     """Which units the filters let through, as a mask over positions."""
-    mask = of_types(columns, wanted.types) & tagged(columns, wanted.tags, wanted.tags_match)
+    mask = of_types(columns, wanted.types)
+    if columns.heads.any():
+        mask |= memories_and_items(columns, wanted.types) & DocumentItems.alone(columns, wanted.as_of)
+    mask &= tagged(columns, wanted.tags, wanted.tags_match)
     mask &= in_groups(columns, wanted.tag_groups) & with_metadata(columns, wanted.metadata)
     if mentioning is not None:
         mask &= np.isin(columns.ids, mentioning)

@@ -192,7 +192,7 @@ def _with_items(drafts: Sequence[Draft]) -> list[Draft]:
             heads.append(draft)
             continue
         others = tuple(record for record in draft.unit.records if record.kind is not RecordKind.DOCUMENT_ITEM)
-        heads.append(replace(draft, unit=replace(draft.unit, records=others)))
+        heads.append(replace(draft, unit=replace(draft.unit, records=others, number=len(own))))
         items += [
             Draft(_item(draft.unit, record, number), given=draft.given)
             for number, record in enumerate(own, 1)

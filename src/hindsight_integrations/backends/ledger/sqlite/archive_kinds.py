@@ -66,7 +66,7 @@ def _units(*kinds: UnitKind) -> Kind:
     wanted = ", ".join(f"'{kind.value}'" for kind in kinds)
     return Kind(
         f"SELECT {ARCHIVED_COLUMNS}, {_PART_OF}, vector FROM units LEFT JOIN vectors ON unit = units.id "
-        f"WHERE units.bank = :bank AND kind IN ({wanted}) ORDER BY number > 0, id",
+        f"WHERE units.bank = :bank AND kind IN ({wanted}) ORDER BY head IS NOT NULL, id",
         _into(
             "units",
             f"{ARCHIVED_COLUMNS}, head, bank, created, changed",

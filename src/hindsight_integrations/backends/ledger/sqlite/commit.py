@@ -28,6 +28,7 @@ from hindsight_integrations.backends.ledger.sqlite.observations import (
     move_documents,
     write_observed,
 )
+from hindsight_integrations.backends.ledger.sqlite.opinion_erasure import judge_corrected
 from hindsight_integrations.backends.ledger.sqlite.opinions import follow_grounds, write_opinions
 from hindsight_integrations.backends.ledger.sqlite.profile_changes import write_profile
 from hindsight_integrations.backends.ledger.sqlite.record_categories import categories_of, write_categories
@@ -113,7 +114,10 @@ def _write_all(target: Target, writes: WriteSet, now: int) -> tuple[str, ...]:
     write_links(target, writes.links, units)
     written = [event for event in writes.events if _write_event(target, event, units)]
     ended = [units[event.unit_id] for event in written]
-    changed = [*ended, *_changed_documents(target, ended)]
+    documents = _changed_documents(target, ended)
+    for document in documents:  # what was judged by a document was judged by its items
+        judge_corrected(target.connection, document)
+    changed = [*ended, *documents]
     change_facts(target, changed)
     write_observed(target, writes)
     write_opinions(target, writes, now)
@@ -144,6 +148,10 @@ def write_units(target: Target, writes: WriteSet) -> tuple[str, ...]:
     target.connection.executemany(
         "UPDATE units SET head = (SELECT id FROM units AS document WHERE bank = ? AND unit_id = ?) WHERE id = ?",
         [(target.bank, write.unit.part_of, row) for row, write in new if write.unit.part_of],
+    )
+    target.connection.executemany(
+        "UPDATE units SET number = max(number, ?) WHERE id = (SELECT head FROM units WHERE id = ?)",
+        [(write.unit.number, row) for row, write in new if write.unit.part_of],
     )
     target.connection.executemany(
         "INSERT INTO vectors (unit, bank, revision, vector, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",

@@ -65,7 +65,7 @@ class Reach:
 
     def move_items(self, by: MemoryUnit, document: MemoryUnit) -> None:
         """Number the items of a draft behind those of a document."""
-        last = max(self.items_of(document), default=0)
+        last = max((document.number, *self.items_of(document)))
         own = (draft.unit for draft in self.drafts if draft.unit.part_of == by.id)
         for number, item in enumerate(own, last + 1):
             self.moved[item.id] = replace(item, part_of=document.id, number=number)

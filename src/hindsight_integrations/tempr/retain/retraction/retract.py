@@ -161,11 +161,11 @@ def retract(
     for position, draft in enumerate(drafts):
         if draft.unit.kind is UnitKind.DOCUMENT_ITEM:
             continue
-        changes = list(named_memories(position, reach))
+        for change, named in list(named_memories(position, reach)):
+            retraction.note_named(draft.unit, change, named)
+        # Behind what it ends: a document that it replaces takes no items.
         if document := named_document(position, reach):
             retraction.note_added(draft.unit, document)
-        for change, named in changes:
-            retraction.note_named(draft.unit, change, named)
         for text in dict.fromkeys(draft.invalidates):
             found = stated(text, vectors.statements[text], position, reach, vectors.thresholds)
             retraction.note_stated(draft, text, found, judgement)
