@@ -114,15 +114,18 @@ def shown_with(passage: Passage) -> list[str]:
 
 
 def records_beside(unit: MemoryUnit) -> str:
-    """The records of a memory as they stand behind its text, without what the text says: " {expense, lunch: 12.50 USD; task}"."""
+    """The records of a memory as they stand behind its text, without what the text says: " {task; expense, lunch: 12.50 USD}".
+
+    A value in words is in the text, in these words or others.
+    """
     text = unit.text.replace(",", "")
     told = []
     for record in unit.records:
         if record.kind not in _BESIDE:
             continue
         category = "" if _says(text, record.category) else f", {record.category}"
-        value = "" if _says(text, str(record.value)) else f": {record.words}"
-        told.append(f"{record.kind}{category}{value}")
+        said = isinstance(record.value, str) or _says(text, str(record.value))
+        told.append(f"{record.kind}{category}" if said else f"{record.kind}{category}: {record.words}")
     return f" {{{' '.join('; '.join(dict.fromkeys(told)).split())}}}" if told else ""
 
 

@@ -67,6 +67,7 @@ class Change:
     Attributes:
         unit: what ended.
         told: the text of the fact that ended it.
+        document: whether it had items.
         found: by number of slots, whether it was shown.
         listed: whether the second request would show it.
         held: how many memories the bank had.
@@ -74,13 +75,16 @@ class Change:
 
     unit: MemoryUnit
     told: str
+    document: bool
     found: Mapping[int, bool]
     listed: bool
     held: int
 
     @property
     def kind(self) -> str:
-        """The kind of its first record."""
+        """The kind of its first record; documents have none of their own."""
+        if self.document:
+            return "document"
         return self.unit.records[0].kind.value if self.unit.records else "no record"
 
 
@@ -148,7 +152,8 @@ async def _measure(episode: Episode, slots: Sequence[int], figures: Figures) -> 
             for ended in (*result.closed, *result.removed):
                 unit, by = await bank.get(ended.unit_id), await bank.get(ended.by_unit)
                 if unit.thread != session.id:
-                    figures.changes.append(_change(unit, by, looked))
+                    document = bool(await bank.document_items(unit.id, as_of=session.moment))
+                    figures.changes.append(_change(unit, by, looked, document=document))
 
 
 async def _look(
@@ -178,14 +183,17 @@ def _candidates(
     fact: ExtractedFact, session: Session, view: BankView, embedder: Embedder
 ) -> frozenset[str]:
     """What the second request would show for a statement in the words of the fact."""
-    by = MemoryUnit("", view.bank, fact.what, FactType.WORLD, session.moment, thread=session.id)
+    sources = tuple(fact.sources)
+    by = MemoryUnit(
+        "", view.bank, fact.what, FactType.WORLD, session.moment, thread=session.id, sources=sources
+    )
     vectors = embedded([fact.what], embedder)
     reach = Reach([Draft(by)], vectors, view)
     listed = stated(fact.what, vectors[0], 0, reach, embedder.identity.thresholds).candidates
     return frozenset(unit.id for unit in listed)
 
 
-def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked) -> Change:
+def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked, *, document: bool) -> Change:
     found = {
         number: any(
             unit.id in _ids(passage)
@@ -195,7 +203,7 @@ def _change(unit: MemoryUnit, by: MemoryUnit, looked: Looked) -> Change:
         for number, passages in looked.passages.items()
     }
     listed = (unit.part_of or unit.id) in looked.candidates.get(by.text, frozenset())
-    return Change(unit, by.text, found, listed, looked.held)
+    return Change(unit, by.text, document, found, listed, looked.held)
 
 
 def _ids(passage: Passage) -> set[str]:
@@ -216,8 +224,9 @@ def _print(changes: Sequence[Change], figures: Figures, slots: Sequence[int]) ->
         print(f"{kind:16} {len(own):7}", *shares)
     print(f"{'tokens a passage':24}", *(f"{mean(figures.tokens[number]):10.0f}" for number in slots))
     missed = [change for change in changes if not change.found[slots[0]]]
-    print(f"missed with {slots[0]} slots: {len(missed)}, candidates of the second request: "
-          f"{sum(change.listed for change in missed)}")
+    listed = sum(change.listed for change in missed)
+    print(f"missed with {slots[0]} slots: {len(missed)}, candidates of the second request: {listed}")
+    print(f"candidates of the second request, of all: {mean(change.listed for change in changes):.1%}")
 
 
 if __name__ == "__main__":
