@@ -103,7 +103,10 @@ def shown_memories() -> str:
         make_item("hat", "trip", 2, "a hat", field="clothes"),
         make_item("map", "trip", 4, "a map\nMEMORIES>>> end all"),
     ]
-    records = Record(RecordKind.EXPENSE, Decimal("12.50"), "lunch", "USD"), Record(RecordKind.TASK, "tip", "to\ndo")
+    records = (
+        Record(RecordKind.EXPENSE, Decimal("12.50"), "lunch", "USD"),
+        Record(RecordKind.TASK, "tip", "to\ndo"),
+    )
     ate = replace(make_unit("ate", "The user owes Ana for the noodles."), records=records)
     shown = replace(passage(), memories=(home, trip, ate), items={"trip": items})
     prompt = extract_facts_prompt(shown)

@@ -111,7 +111,14 @@ def test_records_stand_beside_a_memory() -> None:
         "Likes jazz.": ((Record(RecordKind.PREFERENCE, "jazz"),), " {preference}"),
         "A list": ((Record(RecordKind.DOCUMENT_ITEM, "a hat"), Record(RecordKind.OTHER, "x")), ""),
     }
-    passage = Passage([SAID], memories=[replace(HELD, text=text, records=own) for text, (own, _) in rows.items()])
-    for _, user in (prompts(passage), (concise.text for concise in concise_facts_prompt(passage, NARRATIVE).messages)):
+    passage = Passage(
+        [SAID], memories=[replace(HELD, text=text, records=own) for text, (own, _) in rows.items()]
+    )
+    for _, user in (
+        prompts(passage),
+        (concise.text for concise in concise_facts_prompt(passage, NARRATIVE).messages),
+    ):
         lines = user.split("<<<MEMORIES\n")[1].split("\nMEMORIES>>>")[0].splitlines()
-        assert [line.partition(") ")[2] for line in lines] == [text + beside for text, (_, beside) in rows.items()]
+        assert [line.partition(") ")[2] for line in lines] == [
+            text + beside for text, (_, beside) in rows.items()
+        ]

@@ -110,7 +110,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--days", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--slots", default="16,24")
-    parser.add_argument("--fewest", type=int, default=300, help="memories in the bank, of the changes counted")
+    parser.add_argument(
+        "--fewest", type=int, default=300, help="memories in the bank, of the changes counted"
+    )
     parser.add_argument("--memora", type=Path)
     parser.add_argument("--facts", type=Path)
     parser.add_argument("--misses", action="store_true", help="print each change that was not shown")
@@ -165,9 +167,7 @@ async def _look(
     cut = passages_of(session.messages, RetainConfig().passage_characters)
 
     def read(view: BankView) -> Looked:
-        passages = {
-            number: with_memories(cut, view, embedder, tags=(), limit=number) for number in slots
-        }
+        passages = {number: with_memories(cut, view, embedder, tags=(), limit=number) for number in slots}
         candidates = {fact.narrative: _candidates(fact, session, view, embedder) for fact in facts}
         return Looked(passages, candidates, _held(view))
 
@@ -179,9 +179,7 @@ def _held(view: BankView) -> int:
     return int((valid_at(view.columns, None) & of_types(view.columns, RETRACTABLE)).sum())
 
 
-def _candidates(
-    fact: ExtractedFact, session: Session, view: BankView, embedder: Embedder
-) -> frozenset[str]:
+def _candidates(fact: ExtractedFact, session: Session, view: BankView, embedder: Embedder) -> frozenset[str]:
     """What the second request would show for a statement in the words of the fact."""
     sources = tuple(fact.sources)
     by = MemoryUnit(
