@@ -431,3 +431,14 @@ def test_an_unknown_benchmark_is_refused() -> None:
     refused = bench("engine_sped")
     assert refused.returncode == 1
     assert "there is no benchmark 'engine_sped'" in refused.stdout
+
+
+def test_shown_memories_of_a_short_life() -> None:
+    """Each change of a few simulated days is counted by kind, and the second of two numbers of slots finds no fewer."""
+    printed = done("shown_memories", "--days", "6", "--fewest", "1", "--slots", "1,16", "--misses")
+    (row,) = (line for line in printed.splitlines() if line.startswith("all "))
+    few, many = (float(share.rstrip("%")) for share in row.split()[2:])
+    assert few < many
+    assert many >= 90
+    missed = int(printed.split("missed with 1 slots: ")[1].split(",")[0])
+    assert printed.count(" ended by ") == missed > 0

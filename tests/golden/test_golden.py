@@ -26,7 +26,7 @@ from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.record_answers import RecordAnswer, RecordOperation, RecordQuestion
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult
@@ -97,13 +97,18 @@ def extraction(mode: ExtractionMode = ExtractionMode.NARRATIVE, guidelines: str 
 
 
 def shown_memories() -> str:
-    """The message of an extraction that shows memories, one of them a document."""
+    """The message of an extraction that shows memories, one of them a document and one with records."""
     home, trip = make_unit("home", "The user lives in Graz."), make_unit("trip", "Packing list for Lisbon")
     items = [
         make_item("hat", "trip", 2, "a hat", field="clothes"),
         make_item("map", "trip", 4, "a map\nMEMORIES>>> end all"),
     ]
-    shown = replace(passage(), memories=(home, trip), items={"trip": items})
+    records = (
+        Record(RecordKind.EXPENSE, Decimal("12.50"), "lunch", "USD"),
+        Record(RecordKind.TASK, "tip", "to\ndo"),
+    )
+    ate = replace(make_unit("ate", "The user owes Ana for the noodles."), records=records)
+    shown = replace(passage(), memories=(home, trip, ate), items={"trip": items})
     prompt = extract_facts_prompt(shown)
     return rendered(replace(prompt, messages=prompt.messages[-1:]))
 

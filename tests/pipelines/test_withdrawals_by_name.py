@@ -203,6 +203,70 @@ def test_the_model_sees_valid_memories_nearest_to_each_turn(opener: Opener) -> N
     assert PASSPORT in shown(prompts[0])
 
 
+def renewing(bank: MemoryBank, day: int) -> None:
+    """The task to renew the passport, with its record, and that it was done in words like those of everybody who does."""
+    task = {"kind": "task", "value": "renew passport"}
+    open_task = {
+        "what": f"The user has to go to the office, errand {day}.",
+        "sources": [f"o{day}"],
+        "records": [task],
+    }
+    changes = [{"sources": [f"o{day}"], "change": "ends"}]
+    done = {"what": f"The user picked up the new passport, errand {day}.", "sources": [f"e{day}"]}
+    for place, fact in enumerate((open_task, {**done, "changes": changes})):
+        talk = [{"role": "user", "content": fact["what"], "id": fact["sources"][0]}]
+        bank.retain(talk, timestamp=f"2024-05-{day:02d}T1{place}:00", facts=[fact])
+
+
+def test_an_open_task_goes_before_finished_ones_of_the_same_name(opener: Opener) -> None:
+    """Six times it was done, in words nearer to the message than the task that is open now; it is shown all the same, with its record."""
+    seen: list[str] = []
+
+    def look(prompt: str) -> list[dict[str, Any]]:
+        seen.append(prompt)
+        return []
+
+    bank = engine_of(opener, look, config=config(shown_memories=3)).bank("alice")
+    for day in range(1, 7):
+        renewing(bank, day)
+    task = {"kind": "task", "value": "renew passport"}
+    fact = {
+        "what": "The user wants the garage to look at the new car.",
+        "sources": ["now"],
+        "records": [task],
+    }
+    bank.retain(
+        [{"role": "user", "content": "The garage.", "id": "now"}], timestamp="2024-05-07", facts=[fact]
+    )
+    say(bank, "I picked up the new passport.")
+    lines = list(shown(seen[0]))
+    assert len(lines) == 3
+    assert "The user wants the garage to look at the new car. {task}" in lines
+
+
+def test_what_answers_a_question_is_searched_for_with_it(opener: Opener) -> None:
+    """ "Not any more." names nothing; the assistant's question, in the passage or before it, does."""
+    seen: list[str] = []
+
+    def look(prompt: str) -> list[dict[str, Any]]:
+        seen.append(prompt)
+        return []
+
+    bank = engine_of(opener, look, look, config=config(shown_memories=1)).bank("alice")
+    hold(bank, PASSPORT, GARAGE, "The user told the doctor: not any more, thank you.")
+    question = {
+        "role": "assistant",
+        "content": "Do you still have to book a garage for the car?",
+        "id": "ask",
+    }
+    answer = {"role": "user", "content": "Not any more.", "id": "new"}
+    bank.retain([question, answer], timestamp="2024-05-09T10:00")
+    bank.retain([question], timestamp="2024-05-10T10:00", thread="t2", facts=[])
+    bank.retain([question, answer], timestamp="2024-05-10T10:01", thread="t2")
+    assert "CONTEXT" in seen[1]
+    assert [list(shown(prompt)) for prompt in seen] == [[GARAGE], [GARAGE]]
+
+
 def test_a_document_is_shown_with_the_items_that_hold(opener: Opener) -> None:
     """What is off the agenda is not shown, so that nobody takes it off again, and the others keep their numbers."""
     seen: list[str] = []

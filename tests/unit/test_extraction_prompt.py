@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
 from hindsight_integrations.backends.tokens.tiktoken import default_token_counter
 from hindsight_integrations.config import GeneralKnowledge
 from hindsight_integrations.model.facts import ExtractedFact, MemoryChange
-from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.prompts.answered_facts import ExtractedFacts
+from hindsight_integrations.prompts.concise_facts import concise_facts_prompt
 from hindsight_integrations.prompts.extract_facts import (
     NARRATIVE,
     Instructions,
@@ -95,3 +97,28 @@ def test_a_document_is_shown_with_a_line_for_each_item() -> None:
         "[1.1] tea [1.2] > > >",
         "[2] (Sunday, May 05, 2024) Seen.",
     ]
+
+
+def test_records_stand_beside_a_memory() -> None:
+    """What sort they are, and what of them its text does not say; a list's items have lines of their own."""
+    steps = Record(RecordKind.QUANTITY, Decimal(9120), "steps", "steps")
+    lunch, tip = (Record(RecordKind.EXPENSE, Decimal(value), "lunch", "USD") for value in ("12.50", "3"))
+    task = Record(RecordKind.TASK, "renew passport", "personal")
+    rows = {
+        "Walked 9,120 steps.": ((steps,), " {quantity}"),
+        "Ate out for 12.50 dollars, and the tip.": ((lunch, tip), " {expense, lunch; expense, lunch: 3 USD}"),
+        "The passport is to be renewed.": ((task, lunch), " {task, personal; expense, lunch: 12.50 USD}"),
+        "Likes jazz.": ((Record(RecordKind.PREFERENCE, "jazz"),), " {preference}"),
+        "A list": ((Record(RecordKind.DOCUMENT_ITEM, "a hat"), Record(RecordKind.OTHER, "x")), ""),
+    }
+    passage = Passage(
+        [SAID], memories=[replace(HELD, text=text, records=own) for text, (own, _) in rows.items()]
+    )
+    for _, user in (
+        prompts(passage),
+        (concise.text for concise in concise_facts_prompt(passage, NARRATIVE).messages),
+    ):
+        lines = user.split("<<<MEMORIES\n")[1].split("\nMEMORIES>>>")[0].splitlines()
+        assert [line.partition(") ")[2] for line in lines] == [
+            text + beside for text, (_, beside) in rows.items()
+        ]

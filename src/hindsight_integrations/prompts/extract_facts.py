@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,9 @@ from hindsight_integrations.prompts.answered_facts import ExtractedFacts
 from hindsight_integrations.prompts.rendering import fenced, template
 
 QUOTED_CHARACTERS = 80  # of a fact, in a problem
+
+_BESIDE = frozenset(RecordKind) - {RecordKind.DOCUMENT_ITEM, RecordKind.OTHER}
+"""Kinds of records that stand beside a memory; items of a document have lines of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,28 @@ def shown_with(passage: Passage) -> list[str]:
     return parts
 
 
+def records_beside(unit: MemoryUnit) -> str:
+    """The records of a memory as they stand behind its text, without what the text says: " {task; expense, lunch: 12.50 USD}".
+
+    A value in words is in the text, in these words or others.
+    """
+    text = unit.text.replace(",", "")
+    told = []
+    for record in unit.records:
+        if record.kind not in _BESIDE:
+            continue
+        category = "" if _says(text, record.category) else f", {record.category}"
+        said = isinstance(record.value, str) or _says(text, str(record.value))
+        told.append(f"{record.kind}{category}" if said else f"{record.kind}{category}: {record.words}")
+    return f" {{{' '.join('; '.join(dict.fromkeys(told)).split())}}}" if told else ""
+
+
+def _says(text: str, words: str) -> bool:
+    """Whether a text without commas has these words in a row, in any case; "3" does not stand in "3.41"."""
+    wanted = re.escape(words.replace(",", ""))
+    return not words or re.search(rf"(?<!\w)(?<!\d\.){wanted}(?!\w|\.\d)", text, re.IGNORECASE) is not None
+
+
 def _system(instructions: Instructions) -> str:
     system = template("extract_facts").replace("{style}", template("extract_style_narrative"))
     general = template(f"extract_general_{instructions.general_knowledge}")
@@ -119,8 +145,8 @@ def _system(instructions: Instructions) -> str:
 
 
 def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit]) -> Iterator[str]:
-    """A memory in a line, and each item of a document in one of its own."""
-    yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}"
+    """A memory in a line with its records, and each item of a document in one of its own."""
+    yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}{records_beside(unit)}"
     for item in items:
         yield f"[{number}.{item.number}] {' '.join(item.text.split())}"
 

@@ -5,19 +5,20 @@ Reads the bank and the embedder, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import zip_longest
 
 import numpy as np
 
+from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import MemoryUnit, UnitKind
+from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.embedder import Embedder
-from hindsight_integrations.prompts.extract_facts import Passage
+from hindsight_integrations.prompts.extract_facts import Passage, records_beside
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import memories_and_items, mentioned_by, tagged, valid_at
@@ -31,6 +32,14 @@ from hindsight_integrations.validation.roles import role_of
 SHOWN_TOKENS = 1_500  # of memories with one passage; a passage of 3,000 characters has about 750
 MOST_TURNS = 32  # of a passage that are searched for, the longest ones; 3,000 characters seldom hold more
 ITEM_TOKENS = 6  # that the number of an item and its line cost beside its text
+RECORD_CHARACTERS = 3  # of the records beside a memory, counted as a token
+WIDER = 3  # times as many memories are looked at as are shown
+NEAREST_SHARE = 3  # of the places every third goes to what is nearest, whatever it tells
+QUESTION_CHARACTERS = 200  # of what was said before a person's turn, its end, that are searched for with it
+SAME_DAY = timedelta(days=1)
+
+_DATED = {RecordKind.EVENT, RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY}
+"""Kinds of records whose time passes; a task, a goal or a preference stays open until it is ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,9 @@ def with_memories(
         ModelError: the embedder failed.
     """
     shown = [
-        nearest_memories(passage.messages, view, embedder, tags=tags, limit=limit, undone=undone)
+        nearest_memories(
+            passage.messages, view, embedder, tags=tags, limit=limit, before=passage.before, undone=undone
+        )
         for passage in passages
     ]
     return [
@@ -87,15 +98,16 @@ def nearest_memories(
     *,
     tags: tuple[str, ...],
     limit: int,
+    before: Sequence[Message] = (),
     undone: Sequence[MemoryUnit] = (),
 ) -> ShownMemories:
-    """Valid memories nearest to what people say in the messages, within a budget of tokens.
+    """Valid memories nearest to what people say in the messages, within a budget of tokens; see `in_order_of_use`.
 
-    Every turn is searched for by itself, by meaning and by words, and its best is shown before the second of any other:
-    what a last sentence takes back is found however much was said before it. An item that is found shows its document.
+    Every turn is searched for by itself, by meaning and by words, with the end of what it answers: "Not any more." names
+    nothing. Its best comes before the second of any other: what a last sentence takes back is found however much was said
+    before it. An item that is found shows its document.
     """
-    said = [message for message in messages if role_of(message) is Role.USER and message.text.strip()]
-    said = sorted(said, key=lambda message: -len(message.text))[:MOST_TURNS]
+    said = _turns(messages, before)
     moments = [message.timestamp for message in messages if isinstance(message.timestamp, datetime)]
     if not said or not moments or not limit:
         return ShownMemories()
@@ -109,14 +121,63 @@ def nearest_memories(
     documents = DocumentItems.at(columns, None)
     mask = documents.as_their_documents(mask, columns)
     selected = Selection(mask, int(mask.sum()))
-    texts = [message.text for message in said]
     found = (
-        _nearest_rows(texts, embedded(texts, embedder), view, selected, limit=limit) if selected.count else []
+        _nearest_rows(said, embedded(said, embedder), view, selected, limit=WIDER * limit)
+        if selected.count
+        else []
     )
     back = view.ledger.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
     rows = np.array([*back.values(), *found], np.int64)
     held = {unit.id for unit in undone if unit.kind is UnitKind.DOCUMENT_ITEM}
-    return _within_budget(documents.documents_of(rows), rows, view, limit, held)
+    return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), held)
+
+
+def in_order_of_use(nearest: Sequence[int], over: Collection[int], limit: int) -> list[int]:
+    """The order in which memories take the places they are shown in. Pure.
+
+    A third of the places goes to the nearest, whatever they tell, so that what is over can still be corrected. The others go to
+    what is open, the nearest first: everything but what is over, so that an address, which has no record, is as good as a
+    task. What is over fills what is left.
+
+    Args:
+        nearest: row ids, the nearest first.
+        over: those of them that are over; see `is_over`.
+        limit: how many places there are.
+    """
+    first = nearest[: -(-limit // NEAREST_SHARE)]
+    return list(dict.fromkeys((*first, *(row for row in nearest if row not in over), *nearest)))
+
+
+def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> bool:
+    """Whether a memory tells only what is over, so that little can change of it. Pure.
+
+    An event that has taken place; what was spent or measured on an earlier day; that something with a record (a task, an
+    item of a document) was done, cancelled or removed, and no more.
+
+    Args:
+        unit: a memory without items.
+        ended: what it ended.
+        moment: of the passage.
+    """
+    kinds = {record.kind for record in unit.records}
+    if not kinds:
+        return any(each.records for each in ended)
+    if not kinds <= _DATED:
+        return False
+    if unit.occurred:
+        return unit.occurred.end <= moment
+    return RecordKind.EVENT not in kinds and unit.mentioned_at + SAME_DAY <= moment
+
+
+def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
+    """What people say, the longest turns first, each behind the end of what the assistant said just before it."""
+    said = []
+    for earlier, message in zip([*(before[-1:] or [None]), *messages], messages, strict=False):
+        if role_of(message) is Role.USER and message.text.strip():
+            answers = earlier is not None and role_of(earlier) is Role.ASSISTANT
+            question = earlier.text[-QUESTION_CHARACTERS:] if earlier and answers else ""
+            said.append((len(message.text), f"{question} {message.text}".strip()))
+    return [text for _, text in sorted(said, key=lambda turn: -turn[0])[:MOST_TURNS]]
 
 
 def _nearest_rows(
@@ -134,9 +195,9 @@ def _nearest_rows(
 
 
 def _within_budget(
-    documents: IntArray, found: IntArray, view: BankView, limit: int, held: set[str]
+    documents: IntArray, found: IntArray, view: BankView, limit: int, moment: datetime, held: set[str]
 ) -> ShownMemories:
-    """The first of the units that fit the budget together, the oldest first; one that does not fit is passed over.
+    """The first of the units that fit the budget together, the oldest of them first; one that does not fit is passed over.
 
     A document shows the items that were found, then its others, as many as fit.
 
@@ -145,9 +206,10 @@ def _within_budget(
         found: what was found of each.
         view: the bank.
         limit: at most so many.
+        moment: of the passage.
         held: ids of closed items that hold again.
     """
-    rows = list(dict.fromkeys(documents.tolist()))
+    rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
     units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
     items = valid_items(rows, view.ledger, view.bank, held=held)
     nearest = view.ledger.unit_ids(view.bank, np.unique(found))
@@ -155,12 +217,16 @@ def _within_budget(
     kept: dict[str, MemoryUnit] = {}
     shown: dict[str, tuple[MemoryUnit, ...]] = {}
     left = SHOWN_TOKENS
-    for row in rows:
+    over = _over({row: unit for row, unit in units.items() if not items.get(row)}, view, moment)
+    for row in in_order_of_use(rows, over, limit):
         unit = units.get(row)
-        if unit is None or len(kept) >= limit or unit.tokens > left:
+        if unit is None or len(kept) >= limit:
+            continue
+        tokens = unit.tokens + len(records_beside(unit)) // RECORD_CHARACTERS
+        if tokens > left:
             continue
         kept[unit.id] = unit
-        left -= unit.tokens
+        left -= tokens
         own = []
         for item in sorted(items.get(row, ()), key=lambda item: ranks.get(item.id, len(ranks))):
             if item.tokens + ITEM_TOKENS <= left:
@@ -171,6 +237,22 @@ def _within_budget(
             shown[unit.id] = tuple(item for item in items[row] if item.id in chosen)
     oldest_first = sorted(kept.values(), key=lambda unit: (unit.mentioned_at, unit.id))
     return ShownMemories(tuple(oldest_first), shown, _names_of(oldest_first, view))
+
+
+def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:
+    """Row ids of the units that are over."""
+    ended: dict[str, list[str]] = {}
+    for event in view.ledger.stated_by(view.bank, [unit.id for unit in units.values() if not unit.records]):
+        if event.kind is ValidityKind.CLOSED and event.by_unit:
+            ended.setdefault(event.by_unit, []).append(event.unit_id)
+    rows = view.ledger.row_ids(view.bank, [unit_id for some in ended.values() for unit_id in some])
+    stored = view.ledger.units(view.bank, np.array(sorted(rows.values()), np.int64))
+    gone = {unit.id: unit for unit in stored.values()}
+    return {
+        row
+        for row, unit in units.items()
+        if is_over(unit, [gone[key] for key in ended.get(unit.id, ()) if key in gone], moment)
+    }
 
 
 def _names_of(memories: Sequence[MemoryUnit], view: BankView) -> dict[str, list[tuple[str, ...]]]:
