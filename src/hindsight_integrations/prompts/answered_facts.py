@@ -22,7 +22,6 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from hindsight_integrations.model.answer_schemas import bare
 from hindsight_integrations.model.facts import ExtractedFact, FactPart, Text, list_of, texts_of
 from hindsight_integrations.model.text import clean_text
 
@@ -150,7 +149,7 @@ def _readable(value: object) -> list[AskedToForget]:
 class ExtractedFacts(BaseModel):
     """The answer to the extraction prompt."""
 
-    model_config = ConfigDict(frozen=True, json_schema_extra=bare)
+    model_config = ConfigDict(frozen=True)
 
     facts: list[AnsweredFact]
     forget_requested: Annotated[list[AskedToForget], BeforeValidator(_readable)] = Field(default_factory=list)

@@ -145,9 +145,9 @@ class UnitLine(ArchiveLine):
     compact: Annotated[int, Field(gt=0, le=MAX_STORED)] | None
     compact_tokens: Annotated[int, Field(gt=0, le=MAX_TOKENS)] | None
     kind: str = Field(pattern="^(memory|document_item)$")
-    part_of: Id | None = None
-    number: Annotated[int, Field(ge=0, le=MAX_ORDINAL)] = 0
-    lasting: Annotated[int, Field(ge=0, le=1)] = 0
+    part_of: Id | None
+    number: Annotated[int, Field(ge=0, le=MAX_ORDINAL)]
+    lasting: Annotated[int, Field(ge=0, le=1)]
     vector: Annotated[Text, AfterValidator(base64_vector)]
 
     @model_validator(mode="after")
