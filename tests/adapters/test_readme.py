@@ -15,7 +15,7 @@ import pytest
 from langgraph.graph import START, MessagesState, StateGraph
 from openai_server import OpenAIServer
 
-from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations import Hindsight, HindsightConfig, Message
 from hindsight_integrations.testing import MissingAnswer, RecordedModel, unanswered
 from hindsight_integrations.testing.language_model_contract import verdict_prompt
 from hindsight_integrations.testing.scripted_model import ScriptedModel
@@ -47,6 +47,13 @@ def test_the_example_of_a_server_of_ones_own_opens(tmp_path: Path, monkeypatch: 
     engine = found["engine"]
     assert isinstance(engine, Hindsight)
     engine.close()
+
+
+def test_the_example_of_a_list_runs(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
+    """It serves the list without what was taken off it, and with what came to it."""
+    code = next(code for code in examples() if "document_item" in code)
+    exec(code, {"bank": light.bank("alice"), "Message": Message})  # noqa: S102 - the README's own
+    assert capsys.readouterr().out.splitlines() == ["Packing list for Lisbon", "- shirts", "- a hat"]
 
 
 def test_the_example_of_a_profile_runs(light: Hindsight) -> None:
