@@ -218,12 +218,12 @@ def test_two_turns_that_remove_the_same_item_remove_one(light: Hindsight) -> Non
 
 
 def test_two_turns_at_once_that_remove_the_same_item(real: Hindsight) -> None:
-    """One of them does, neither fails, and no other item goes."""
+    """None fails, and no other item goes; a message of an earlier day that comes later says that it ended then."""
     bank = real.bank("port")
     agenda = dictate(bank)
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda day: strike(bank, 2, day=day), range(3, 11)))
-    assert sum(len(result.removed) for result in results) == 1
+    assert sum(len(result.removed) for result in results) >= 1
     assert [result.dropped for result in results] == [()] * 8
     assert served(bank, agenda).text == text("crane repair", "pier lights")
 

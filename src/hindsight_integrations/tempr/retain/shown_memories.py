@@ -15,7 +15,7 @@ import numpy as np
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message, TagsMatch
 from hindsight_integrations.model.turns import Role
-from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityKind
+from hindsight_integrations.model.units import MemoryUnit, ValidityKind
 from hindsight_integrations.ports.arrays import IntArray, Matrix
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.prompts.extract_facts import Passage, records_beside
@@ -128,7 +128,7 @@ def nearest_memories(
     )
     back = view.ledger.row_ids(view.bank, [unit.part_of or unit.id for unit in undone])
     rows = np.array([*back.values(), *found], np.int64)
-    held = {unit.id for unit in undone if unit.kind is UnitKind.DOCUMENT_ITEM}
+    held = {unit.id for unit in undone}
     return _within_budget(documents.documents_of(rows), rows, view, limit, max(moments), held)
 
 
@@ -172,11 +172,13 @@ def is_over(unit: MemoryUnit, ended: Sequence[MemoryUnit], moment: datetime) -> 
 def _turns(messages: Sequence[Message], before: Sequence[Message]) -> list[str]:
     """What people say, the longest turns first, each behind the end of what the assistant said just before it."""
     said = []
-    for earlier, message in zip([*(before[-1:] or [None]), *messages], messages, strict=False):
+    earlier = before[-1] if before else None
+    for message in messages:
         if role_of(message) is Role.USER and message.text.strip():
             answers = earlier is not None and role_of(earlier) is Role.ASSISTANT
             question = earlier.text[-QUESTION_CHARACTERS:] if earlier and answers else ""
             said.append((len(message.text), f"{question} {message.text}".strip()))
+        earlier = message
     return [text for _, text in sorted(said, key=lambda turn: -turn[0])[:MOST_TURNS]]
 
 
@@ -207,17 +209,19 @@ def _within_budget(
         view: the bank.
         limit: at most so many.
         moment: of the passage.
-        held: ids of closed items that hold again.
+        held: ids of closed memories and items that hold again.
     """
     rows = list(dict.fromkeys(documents.tolist()))[: WIDER * limit]
     units = view.ledger.units(view.bank, np.asarray(rows, np.int64))
     items = valid_items(rows, view.ledger, view.bank, held=held)
+    found = found[np.isin(documents, rows)]
     nearest = view.ledger.unit_ids(view.bank, np.unique(found))
     ranks = {nearest[row]: rank for rank, row in enumerate(found.tolist()) if row in nearest}
     kept: dict[str, MemoryUnit] = {}
     shown: dict[str, tuple[MemoryUnit, ...]] = {}
     left = SHOWN_TOKENS
-    over = _over({row: unit for row, unit in units.items() if not items.get(row)}, view, moment)
+    plain = {row: unit for row, unit in units.items() if not items.get(row) and unit.id not in held}
+    over = _over(plain, view, moment)
     for row in in_order_of_use(rows, over, limit):
         unit = units.get(row)
         if unit is None or len(kept) >= limit:
