@@ -51,7 +51,13 @@ def test_facts_fit_the_schema_and_their_session(line: dict[str, Any]) -> None:
 def test_fields_are_those_of_the_schema() -> None:
     """No field is misspelt and silently ignored."""
     names = {name for line in FACTS for fact in line["facts"] for name in fact}
-    assert names == set(ExtractedFact.model_fields) - {"records", "changes", "adds_to", "confidence", "lasting"}
+    assert names == set(ExtractedFact.model_fields) - {
+        "records",
+        "changes",
+        "adds_to",
+        "confidence",
+        "lasting",
+    }
 
 
 def test_there_is_a_chain_of_causes() -> None:
