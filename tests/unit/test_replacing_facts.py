@@ -105,6 +105,15 @@ def test_entities_are_named_by_one_of_their_names(
     assert missing(old, new, names=names, more=more) == expected
 
 
+def test_a_value_in_words_that_nobody_was_shown_is_not_looked_for() -> None:
+    """A record words a memory in its own way; a model that sees the memory's text alone cannot tell it."""
+    flight = Record(RecordKind.OTHER, "Flight LH100: 9:00")
+    new = "Flight LH100 leaves at 10:00."
+    assert missing("Flight LH100 leaves at 9:00.", new, ("9:00",), records=[flight]) == []
+    task = Record(RecordKind.TASK, "call Ana")
+    assert missing("The user has to call Ana.", "Nothing is left.", records=[task]) == ["call Ana"]
+
+
 @every_row(
     ("records", "new", "more", "expected"),
     [

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from hindsight_integrations.model.entities import Entity, EntityMention, EntityRole
 from hindsight_integrations.model.names import names_any, normalise_name, stands_in
-from hindsight_integrations.model.records import Record
+from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.languages import LANGUAGES
@@ -65,7 +65,8 @@ class _Figures:
 def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[str]) -> list[str]:
     """Find what of a memory some texts do not tell: dates, numbers, quoted titles, entities and record values.
 
-    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for.
+    Any name of an entity is enough, and an entity that the memory's text does not name is not looked for; nor is a record's value
+    in words that the text does not have.
 
     Args:
         memory: what is replaced, of a document with the records of its items.
@@ -84,7 +85,12 @@ def untold(memory: MemoryUnit, names: Iterable[Sequence[str]], told: Sequence[st
         own = [name for name in entity if names_any(memory.text, [normalise_name(name)])]
         if own and not names_any(everything, map(normalise_name, entity)):
             missing.append(own[0])
-    missing += [str(record.value) for record in memory.records if not _is_told(record.value, folded, known)]
+    own_text = _folded(memory.text)
+    missing += [
+        str(record.value)
+        for record in memory.records
+        if _is_seen(record, own_text) and not _is_told(record.value, folded, known)
+    ]
     return _without_parts(list(dict.fromkeys(missing)))
 
 
@@ -127,6 +133,12 @@ def listed(missing: Sequence[str]) -> str:
         shown.append(each[:LISTED_CHARACTERS])
     more = len(missing) - len(shown)
     return ", ".join(f"'{each}'" for each in shown) + (f" and {more} more" if more else "")
+
+
+def _is_seen(record: Record, own: str) -> bool:
+    """Whether a record's value is shown to a model beside the memory's text: words in other words are not."""
+    in_words = isinstance(record.value, str) and record.kind is not RecordKind.DOCUMENT_ITEM
+    return not in_words or _stands(str(record.value), own)
 
 
 def _is_told(value: Decimal | str, folded: str, known: Set[str]) -> bool:
