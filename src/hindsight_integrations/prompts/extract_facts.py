@@ -31,6 +31,7 @@ class Passage:
         context: about the source, from the caller.
         memories: of the bank, shown so that the model can say which of them no longer hold; their numbers count from 1.
         items: of those that are documents, by their ids, in the order in which they are served.
+        hidden: of documents with items that did not fit, by their ids, how many.
         categories: names in use for the records of each kind.
         names: of the entities of each memory, by its id: all names of each entity. Not shown; what replaces a memory tells them.
     """
@@ -40,6 +41,7 @@ class Passage:
     context: str = ""
     memories: Sequence[MemoryUnit] = ()
     items: Mapping[str, Sequence[MemoryUnit]] = field(default_factory=dict)
+    hidden: Mapping[str, int] = field(default_factory=dict)
     categories: Mapping[RecordKind, Sequence[str]] = field(default_factory=dict)
     names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
@@ -107,7 +109,9 @@ def shown_with(passage: Passage) -> list[str]:
         lines = (
             line
             for number, unit in enumerate(passage.memories, 1)
-            for line in _numbered(number, unit, passage.items.get(unit.id, ()))
+            for line in _numbered(
+                number, unit, passage.items.get(unit.id, ()), passage.hidden.get(unit.id, 0)
+            )
         )
         parts.append("Memories of the bank, numbered:\n" + fenced("MEMORIES", lines))
     return parts
@@ -144,11 +148,13 @@ def _system(instructions: Instructions) -> str:
     return f"{system}\n\n{template('extract_guidelines')}\n\n{fenced('GUIDELINES', [instructions.guidelines.strip()])}"
 
 
-def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit]) -> Iterator[str]:
+def _numbered(number: int, unit: MemoryUnit, items: Sequence[MemoryUnit], hidden: int) -> Iterator[str]:
     """A memory in a line with its records, and each item of a document in one of its own."""
     yield f"[{number}] ({unit.mentioned_at:%A, %B %d, %Y}) {' '.join(unit.text.split())}{records_beside(unit)}"
     for item in items:
         yield f"[{number}.{item.number}] {' '.join(item.text.split())}"
+    if hidden:
+        yield f"[{number}] has {hidden} more {'item' if hidden == 1 else 'items'}, not shown"
 
 
 def _line(message: Message) -> str:

@@ -50,11 +50,13 @@ class ShownMemories:
         memories: the oldest first; of documents the heads.
         items: by id of the document, the items that hold, in the order in which they are served.
         names: of the memories' entities, by memory id.
+        hidden: by id of the document, how many more items hold, for which there was no room.
     """
 
     memories: tuple[MemoryUnit, ...] = ()
     items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)
     names: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    hidden: Mapping[str, int] = field(default_factory=dict)
 
 
 def with_memories(
@@ -86,7 +88,7 @@ def with_memories(
         for passage in passages
     ]
     return [
-        replace(passage, memories=found.memories, items=found.items, names=found.names)
+        replace(passage, memories=found.memories, items=found.items, names=found.names, hidden=found.hidden)
         for passage, found in zip(passages, shown, strict=True)
     ]
 
@@ -240,7 +242,14 @@ def _within_budget(
             chosen = {item.id for item in own}
             shown[unit.id] = tuple(item for item in items[row] if item.id in chosen)
     oldest_first = sorted(kept.values(), key=lambda unit: (unit.mentioned_at, unit.id))
-    return ShownMemories(tuple(oldest_first), shown, _names_of(oldest_first, view))
+    hidden = {
+        unit.id: len(items[row]) - len(shown.get(unit.id, ()))
+        for row, unit in units.items()
+        if unit.id in kept and row in items
+    }
+    return ShownMemories(
+        tuple(oldest_first), shown, _names_of(oldest_first, view), {key: n for key, n in hidden.items() if n}
+    )
 
 
 def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:
