@@ -87,8 +87,9 @@ def test_a_tool_sees_the_runs_user_and_what_recall_may_see(
     light.bank("bob").retain("The kayak of Bob is called Storm.", tags=["public"])
     answer = turn(light, way, call, tools=True, tags=("public",), tags_match="any_strict")
     assert "Thunder" in str(answer.text)
-    assert "4711" not in repr(answer)
-    assert "Storm" not in repr(answer)
+    seen = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "", repr(answer))  # ids have any digits
+    assert "4711" not in seen
+    assert "Storm" not in seen
 
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
