@@ -1,6 +1,7 @@
 """The tools of memory that an agent has beside what is recalled and retained each turn."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
