@@ -29,7 +29,7 @@ from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.tempr.listing.aggregation import aggregate
-from hindsight_integrations.tempr.recall.documents import Documents
+from hindsight_integrations.tempr.recall.documents import documents_among
 from hindsight_integrations.tempr.recall.observations import grounds_of, stood
 from hindsight_integrations.tempr.recall.plan import selection
 from hindsight_integrations.tempr.recall.source_passages import may_show, with_history
@@ -200,7 +200,7 @@ class LimitedReads:
         rows = np.array(sorted(rows_of.values()), np.int64)
         standing = set(rows[stood(view, rows, self._query.as_of)].tolist())
         items = DocumentItems.at(view.columns, self._query.as_of)
-        documents = Documents.among(rows, items, view, self._context.recall_tools().tokens).by_row
+        documents = documents_among(rows, items, view, self._context.recall_tools().tokens)
         entities = view.ledger.entities_of(view.bank, rows)
         return tuple(
             RecalledUnit(

@@ -20,6 +20,8 @@ from hindsight_integrations.model.trace import Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
 
+EXCERPT_CHARACTERS = 200  # of what was dropped or is to be forgotten, in a result
+
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:

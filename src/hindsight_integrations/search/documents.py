@@ -41,14 +41,10 @@ class DocumentItems:
         served = (valid[at] & valid[head_at]) | ended_with
         return cls(columns.ids[at[served]], columns.ids[head_at[served]])
 
-    @staticmethod
-    def alone(columns: Columns, as_of: datetime | None) -> BoolArray:
+    def alone(self, columns: Columns, as_of: datetime | None) -> BoolArray:
         """Items that hold though their document does not, which are served by themselves, over the columns' positions."""
-        alone = np.zeros(len(columns), bool)
-        at = np.flatnonzero(columns.heads)
-        head_at = columns.positions(columns.heads[at])
-        valid = valid_at(columns, as_of)
-        alone[at] = valid[at] & ((head_at < 0) | ~valid[head_at])
+        alone: BoolArray = valid_at(columns, as_of) & (columns.heads > 0)
+        alone[columns.positions(self.items)] = False
         return alone
 
     def as_their_documents(self, mask: BoolArray, columns: Columns) -> BoolArray:

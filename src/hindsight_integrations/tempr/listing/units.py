@@ -127,7 +127,8 @@ def find_page(
     """
     columns = view.columns
     newest = after.newest if after else int(columns.ids[-1]) if len(columns) else 0
-    mask = matching(columns, wanted, mentioning) & (columns.ids <= newest)
+    items = DocumentItems.at(columns, wanted.as_of)
+    mask = matching(columns, wanted, mentioning, items) & (columns.ids <= newest)
     begins = event_moments(columns.starts, columns.mentioned)
     ahead = mask
     if after is not None:
@@ -143,20 +144,20 @@ def find_page(
     cursor = None
     if len(at) > limit:
         cursor = cursor_of(Place(int(begins[page[-1]]), int(ids[-1]), newest), view.bank, wanted)
-    rows = DocumentItems.at(columns, wanted.as_of).rows_of(ids)
-    items = {
+    served = {
         held[row].id: tuple(own)
-        for row, own in read_items(rows, view.ledger, view.bank).items()
+        for row, own in read_items(items.rows_of(ids), view.ledger, view.bank).items()
         if row in held
     }
-    return UnitPage(units, int(mask.sum()), cursor, damaged, items)
+    return UnitPage(units, int(mask.sum()), cursor, damaged, served)
 
 
-def matching(columns: Columns, wanted: UnitFilter, mentioning: IntArray | None) -> BoolArray:
+def matching(
+    columns: Columns, wanted: UnitFilter, mentioning: IntArray | None, items: DocumentItems
+) -> BoolArray:
     """Which units the filters let through, as a mask over positions."""
     mask = of_types(columns, wanted.types)
-    if columns.heads.any():
-        mask |= memories_and_items(columns, wanted.types) & DocumentItems.alone(columns, wanted.as_of)
+    mask |= memories_and_items(columns, wanted.types) & items.alone(columns, wanted.as_of)
     mask &= tagged(columns, wanted.tags, wanted.tags_match)
     mask &= in_groups(columns, wanted.tag_groups) & with_metadata(columns, wanted.metadata)
     if mentioning is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import numpy as np
 
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.recalled import ServedItems
@@ -51,58 +53,42 @@ class Document:
         return fitting
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """The documents among the candidates of a recall, by row id."""
+def documents_among(
+    ids: IntArray,
+    items: DocumentItems,
+    view: BankView,
+    counter: TokenCounter,
+    *,
+    form: TextForm = TextForm.FULL,
+    matches: Sequence[int] = (),
+) -> dict[int, Document]:
+    """Those of the units (by row id) that are documents, by row id.
 
-    by_row: Mapping[int, Document] = field(default_factory=dict)
-
-    @classmethod
-    def among(
-        cls,
-        ids: IntArray,
-        items: DocumentItems,
-        view: BankView,
-        counter: TokenCounter,
-        *,
-        form: TextForm = TextForm.FULL,
-        matches: Sequence[int] = (),
-    ) -> Documents:
-        """Read those of the units (by row id) that are documents.
-
-        Args:
-            ids: row ids.
-            items: which are served with which document.
-            view: the bank.
-            counter: counts what a text costs.
-            form: of the heads' texts.
-            matches: row ids of the items that the channels found, the best first.
-        """
-        rows = items.rows_of(ids)
-        if not rows:
-            return cls()
-        served = read_items(rows, view.ledger, view.bank)
-        heads = view.ledger.units(view.bank, ids)
-        ranks = {row: rank for rank, row in enumerate(matches)}
-        of_id = {
-            unit_id: ranks.get(row, len(ranks))
-            for unit_id, row in view.ledger.row_ids(
-                view.bank, [item.id for some in served.values() for item in some]
-            ).items()
-        }
-        texts = {row: head_text(heads[row], form) for row in served if row in heads}
-        costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])
-        return cls(
-            {
-                row: Document(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], of_id))
-                for (row, text), cost in zip(texts.items(), costs, strict=True)
-            }
-        )
+    Args:
+        ids: row ids.
+        items: which are served with which document.
+        view: the bank.
+        counter: counts what a text costs.
+        form: of the heads' texts.
+        matches: row ids of the items that the channels found, the best first.
+    """
+    served = read_items(items.rows_of(ids), view.ledger, view.bank)
+    if not served:
+        return {}
+    heads = view.ledger.units(view.bank, np.array(list(served), np.int64))
+    names = view.ledger.unit_ids(view.bank, np.array(matches, np.int64)) if matches else {}
+    ranks = {names[row]: rank for rank, row in enumerate(matches) if row in names}
+    texts = {row: head_text(unit, form) for row, unit in heads.items()}
+    costs = counter.count([document_text(text, served[row]) for row, text in texts.items()])
+    return {
+        row: Document(text, ServedItems(tuple(served[row]), cost), _best_first(served[row], ranks))
+        for (row, text), cost in zip(texts.items(), costs, strict=True)
+    }
 
 
 def _best_first(items: Sequence[MemoryUnit], ranks: Mapping[str, int]) -> tuple[int, ...]:
-    """Positions of items by the rank of each, given by its id."""
-    return tuple(sorted(range(len(items)), key=lambda place: ranks[items[place].id]))
+    """Positions of items by the rank of each, given by its id; those without one come last."""
+    return tuple(sorted(range(len(items)), key=lambda place: ranks.get(items[place].id, len(ranks))))
 
 
 def head_text(unit: MemoryUnit, form: TextForm) -> str:

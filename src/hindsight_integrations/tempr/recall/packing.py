@@ -16,7 +16,7 @@ from hindsight_integrations.ports.arrays import Float64Array, IntArray
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.columns import Columns
 from hindsight_integrations.search.documents import DocumentItems
-from hindsight_integrations.tempr.recall.documents import Documents
+from hindsight_integrations.tempr.recall.documents import Document, documents_among
 from hindsight_integrations.tempr.recall.tools import RecallTools
 
 
@@ -28,14 +28,14 @@ class Packed:
         ids: row ids of the units, best first, (n,).
         scores: theirs, (n,).
         tokens: what they cost together.
-        documents: those of the ranking.
+        documents: those of the ranking, by row id.
         items: by row id, the items of the documents among them.
     """
 
     ids: IntArray
     scores: Float64Array
     tokens: int
-    documents: Documents
+    documents: Mapping[int, Document]
     items: Mapping[int, ServedItems]
 
 
@@ -102,30 +102,30 @@ def pack_units(
         items: which items are served with which document.
         matches: row ids of the items that the channels found, the best first.
     """
-    documents = Documents.among(ids, items, view, tools.tokens, form=query.form, matches=matches)
+    documents = documents_among(ids, items, view, tools.tokens, form=query.form, matches=matches)
     tokens = costs(ids, documents, view.columns, query.form).tolist()
     rows = ids.tolist()
     served: dict[int, ServedItems] = {}
 
     def shortened(place: int, left: int) -> int | None:
-        document = documents.by_row.get(rows[place])
+        document = documents.get(rows[place])
         short = document.within(left, tools.tokens) if document else None
         if short is None:
             return None
         served[rows[place]] = short
         return short.tokens
 
-    kept = pack(tokens, query.max_tokens, k=query.k, shortened=shortened if documents.by_row else None)
-    served = {row: document.served for row, document in documents.by_row.items()} | served
+    kept = pack(tokens, query.max_tokens, k=query.k, shortened=shortened if documents else None)
+    served = {row: document.served for row, document in documents.items()} | served
     packed = {rows[place]: served[rows[place]] for place in kept if rows[place] in served}
     spent = sum(packed[rows[place]].tokens if rows[place] in packed else tokens[place] for place in kept)
     return Packed(ids[kept], scores[kept], spent, documents, packed)
 
 
-def costs(ids: IntArray, documents: Documents, columns: Columns, form: TextForm) -> IntArray:
+def costs(ids: IntArray, documents: Mapping[int, Document], columns: Columns, form: TextForm) -> IntArray:
     """Tokens of each unit (by row id) as it is served whole, (n,)."""
     counted = columns.compact if form is TextForm.COMPACT else columns.tokens
     tokens = counted[columns.positions(ids)].astype(np.int64)
-    for place in np.flatnonzero(np.isin(ids, list(documents.by_row))).tolist() if documents.by_row else ():
-        tokens[place] = documents.by_row[int(ids[place])].served.tokens
+    for place in np.flatnonzero(np.isin(ids, list(documents))).tolist() if documents else ():
+        tokens[place] = documents[int(ids[place])].served.tokens
     return tokens

@@ -15,7 +15,7 @@ from hindsight_integrations.ports.reranker import Reranker
 from hindsight_integrations.search.fusion import RRF_K
 from hindsight_integrations.tempr.recall.boosts import Boosts, boosts_of, final_score, no_boosts
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
-from hindsight_integrations.tempr.recall.documents import Documents
+from hindsight_integrations.tempr.recall.documents import documents_among
 from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_logits
 from hindsight_integrations.tempr.recall.observations import proof_counts
 
@@ -105,14 +105,14 @@ def _with_items(
     run: RecallContext, units: Mapping[int, MemoryUnit], matches: Sequence[int]
 ) -> dict[int, MemoryUnit]:
     """The units, documents with their items, those that were found first: a cross-encoder reads the beginning of a text."""
-    found = Documents.among(
+    found = documents_among(
         np.array(list(units), np.int64), run.items, run.view, run.tools.tokens, matches=matches
     )
     return {
         row: replace(
             unit, text=document_text(unit.text, [document.served.items[n] for n in document.best_first])
         )
-        if (document := found.by_row.get(row))
+        if (document := found.get(row))
         else unit
         for row, unit in units.items()
     }

@@ -17,7 +17,7 @@ from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.opinions import UNKNOWN_CONFIDENCE
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.time import MICROSECOND
 from hindsight_integrations.model.turns import Role
@@ -164,7 +164,7 @@ def draft_facts(
         for index, fact in enumerate(facts):
             problem = _problem(fact, origin)
             if problem:
-                dropped.append(Dropped(fact.what[:200], problem))
+                dropped.append(Dropped(fact.what[:EXCERPT_CHARACTERS], problem))
                 continue
             kept[index] = len(drafts)
             if not extraction.given:
@@ -318,7 +318,7 @@ def _named_by_caller(
     """What a caller says the fact ends, changes and adds to, by id or source."""
     changes = tuple(_change(change, _name(change)) for change in fact.changes if change.memory is None)
     adds_to = _name(fact.adds_to) if fact.adds_to and fact.adds_to.memory is None else None
-    refused = [Dropped(fact.what[:200], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
+    refused = [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in _numbered(fact)]
     return changes, adds_to, refused
 
 
@@ -344,7 +344,11 @@ def _named_by_model(
     if not fields:
         return (), None, []
     if not shown:
-        return (), None, [Dropped(fact.what[:200], f"{field}: {NONE_SHOWN}") for field in fields]
+        return (
+            (),
+            None,
+            [Dropped(fact.what[:EXCERPT_CHARACTERS], f"{field}: {NONE_SHOWN}") for field in fields],
+        )
     dropped = []
     changes: tuple[NamedChange, ...] = ()
     if _said_by_person(sources, messages):
@@ -354,12 +358,17 @@ def _named_by_model(
             if change.memory is not None and change.memory <= len(shown)
         )
     elif fact.changes:
-        dropped.append(Dropped(fact.what[:200], "changes: only what a person says ends a memory"))
+        dropped.append(
+            Dropped(fact.what[:EXCERPT_CHARACTERS], "changes: only what a person says ends a memory")
+        )
     number = fact.adds_to.memory if fact.adds_to else None
     adds_to = MemoryName(shown[number - 1]) if number is not None and number <= len(shown) else None
     if number is not None and adds_to is None:
         dropped.append(
-            Dropped(fact.what[:200], f"adds_to: it names memory {number}, and {len(shown)} were shown")
+            Dropped(
+                fact.what[:EXCERPT_CHARACTERS],
+                f"adds_to: it names memory {number}, and {len(shown)} were shown",
+            )
         )
     return changes, adds_to, dropped
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from hindsight_integrations.errors import RevisionConflict
-from hindsight_integrations.model.results import Dropped, RetainResult
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.ports.ledger import Receipt
@@ -156,7 +156,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
     heads = [draft.unit for draft in proposal.drafts if draft.unit.kind is UnitKind.MEMORY]
     units = [unit for unit in heads if unit.id in kept]
     held = [
-        Dropped(draft.unit.text[:200], HELD_ALREADY)
+        Dropped(draft.unit.text[:EXCERPT_CHARACTERS], HELD_ALREADY)
         for draft in proposal.drafts
         if draft.unit.fact_type is FactType.OPINION and draft.unit.id not in kept
     ]

@@ -16,7 +16,7 @@ from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.units import MemoryUnit
@@ -181,7 +181,7 @@ def without_repeated(
         words = _words(fact.what)
         heard = any(_within(words, spoken.get(source, "")) for source in fact.sources)
         if not heard and not _says_what_changed(fact, said) and any(_within(words, each) for each in known):
-            dropped.append(Dropped(fact.what[:200], RECALLED_AGAIN))
+            dropped.append(Dropped(fact.what[:EXCERPT_CHARACTERS], RECALLED_AGAIN))
         else:
             places[index] = len(places)
     return [_renumbered(facts[index], places) for index in places], dropped

@@ -221,6 +221,7 @@ def _within_budget(
     ranks = {nearest[row]: rank for rank, row in enumerate(found.tolist()) if row in nearest}
     kept: dict[str, MemoryUnit] = {}
     shown: dict[str, tuple[MemoryUnit, ...]] = {}
+    hidden: dict[str, int] = {}
     left = SHOWN_TOKENS
     plain = {row: unit for row, unit in units.items() if not items.get(row) and unit.id not in held}
     over = _over(plain, view, moment)
@@ -241,15 +242,10 @@ def _within_budget(
         if own:
             chosen = {item.id for item in own}
             shown[unit.id] = tuple(item for item in items[row] if item.id in chosen)
+        if no_room := len(items.get(row, ())) - len(own):
+            hidden[unit.id] = no_room
     oldest_first = sorted(kept.values(), key=lambda unit: (unit.mentioned_at, unit.id))
-    hidden = {
-        unit.id: len(items[row]) - len(shown.get(unit.id, ()))
-        for row, unit in units.items()
-        if unit.id in kept and row in items
-    }
-    return ShownMemories(
-        tuple(oldest_first), shown, _names_of(oldest_first, view), {key: n for key, n in hidden.items() if n}
-    )
+    return ShownMemories(tuple(oldest_first), shown, _names_of(oldest_first, view), hidden)
 
 
 def _over(units: Mapping[int, MemoryUnit], view: BankView, moment: datetime) -> set[int]:

@@ -60,16 +60,16 @@ class SqliteEdits:
             revision, row = found.revision + 1, rows[edit.unit.id]
             if damaged_units(connection, found.id, np.array([row])):
                 raise MemoryDamaged(bank, (edit.unit.id,))
+            target = Target(connection, found.id, revision)
             _write_unit(connection, row, edit, revision)
-            seal_units(connection, found.id, [row, *_with_tags_of(connection, row, edit, revision)])
+            seal_units(connection, found.id, [row, *_with_tags_of(target, row, edit)])
             if edit.links is not None:
                 connection.execute(
                     f"DELETE FROM links WHERE (source = ? OR target = ?) AND code IN ({marks(len(REBUILT))})",
                     (row, row, *REBUILT),
                 )
-                write_links(Target(connection, found.id, revision), edit.links, rows)
+                write_links(target, edit.links, rows)
                 set_graph_epoch(connection, found.id, revision)
-            target = Target(connection, found.id, revision)
             changed = [row, *move_documents(target, [row])]
             change_facts(target, changed)
             if "text" in edit.fields:
@@ -86,17 +86,16 @@ class SqliteEdits:
         return revision
 
 
-def _with_tags_of(connection: Connection, document: int, edit: UnitEdit, revision: int) -> list[int]:
+def _with_tags_of(target: Target, document: int, edit: UnitEdit) -> list[int]:
     """Give the items of a document its new tags; their row ids. Damaged ones stay as they are."""
     if "tags" not in edit.fields:
         return []
-    items = [row for (row,) in connection.execute("SELECT id FROM units WHERE head = ?", (document,))]
-    bank = connection.execute("SELECT bank FROM units WHERE id = ?", (document,)).fetchone()[0]
-    damaged = damaged_units(connection, bank, np.array(items, np.int64)) if items else {}
+    items = [row for (row,) in target.connection.execute("SELECT id FROM units WHERE head = ?", (document,))]
+    damaged = damaged_units(target.connection, target.bank, np.array(items, np.int64)) if items else {}
     sound = [row for row in items if row not in damaged]
-    connection.executemany(
+    target.connection.executemany(
         "UPDATE units SET tags = ?, changed = ? WHERE id = ?",
-        [(json.dumps(edit.unit.tags), revision, row) for row in sound],
+        [(json.dumps(edit.unit.tags), target.revision, row) for row in sound],
     )
     return sound
 

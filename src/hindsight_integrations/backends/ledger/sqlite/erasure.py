@@ -127,17 +127,16 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         gone, counts = _erase_all(connection, found.id)
     else:
         traces = traces_of(connection, chosen, erasure, places, names)
-        restored = _undo_endings(Target(connection, found.id, found.revision + 1), chosen)
-        move_documents(Target(connection, found.id, found.revision + 1), chosen)
-        opinions, revived = erase_opinions(
-            Target(connection, found.id, found.revision + 1), chosen, documents
-        )
+        target = Target(connection, found.id, found.revision + 1)
+        restored = _undo_endings(target, chosen)
+        move_documents(target, chosen)
+        opinions, revived = erase_opinions(target, chosen, documents)
         gone, counts = _erase_some(connection, found.id, chosen, erasure, traces)
         counts["opinions"] = opinions
-        follow_own_grounds(Target(connection, found.id, found.revision + 1), revived)
-        counts["turns"] = erase_turns(Target(connection, found.id, found.revision + 1), places)
-        note_changed(Target(connection, found.id, found.revision + 1), touched)
-        follow_grounds(Target(connection, found.id, found.revision + 1), restored)
+        follow_own_grounds(target, revived)
+        counts["turns"] = erase_turns(target, places)
+        note_changed(target, touched)
+        follow_grounds(target, restored)
     counts["turns"] += len(waiting)
     counts["mental_models"] = answers
     if connection.total_changes == before:
@@ -158,7 +157,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
         erased,
         found.revision + 1,
         names=gone.names,
-        restored=tuple(_names_of(connection, restored)),
+        restored=tuple(_ids_of(connection, restored, *UnitKind)),
     )
 
 
@@ -287,7 +286,7 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
         (UnitKind.MEMORY, target.revision, given),
     )
     ended = connection.execute(
-        "SELECT DISTINCT units.id, closed_at, head FROM json_each(:rows) AS given "
+        "SELECT DISTINCT units.id, closed_at FROM json_each(:rows) AS given "
         "CROSS JOIN validity_events AS event ON by_unit = given.value JOIN units ON units.id = event.unit "
         "WHERE event.kind = :closed AND units.fact_type <> :opinion "
         "AND units.id NOT IN (SELECT value FROM json_each(:rows)) ORDER BY units.id",
@@ -295,25 +294,14 @@ def _undo_endings(target: Target, rows: list[int]) -> list[int]:
     ).fetchall()
     connection.executemany(
         "DELETE FROM validity_events WHERE unit = ? AND kind = ? AND by_unit IN (SELECT value FROM json_each(?))",
-        [(row, ValidityKind.CLOSED.value, given) for row, _, _ in ended],
+        [(row, ValidityKind.CLOSED.value, given) for row, _ in ended],
     )
-    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at, _ in ended]
+    after = [(row, closed_at, closed_by_log(connection, row)) for row, closed_at in ended]
     changed = [(closed, target.revision, row) for row, closed_at, closed in after if closed != closed_at]
     connection.executemany("UPDATE units SET closed_at = ?, changed = ? WHERE id = ?", changed)
-    documents = {head for _, _, head in ended if head}
-    connection.executemany(
-        "UPDATE units SET changed = ? WHERE id = ?", [(target.revision, head) for head in sorted(documents)]
-    )
-    change_facts(target, {row for _, _, row in changed} | documents)
+    documents = move_documents(target, [row for row, _ in ended])
+    change_facts(target, {*(row for _, _, row in changed), *documents})
     return [row for closed, _, row in changed if closed is None]
-
-
-def _names_of(connection: Connection, rows: list[int]) -> list[str]:
-    """Unit ids of row ids, in order."""
-    found = connection.execute(
-        "SELECT unit_id FROM json_each(?) AS given JOIN units ON units.id = given.value", (json.dumps(rows),)
-    )
-    return [name for (name,) in found]
 
 
 def _ids_of(connection: Connection, rows: list[int], *kinds: UnitKind) -> list[str]:

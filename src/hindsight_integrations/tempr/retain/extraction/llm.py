@@ -14,6 +14,7 @@ from hindsight_integrations.config.retain import ExtractionOptions
 from hindsight_integrations.errors import MalformedOutput, ModelRefused, ModelUnavailable, PromptTooLong
 from hindsight_integrations.model.facts import MemoryChange
 from hindsight_integrations.model.requests import Message
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.withdrawals import ForgetRequest
@@ -42,7 +43,6 @@ logger = logging.getLogger("hindsight_integrations")
 IN_BACKGROUND = "retained in the background"
 OUT_OF_TIME = "the time of this retain for the model is over"
 
-QUOTED_CHARACTERS = 200  # of what is to be forgotten
 CONTEXT_MESSAGES = 4  # messages before a chunk that go along so that pronouns resolve
 
 
@@ -228,14 +228,14 @@ class LLMExtractor:
 
 def _forget_requests(asked: Sequence[AskedToForget], passage: Passage) -> tuple[ForgetRequest, ...]:
     """What people ask to forget, by the ids of the memories shown that are meant; requests that no person makes are left out."""
-    people = [message.id or "" for message in passage.messages if role_of(message) is Role.USER]
+    people = tuple(message.id or "" for message in passage.messages if role_of(message) is Role.USER)
     shown = dict(enumerate((unit.id for unit in passage.memories), 1))
     requests = []
     for each in asked:
         sources = tuple(source for source in each.sources if source in people) if each.sources else people
         if sources:
             units = tuple(dict.fromkeys(shown[number] for number in each.memories if number in shown))
-            requests.append(ForgetRequest(each.what[:QUOTED_CHARACTERS], tuple(sources), units))
+            requests.append(ForgetRequest(each.what[:EXCERPT_CHARACTERS], sources, units))
     return tuple(requests)
 
 

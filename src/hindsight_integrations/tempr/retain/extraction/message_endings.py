@@ -12,7 +12,7 @@ from hindsight_integrations.config.retain import ExtractionOptions
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange
 from hindsight_integrations.model.requests import Message
-from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.ports.language_model import LanguageModel
 from hindsight_integrations.prompts.extract_facts import Passage
@@ -24,7 +24,7 @@ from hindsight_integrations.prompts.message_endings import (
 from hindsight_integrations.prompts.repairing import Answered, complete_with_repair
 from hindsight_integrations.tempr.retain.extraction.llm import OUT_OF_TIME, passages_of
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
-from hindsight_integrations.tempr.retain.extraction.screening import EXCERPT_CHARACTERS, MOST_CHANGES
+from hindsight_integrations.tempr.retain.extraction.screening import MOST_CHANGES
 from hindsight_integrations.validation.roles import role_of
 
 logger = logging.getLogger("hindsight_integrations")

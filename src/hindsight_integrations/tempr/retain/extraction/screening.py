@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindsight_integrations.model.facts import ExtractedChange, ExtractedFact, MemoryChange
-from hindsight_integrations.model.results import Dropped
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped
 from hindsight_integrations.prompts.answered_facts import AnsweredFact
 
 LONGEST_FACT = 8000  # characters; a passage has about 3,000 [config.RetainConfig.chunk_characters]
@@ -15,7 +15,6 @@ MOST_ENTITIES = 50  # of one fact
 MOST_CHANGES = (
     8  # memories one fact ends: half of those shown; more is no withdrawal but a sweep (decision 110)
 )
-EXCERPT_CHARACTERS = 200  # of what was dropped, shown in the result
 
 LOOP_WINDOW = 200  # characters below which repetition proves nothing
 LOOP_TAIL = 1000  # a loop often begins after a sound start

@@ -110,9 +110,9 @@ def _names_of(unit: MemoryUnit, reach: Reach) -> list[tuple[str, ...]]:
 
 
 def _of_id(unit_id: str, position: int, reach: Reach) -> list[MemoryUnit]:
-    rows = reach.view.ledger.row_ids(reach.view.bank, [unit_id])
-    drafts = [draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id]
-    return _stored(rows.values(), reach) or drafts
+    return reach.stored([unit_id]) or [
+        draft.unit for draft in reach.drafts[:position] if draft.unit.id == unit_id
+    ]
 
 
 def _made_from(sources: Sequence[str], position: int, reach: Reach) -> list[MemoryUnit]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hindsight_integrations.model.facts import MemoryChange
-from hindsight_integrations.model.results import Dropped, RetainResult
+from hindsight_integrations.model.results import EXCERPT_CHARACTERS, Dropped, RetainResult
 from hindsight_integrations.model.time import next_instant
 from hindsight_integrations.model.units import MemoryUnit, UnitKind, ValidityEvent, ValidityKind
 from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
@@ -87,10 +87,7 @@ class Retraction:
             ]
             closed = [unit for unit in units if not self.reach.is_ended(unit, each.asked)]
             for unit in closed:
-                items = self.reach.items_of(unit).values()
-                held = [item for item in items if not self.reach.is_ended(item, each.asked)]
-                for ending in (unit, *held):
-                    self._close(ending, each.asked, FORGET_REQUESTED)
+                self._close_whole(unit, each.asked, FORGET_REQUESTED)
             self.forgotten.append(replace(each.request, unit_ids=tuple(unit.id for unit in closed)))
 
     def note_added(self, by: MemoryUnit, named: Named) -> None:
@@ -104,14 +101,17 @@ class Retraction:
             self._refuse(by, f"adds_to: {named.refused}")
 
     def _refuse(self, by: MemoryUnit, reason: str) -> None:
-        self.refused.setdefault(by.id, []).append(Dropped(by.text[:200], reason))
+        self.refused.setdefault(by.id, []).append(Dropped(by.text[:EXCERPT_CHARACTERS], reason))
 
     def _end(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
-        """Close a memory, and the items that hold if it is a document; one that the fact has ended already stays so."""
-        if unit.id in self.reach.ended:
-            return
+        """Close what a fact ends; one that the commit has ended already stays so."""
+        if unit.id not in self.reach.ended:
+            self._close_whole(unit, by, text)
+            self.closed.append(Withdrawal(unit.id, by.id, text))
+
+    def _close_whole(self, unit: MemoryUnit, by: MemoryUnit, text: str) -> None:
+        """Close a memory, and the items that hold if it is a document."""
         self._close(unit, by, text)
-        self.closed.append(Withdrawal(unit.id, by.id, text))
         for item in self.reach.items_of(unit).values():
             if not self.reach.is_ended(item, by):
                 self._close(item, by, text)
