@@ -19,8 +19,6 @@ from hindsight_evals.memory_system import Context, ServedText
 from hindsight_evals.metrics.context_fama import context_fama
 from hindsight_evals.metrics.stating import says
 
-WHOLE = (ForgettingFamily.COMPOUND_FACT,)  # where one text says both, no choice of whole texts is right
-
 
 def context(episode: Episode, *, without: frozenset[str] = frozenset()) -> Context:
     texts = (text for session in episode.sessions for text in session.texts if not text.sources & without)
@@ -42,9 +40,11 @@ def test_there_are_six_cases_of_each_of_ten_families() -> None:
 def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
     """Each item is said by the text of its session; serving everything leaks; leaving out what is gone passes."""
     [question] = episode.questions
-    said = {text.sources: text.text for session in episode.sessions for text in session.texts}
+    said = {
+        source: text.text for session in episode.sessions for text in session.texts for source in text.sources
+    }
     for item in question.items:
-        assert says(said[item.sources], item.text), item.text
+        assert all(says(said[source], item.text) for source in item.sources), item.text
     everything = context_fama(context(episode), question.items)
     assert everything is not None
     assert everything.mpa == 1
@@ -53,12 +53,12 @@ def test_the_right_texts_pass_and_all_texts_do_not(episode: Episode) -> None:
     right = context_fama(context(episode, without=gone), question.items)
     assert right is not None
     assert right.faa == 1
-    assert (right.mpa == 1) is (question.kind not in WHOLE and not _also_holds(episode, gone))
+    assert (right.mpa == 1) is not _also_holds(episode, gone)
 
 
 def _also_holds(episode: Episode, gone: frozenset[str]) -> bool:
-    """Whether a session that states what is gone also states what holds."""
-    return any(item.valid and item.sources & gone for item in episode.questions[0].items)
+    """Whether what holds is stated only by sessions that also state what is gone."""
+    return any(item.valid and item.sources <= gone for item in episode.questions[0].items)
 
 
 @pytest.mark.parametrize("form", Form)
