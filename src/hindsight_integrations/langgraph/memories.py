@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langgraph.graph import MessagesState
 
 from hindsight_integrations.model.recalled import TABLE, RecalledUnit, RecordTable
 from hindsight_integrations.model.results import RecallResult
@@ -30,6 +31,7 @@ class Memory(TypedDict):
         channels: its rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
         valid: False for history, of a recall `as_of` an earlier time: it does not hold now.
         confidence: of an opinion, in [0, 1]; None for others.
+        reason: why it is there: found, core, request, overview or small_bank; see `RecallReason`.
     """
 
     id: str
@@ -43,6 +45,17 @@ class Memory(TypedDict):
     channels: dict[str, int]
     valid: NotRequired[bool]
     confidence: NotRequired[float | None]
+    reason: NotRequired[str]
+
+
+class MemoryState(MessagesState):
+    """State of a graph with memory: `messages` as LangGraph's `MessagesState` has them, and what `create_recall_node` writes.
+
+    Attributes:
+        memories: of this turn, best first.
+    """
+
+    memories: list[Memory]
 
 
 def as_memory(recalled: RecalledUnit) -> Memory:
@@ -60,6 +73,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
         channels={channel.value: hit.rank for channel, hit in recalled.channels.items()},
         valid=recalled.valid and unit.closed_at is None,
         confidence=unit.confidence,
+        reason=recalled.reason.value,
     )
 
 

@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.stems import content_stems
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
     """Whether a question asks why in one of the languages."""
     return any(language.questions.cause.search(text) for language in languages)
+
+
+def asks_for_all(text: str, language: Language) -> bool:
+    """Whether a question asks for whatever is remembered ("What do you know about me?")."""
+    said = content_stems(text, language)
+    return bool(said) and said <= {language.stem(word) for word in language.asking.recalling}
+
+
+def asks_for_a_fact(text: str) -> bool:
+    """Whether a text asks, in a language we know, for what is or was the case; a request, and a question for advice, do not."""
+    return any(language.questions.fact.search(text) for language in LANGUAGES.values())
 
 
 def chain_steps(text: str, languages: Sequence[Language]) -> int:

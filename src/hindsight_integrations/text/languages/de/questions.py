@@ -29,4 +29,11 @@ QUESTIONS = QuestionWords(
         rf"|\b[A-ZÄÖÜ]\w+(?:(?: {_OF})+ [A-ZÄÖÜ]\w+)+ (?:von|vom) [A-ZÄÖÜ]\w+"
     ),
     possessive=re.compile(rf" {_OF}(?: {_OF})* (?=[A-ZÄÖÜ])|(?<=\w)s (?=[A-ZÄÖÜ])"),
+    fact=re.compile(
+        r"^(?!.*\b(?:soll(?:te|ten|en|st|test)?|kann(?:st)?|könn(?:en|te|ten|test)|würde[nst]*|darf|dürf(?:en|te)|muss|müssen|gut(?:e[rsnm]?)?|beste[rsnm]?|besser)\b)"
+        r"\W*(?:(?:und|also|aber|hey|hallo|ok(?:ay)?|na|nun|nochmal)\b\W*)*"
+        r"(?:was|wann|wo|woher|wohin|wer|wen|wem|wessen|welche[rsnm]?|wie|warum|wieso|weshalb|wobei|womit|worüber|hab(?:e|en)?|hast|hat|hatte[nst]*"
+        r"|bin|bist|ist|sind|war(?:en|st)?|gibt|gab|heißt|wohnt|wohne[n]?)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )

@@ -10,7 +10,10 @@ _ASKED = r"(?:what|when|where|who|whom|whose|which|how|why|if|whether|about)"
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|well|hm+|sorry|bye|perfect|awesome|you'?re welcome|noted|got it|glad to hear(?: it| that)?|no problem)(?: there)?[\s,.!…]*",
+        r"(?:(?:hi|hello|hey|yo|thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|o?k(?:ay|k)?|alright|please|nice(?: one)?|cool|great"
+        r"|lovely|wow|good (?:morning|evening|afternoon|night)|(?:good|nice|great) (?:job|work)|well|h+m+|sorry|(?:good ?)?bye|see you(?: later)?|perfect"
+        r"|awesome|amazing|you'?re welcome|noted|got it|i see|understood|glad to hear(?: it| that)?|no problem|(?:ha|he|hi){2,}h?|lo+l|lmao|rofl|yay"
+        r"|oh|ah|aha|continue|go on|carry on|keep going|next|how are you(?: doing)?(?: today)?|what'?s up|sup)(?: there)?[\s,.!…]*)+",
         re.IGNORECASE,
     ),
     answer=re.compile(r"(?:yes|no|sure|right|of course|exactly)[\s,.!…]*", re.IGNORECASE),

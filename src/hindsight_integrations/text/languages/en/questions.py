@@ -16,4 +16,9 @@ QUESTIONS = QuestionWords(
         re.IGNORECASE,
     ),
     possessive=re.compile(r"['\u2019]s ", re.IGNORECASE),
+    fact=re.compile(
+        r"^(?!.*\b(?:should|shall|can|could|would|may|might|must|good|best|better|worth)\b)\W*(?:(?:and|so|but|hey|hi|ok(?:ay)?|well|now|again)\b\W*)*"
+        r"(?:what|when|where|who|whom|whose|which|how|why|did|do|does|have|has|had|was|were|is|are|am)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )

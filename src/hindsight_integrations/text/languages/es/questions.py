@@ -31,4 +31,10 @@ QUESTIONS = QuestionWords(
     ),
     chain=re.compile(rf"\b\w+(?: {_LINK} \w+)+ {_LINK} {_NAME}"),
     possessive=re.compile(rf" {_LINK} (?=\w)"),
+    fact=re.compile(
+        r"^(?!.*\b(?:deber[íi]a\w*|debo|debemos|pued[oea]\w*|podemos|podr[íi]a\w*|conviene|recomienda\w*|bueno|buena|mejor)\b)\W*(?:(?:y|pero|entonces|oye|hola|ok|bueno)\b\W*)*"
+        r"(?:(?:a|de|con|en|por|para|desde|hasta) )?(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(?:es)?|c[óo]mo|cu[áa]nt[oa]s?|he|has|ha|tengo|tienes|tiene"
+        r"|hay|hab[íi]a|soy|eres|es|son|era|fue|fui|estoy|est[áa]n?)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )
