@@ -26,7 +26,7 @@ from hindsight_integrations.tempr.recall.overview import overview
 from hindsight_integrations.tempr.recall.packing import pack
 from hindsight_integrations.tempr.recall.rerank import Ranking
 from hindsight_integrations.text.languages import LANGUAGES
-from hindsight_integrations.text.question_kinds import asks_for_a_fact, asks_for_all
+from hindsight_integrations.text.question_kinds import asks_for_a_fact, asks_for_all, only_states
 from hindsight_integrations.text.small_talk import is_small_talk
 
 CORE_SHARE = 5  # a fifth of the budget at most [design 6]
@@ -123,8 +123,9 @@ def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[In
 
 
 def _requests(run: RecallContext) -> bool:
-    """Whether the message asks for help, which may need what it is not like: neither small talk nor a question for a fact."""
-    return not (asks_nothing(run) or asks_for_a_fact(run.query.text) or run.time_alone)
+    """Whether the message asks for help, which may need what it is not like: no small talk, statement or question for a fact."""
+    text = run.query.text
+    return not (asks_nothing(run) or only_states(text) or asks_for_a_fact(text) or run.time_alone)
 
 
 def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArray:
@@ -166,7 +167,8 @@ def _rest_of_small_bank(run: RecallContext, filtered: BoolArray) -> IntArray:
     counted = columns.compact if query.form is TextForm.COMPACT else columns.tokens
     shown = filtered & (columns.types < STORED)
     shown[columns.positions(run.items.items)] = False
-    if run.time_alone or asks_nothing(run) or int(counted[filtered].sum()) * SMALL_BANK > query.max_tokens:
+    asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
+    if not asks or int(counted[filtered].sum()) * SMALL_BANK > query.max_tokens:
         return np.empty(0, np.int64)
     newest: IntArray = columns.ids[shown][::-1]
     return newest

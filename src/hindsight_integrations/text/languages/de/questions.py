@@ -36,4 +36,10 @@ QUESTIONS = QuestionWords(
         r"|bin|bist|ist|sind|war(?:en|st)?|gibt|gab|heißt|wohnt|wohne[n]?)\b",
         re.IGNORECASE | re.DOTALL,
     ),
+    statement=re.compile(
+        r"^(?!.*(?:\?|\b(?:hilf\w*|suche|bitte|empfiehl\w*|empfehl\w*|schlag\w*|vorsch\w*|rat|tipps?|ideen?|soll(?:te|en|ten)?|kannst|könntest|würdest|brauche (?:ein\w*|deine\w*|dich))\b))"
+        r"\W*(?:(?:und|also|aber|ach|hey|hallo|übrigens|ok(?:ay)?|ja|nein|danke)\b\W*)*"
+        r"(?:ich|wir|mein\w*|unse?r\w*|er|sie|es|sein\w*|ihr\w*|das|der|die|dies\w*|eine?[rnms]?|heute|gestern|morgen|letzte\w*)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )

@@ -37,4 +37,10 @@ QUESTIONS = QuestionWords(
         r"|hay|hab[íi]a|soy|eres|es|son|era|fue|fui|estoy|est[áa]n?)\b",
         re.IGNORECASE | re.DOTALL,
     ),
+    statement=re.compile(
+        r"^(?!.*(?:\?|\b(?:ay[úu]da\w*|busco|por favor|recom[ie]+nda\w*|sug[ie]+re\w*|sugerencia\w*|consejos?|ideas?|deber[íi]a\w*|puedes|podr[íi]as|necesito (?:un\w*|tu|que))\b))"
+        r"\W*(?:(?:y|pero|ah|oye|hola|por cierto|ok|s[íi]|no|gracias)\b\W*)*"
+        r"(?:yo|mis?|nosotr[oa]s|nuestr[oa]s?|[ée]l|ell[oa]s?|sus?|est[eao]s?|es[eao]s?|la|l[oa]s|una?|hoy|ayer|mañana|me|nos|tengo|tenemos|soy|estoy|vivo|trabajo|compré|he|fui)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )
