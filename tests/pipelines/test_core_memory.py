@@ -11,7 +11,7 @@ from hindsight_integrations import Hindsight, MemoryBank, RecallResult
 
 ASKED_AT = "2024-06-12T09:00"
 ALLERGY = "The user is allergic to peanuts."
-CORE = {"include_core": True, "relevance": "likely", "query_timestamp": ASKED_AT}
+CORE: dict[str, Any] = {"include_core": True, "relevance": "likely", "query_timestamp": ASKED_AT}
 
 
 def told(bank: MemoryBank, lasting: bool, *texts: str, **options: Any) -> None:
@@ -151,7 +151,7 @@ def test_what_do_you_know_about_me_gives_an_overview(bank: MemoryBank) -> None:
     """Lasting facts, then open goals, tasks and coming events, then what was said last; each once, in this order."""
     told(bank, False, "The user moored a boat in 2020.", timestamp="2020-05-01")
     told(bank, True, ALLERGY, timestamp="2024-01-01")
-    records = {
+    records: dict[str, dict[str, Any]] = {
         "The user wants to walk 8,000 steps a day.": {
             "kind": "goal",
             "category": "steps",
