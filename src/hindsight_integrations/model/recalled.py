@@ -54,9 +54,9 @@ class RecallReason(StrEnum):
 
 _REASONS = {
     RecallReason.CORE: "core memory",
-    RecallReason.REQUEST: "a request may need more than what it is like",
+    RecallReason.REQUEST: "a request may need it",
     RecallReason.OVERVIEW: "the question asks for an overview",
-    RecallReason.SMALL_BANK: "the whole bank fits into half of the budget",
+    RecallReason.SMALL_BANK: "a small bank is shown whole",
 }
 
 

@@ -4,15 +4,13 @@
 given request by request by somebody who saw nothing but the requests. An answer is found by the prompt's name and by everything
 that was asked but the fixed instructions: these may be reworded, and what is shown with a passage may not change.
 
-    python -m hindsight_evals.recorded FOLDER WEEK.json        keep the answers of a folder of recordings, and its week
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,17 +73,10 @@ def keep(recordings: Path, week: Path) -> int:
         if recording.get("answer") is not None:
             line = {"key": key_of(recording["prompt"], asked), "answer": recording["answer"]}
             lines.append(json.dumps(line, ensure_ascii=False))
-    written = {f"{week.stem}.json.gz": week.read_bytes(), f"{week.stem}.answers.jsonl.gz": "\n".join(lines).encode()}
+    written = {
+        f"{week.stem}.json.gz": week.read_bytes(),
+        f"{week.stem}.answers.jsonl.gz": "\n".join(lines).encode(),
+    }
     for name, content in written.items():
         (HERE / name).write_bytes(gzip.compress(content, mtime=0))
     return len(lines)
-
-
-def main(argv: Sequence[str]) -> None:
-    """Keep the answers of a folder."""
-    folder, week = map(Path, argv)
-    print(f"{keep(folder, week)} answers")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

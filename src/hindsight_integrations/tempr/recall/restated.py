@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hindsight_integrations.model.time import SECOND
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.rerank import Ranking
@@ -39,7 +40,7 @@ def newer_first(run: RecallContext, ranking: Ranking) -> Ranking:
     ]
     order = np.arange(len(ranking.ids))
     asked = frozenset(_WORD.findall(run.query.text.casefold()))
-    order[places] = places[newest_first(words, columns.mentioned[at[places]], asked)]
+    order[places] = places[newest_first(words, columns.mentioned[at[places]] // SECOND, asked)]
     return replace(ranking.at(order), scores=ranking.scores)
 
 
@@ -50,7 +51,7 @@ def newest_first(
 
     Args:
         words: of each statement, best first, n; a message begins with its speaker's name.
-        mentioned: when each was said, microseconds, (n,).
+        mentioned: when each was said, whole seconds, (n,): messages of one conversation may differ by less.
         asked: words of the question.
 
     Returns:
