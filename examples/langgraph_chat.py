@@ -19,7 +19,12 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node, with_memories
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    with_memories,
+)
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 PROMPT = "You are a helpful assistant."

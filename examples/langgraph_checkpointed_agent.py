@@ -22,7 +22,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node, with_memories
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    with_memories,
+)
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 BANK = "rowing club"

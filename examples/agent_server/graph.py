@@ -14,7 +14,12 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
-from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node, namespace_label
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    namespace_label,
+)
 from hindsight_integrations.langgraph.agent_server import server_engine
 
 

@@ -259,7 +259,7 @@ def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> No
     with pytest.raises(BankForgotten):
         asyncio.run(HindsightRetriever(bank).aretrieve(QueryBundle("kayak")))
     for node in (create_retain_node(bank), create_recall_node(bank)):
-        graph = StateGraph(MemoryState)
+        graph: Any = StateGraph(MemoryState)
         graph.add_sequence([("memory", node)])
         graph.add_edge(START, "memory")
         with pytest.raises(BankForgotten):
