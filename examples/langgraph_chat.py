@@ -15,11 +15,16 @@ from tempfile import TemporaryDirectory
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, with_memories
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    with_memories,
+)
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 PROMPT = "You are a helpful assistant."
@@ -31,23 +36,17 @@ def answer_from_memory(messages: list[BaseMessage]) -> str:
     return f"I remember: {memories[0]}" if memories else "Nice to meet you! I will remember that."
 
 
-class State(MessagesState):
-    """The messages of one conversation, and what is remembered about the last one."""
-
-    memories: list[Memory]
-
-
 def build(hindsight: Hindsight) -> CompiledStateGraph:
     """recall -> answer -> retain. The bank is the user's: `user_id` of the config, as `talk` passes it."""
     name = os.environ.get("HINDSIGHT_MODEL")
     model = ChatOpenAI(model=name.removeprefix("openai:")) if name else ScriptedModel(answer_from_memory)
 
-    def answer(state: State) -> dict[str, list[BaseMessage]]:
+    def answer(state: MemoryState) -> dict[str, list[BaseMessage]]:
         # Memories go into the prompt of this turn only; the conversation itself stays clean.
         prompt = with_memories(state["messages"], state["memories"])
         return {"messages": [model.invoke([SystemMessage(PROMPT), *prompt])]}
 
-    graph = StateGraph(State)
+    graph = StateGraph(MemoryState)
     graph.add_node("recall", create_recall_node(hindsight))
     graph.add_node("answer", answer)
     # This stand-in for a model only repeats what users say, so its own words are not worth keeping; leave `roles` out

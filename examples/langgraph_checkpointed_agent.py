@@ -18,11 +18,16 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from hindsight_integrations import Hindsight
-from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, with_memories
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    with_memories,
+)
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 BANK = "rowing club"
@@ -40,11 +45,10 @@ FINDINGS = {
 PROMPT = "Answer from what you remember, and name each boat."
 
 
-class State(MessagesState):
+class State(MemoryState):
     """What was said, which boats are left, and what is remembered for the report."""
 
     boats: list[str]
-    memories: list[Memory]
 
 
 def name_the_repairs(messages: list[BaseMessage]) -> str:

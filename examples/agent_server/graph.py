@@ -11,10 +11,15 @@ itself. The graph and the store share one engine, at HINDSIGHT_DIRECTORY (else .
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
-from hindsight_integrations.langgraph import Memory, create_recall_node, create_retain_node, namespace_label
+from hindsight_integrations.langgraph import (
+    MemoryState,
+    create_recall_node,
+    create_retain_node,
+    namespace_label,
+)
 from hindsight_integrations.langgraph.agent_server import server_engine
 
 
@@ -25,13 +30,7 @@ class User:
     user_id: str
 
 
-class State(MessagesState):
-    """The messages of one thread, and what is remembered about the last one."""
-
-    memories: list[Memory]
-
-
-async def answer(state: State, runtime: Runtime[User]) -> dict[str, list[AIMessage]]:
+async def answer(state: MemoryState, runtime: Runtime[User]) -> dict[str, list[AIMessage]]:
     """Stands in for a language model: it quotes the best memory, and counts the user's visits in the store."""
     store = runtime.store
     namespace = ("visits", namespace_label(runtime.context.user_id))
@@ -45,7 +44,7 @@ async def answer(state: State, runtime: Runtime[User]) -> dict[str, list[AIMessa
 
 
 memory = server_engine()
-builder = StateGraph(State, context_schema=User)
+builder = StateGraph(MemoryState, context_schema=User)
 builder.add_node("recall", create_recall_node(memory))
 builder.add_node("answer", answer)
 builder.add_node("retain", create_retain_node(memory, roles=("user",)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -26,32 +27,50 @@ REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameter
 """Options of `bank.reflect` that hold for every question; `operation` is the key of one."""
 
 
-SHOWN: Mapping[str, Any] = MappingProxyType(
-    {
-        "text": "compact",
-        "relevance": "likely",
-        "include_records": True,
-    }
-)
-"""What doors ask of `bank.recall` where their caller says nothing: no line of a prompt is spent on filler (decision 164)."""
+@dataclass(frozen=True, slots=True)
+class RecallDefaults:
+    """What an integration asks of `bank.recall` where its caller says nothing (docs/doors.md).
+
+    Attributes:
+        include_core: with core memory, and all of a small bank.
+        max_tokens: what the texts may cost.
+        budget: effort of recall.
+        text: which form of each memory.
+        relevance: how far down the ranking; no line of a prompt is spent on filler (decision 164).
+        include_records: with the complete table where a question asks over a kind of record.
+    """
+
+    include_core: bool
+    max_tokens: int
+    budget: str
+    text: str = "compact"
+    relevance: str = "likely"
+    include_records: bool = True
+
+
+UNASKED = RecallDefaults(include_core=True, max_tokens=2048, budget="low")
+"""Where memory is written into a prompt unasked: recall node, middleware, HindsightMemory, HindsightMemoryBlock."""
+
+SEARCHED = RecallDefaults(include_core=False, max_tokens=4096, budget="mid")
+"""Where a program looks memories up: retrievers."""
+
+CALLED = RecallDefaults(include_core=False, max_tokens=2048, budget="mid")
+"""Where a model looks them up: tools."""
 
 COUNTED: Mapping[str, Any] = MappingProxyType(
-    {
-        "text": "compact",
-        "relevance": "all",
-        "include_records": False,
-    }
+    {"text": "compact", "relevance": "all", "include_records": False, "include_core": False}
 )
-"""The same where the caller asks for `k` memories: so many, in the order of the ranking."""
+"""In all of them where `k` memories are asked for: so many, in the order of the ranking, and nothing beside them."""
 
 
-def door_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a door's recalls: the caller's, and the door's own for what the caller leaves out or gives as None.
+def with_defaults(given: Mapping[str, Any], defaults: RecallDefaults) -> dict[str, Any]:
+    """The options of an integration's recalls: the caller's, and its defaults for what the caller leaves out or gives as None.
 
     Args:
         given: options of `bank.recall` by their names, checked by it.
+        defaults: of the integration.
     """
-    own = SHOWN if given.get("k") is None else COUNTED
+    own = {name: getattr(defaults, name) for name in COUNTED} if given.get("k") is None else COUNTED
     return {**own, **{name: value for name, value in given.items() if name not in own or value is not None}}
 
 

@@ -40,7 +40,7 @@ def test_the_recall_node_chooses_by_tag_groups_and_scores(bank: MemoryBank) -> N
     assert sorted(texts_recalled(bank, **OPTIONS)) == ["My kayak is blue.", "My kayak is red."]
     shorter = {"key": "length", "value": 5, "operator": "<"}
     assert texts_recalled(bank, metadata=shorter, **OPTIONS) == ["My kayak is red."]
-    assert texts_recalled(bank, min_scores={"semantic": 1.0, "keyword": 1e6}) == []
+    assert texts_recalled(bank, min_scores={"semantic": 1.0, "keyword": 1e6}, include_core=False) == []
     with pytest.raises(InvalidRequest, match="tag_groups"):
         texts_recalled(bank, tag_groups=[{}])
     with pytest.raises(InvalidRequest, match=r"metadata\.operator"):

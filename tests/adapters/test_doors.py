@@ -96,6 +96,7 @@ def told(request: RecallQuery) -> dict[str, Any]:
     return {
         "text": request.form.value,
         "relevance": request.relevance.value,
+        "core": "yes" if request.include_core else "no",
         "records": "yes" if request.record_tokens else "no",
         "order": request.order.value,
         "budget": request.budget.value,

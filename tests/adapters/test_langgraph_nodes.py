@@ -51,11 +51,13 @@ def answer(state: State) -> dict[str, Any]:
     return {"messages": [AIMessage("Noted.")]}
 
 
-def chat(memory: Any, *, relevance: str | None = None, **options: Any) -> Graph:
+def chat(
+    memory: Any, *, relevance: str | None = None, include_core: bool | None = None, **options: Any
+) -> Graph:
     """recall -> answer -> retain, over any memory; options go to both nodes."""
     graph = StateGraph(State)
     steps: list[tuple[str, Any]] = [
-        ("recall", create_recall_node(memory, relevance=relevance, **options)),
+        ("recall", create_recall_node(memory, relevance=relevance, include_core=include_core, **options)),
         ("answer", answer),
         ("retain", create_retain_node(memory, roles="user", **options)),
     ]
@@ -151,7 +153,7 @@ def test_an_async_engine_closed_under_a_sync_graph_says_so(light: Hindsight) -> 
 
 def test_messages_stay_clean_and_old_memories_go(light: Hindsight) -> None:
     """Over turns the conversation holds only what was said, and memories are those of the last turn, or none."""
-    graph = chat(light)
+    graph = chat(light, include_core=False)
     graph.invoke(says(STATEMENT), ALICE)
     second = graph.invoke(says(QUESTION), ALICE)
     assert texts(second) == [f"user: {STATEMENT}"]
@@ -188,6 +190,8 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
         "mentioned_at": "2024-06-12T09:00:00+00:00",
         "valid": True,
         "confidence": None,
+        "lasting": False,
+        "reason": "core",
     }
 
 

@@ -38,11 +38,13 @@ from hindsight_integrations import (
     ModelUnavailable,
 )
 from hindsight_integrations.bank.reflect_stages import AsyncReflectStages
+from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
 from hindsight_integrations.langgraph import create_reflect_subgraph
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]
 
+RED = f"{BEST_MEMORIES}\n- Ana's kayak is red."
 ASKED: Any = {"query": QUESTION}
 SURVEY = "I believe remote work pays, since those in it said in a survey that they get more done."
 
@@ -217,7 +219,7 @@ def test_without_a_model_the_answer_is_what_is_remembered(light: Hindsight) -> N
         graph = create_reflect_subgraph(bank, strategy=strategy)
         parts = list(graph.stream({"query": "What colour is the kayak?"}, stream_mode="updates"))
         assert [name for part in parts for name in part] == ["recall", "answer"]
-        assert parts[-1]["answer"]["answer"] == "Ana's kayak is red."
+        assert parts[-1]["answer"]["answer"] == RED
         assert parts[-1]["answer"]["reflection"]["extractive"]
 
 
@@ -252,8 +254,8 @@ def test_the_answer_may_be_a_message_and_keys_may_have_other_names(light: Hindsi
     asked: Any = HumanMessage("What colour is the kayak?", id="q")
     for _ in range(2):
         state = run(chat, "sync", {"messages": [asked]}, thread())
-    assert [message.text for message in state["messages"]] == [asked.text, "Ana's kayak is red."]
-    assert state["said"] == state["thoughts"]["text"] == "Ana's kayak is red."
+    assert [message.text for message in state["messages"]] == [asked.text, RED]
+    assert state["said"] == state["thoughts"]["text"] == RED
 
 
 def test_the_bank_is_found_as_other_nodes_find_it(light: Hindsight) -> None:
@@ -303,7 +305,7 @@ def test_async_engines_serve_both_faces(light_config: HindsightConfig) -> None:
             found = await graph.ainvoke({"query": "What colour is the kayak?"})
             return str(found["answer"])
 
-    assert asyncio.run(asked()) == "Ana's kayak is red."
+    assert asyncio.run(asked()) == RED
 
 
 @every_row("failing", ["first step", "second step", "answer", "typed form"])

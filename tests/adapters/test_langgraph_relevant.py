@@ -136,8 +136,8 @@ def bare(*said: str) -> str:
 @FACES
 def test_memory_keeps_silent_until_it_knows_something(bank: MemoryBank, door: str, face: str) -> None:
     """A question about something never mentioned reaches the model as it was asked; a later one is answered from memory,
-    and after that memory is silent again."""
-    agent = Agent(door, face, bank)
+    and after that memory is silent again. The bank is small, and would be shown whole as core memory."""
+    agent = Agent(door, face, bank, include_core=False)
     assert agent.ask(NEVER_MENTIONED[0]) == bare(NEVER_MENTIONED[0])
     assert "Rovaniemi" in agent.ask("Where does my sister Vilma live?")
     assert agent.ask(NEVER_MENTIONED[1], thread="t2") == bare(NEVER_MENTIONED[1])
@@ -147,7 +147,7 @@ def test_most_questions_about_the_unknown_render_nothing_and_all_others_their_an
     bank: MemoryBank,
 ) -> None:
     """Half of the unknown at least stay empty, and no answer is lost for it."""
-    agent = Agent("middleware", "sync", bank)
+    agent = Agent("middleware", "sync", bank, include_core=False)
     silent = [
         asked for at, asked in enumerate(NEVER_MENTIONED) if agent.ask(asked, thread=f"n{at}") == bare(asked)
     ]
@@ -164,7 +164,9 @@ def test_a_recall_node_writes_an_empty_list_and_an_empty_text(known: MemoryBank)
     """Whatever form the memories take, none of them is no text: no heading, no fence, no message."""
     given = {"messages": [HumanMessage(NEVER_MENTIONED[0])]}
     outputs = {
-        form: create_recall_node(known, output=form, output_key="found").invoke(given)["found"]
+        form: create_recall_node(known, output=form, output_key="found", include_core=False).invoke(given)[
+            "found"
+        ]
         for form in ("memories", "text", "messages")
     }
     assert outputs == {"memories": [], "text": "", "messages": given["messages"]}
@@ -173,7 +175,9 @@ def test_a_recall_node_writes_an_empty_list_and_an_empty_text(known: MemoryBank)
 def test_a_caller_who_wants_all_gets_all(known: MemoryBank) -> None:
     """What a caller says of relevance and records wins over the node's defaults."""
     given = {"messages": [HumanMessage(NEVER_MENTIONED[2])]}
-    everything = create_recall_node(known, relevance="all", output="text").invoke(given)["memories"]
+    everything = create_recall_node(known, relevance="all", include_core=False, output="text").invoke(given)[
+        "memories"
+    ]
     assert len(everything.splitlines()) == len(known.recall(NEVER_MENTIONED[2], budget="low").units) > 0
     asked = {"messages": [HumanMessage(ALL_TODOS)]}
     bare_node = create_recall_node(known, include_records=False, max_tokens=60, output="text")
@@ -236,7 +240,7 @@ def test_a_checkpoint_holds_no_more_of_a_table_than_of_memories(bank: MemoryBank
     agent = Agent("middleware", "sync", bank)
     agent.ask(ALL_TODOS)
     assert [message.text for message in agent.state["messages"]] == [ALL_TODOS, "Noted."]
-    nodes = Agent("nodes", "sync", bank)
+    nodes = Agent("nodes", "sync", bank, include_core=False)
     nodes.ask(ALL_TODOS)
     nodes.ask(NEVER_MENTIONED[0])
     assert nodes.state["memories"] == []

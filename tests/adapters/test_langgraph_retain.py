@@ -103,8 +103,8 @@ def test_runs_without_a_thread_drop_nothing_of_each_other(light: Hindsight) -> N
     """Conversations nobody named, which begin with the same words, are no fork of one another."""
     bank = light.bank("ann")
     node = create_retain_node(bank)
-    node.invoke(said(("user", "Good morning."), ("user", "My kayak is red.")))
-    node.invoke(said(("user", "Good morning."), ("user", "My tent is green.")))
+    node.invoke(said(("user", "It rains."), ("user", "My kayak is red.")))
+    node.invoke(said(("user", "It rains."), ("user", "My tent is green.")))
     assert valid(bank)[1:] == ["user: My kayak is red.", "user: My tent is green."]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START
 from openai_server import OpenAIServer
 
 from hindsight_integrations import Hindsight, HindsightConfig, Message
@@ -147,7 +147,7 @@ def test_answering_by_hand_runs(tmp_path: Path) -> None:
 
 def test_the_examples_of_a_graph_run(light: Hindsight, capsys: pytest.CaptureFixture[str]) -> None:
     """Its three nodes are a graph that remembers, and whoever watches it sees the warning of a memory that fails."""
-    found: dict[str, Any] = {"hindsight": light, "graph": StateGraph(MessagesState), "answer": lambda _: {}}
+    found: dict[str, Any] = {"hindsight": light, "answer": lambda _: {}}
     exec(next(code for code in examples() if "create_retain_node" in code), found)  # noqa: S102 - the README's own
     graph = found["graph"].add_edge(START, "recall").add_edge("recall", "answer").add_edge("answer", "retain")
     state = {"messages": [("user", "I own a kayak.")]}

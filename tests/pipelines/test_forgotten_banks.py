@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, StateGraph
 from llama_index.core.schema import QueryBundle
 from table import every_row
 
@@ -33,7 +33,7 @@ from hindsight_integrations import (
 )
 from hindsight_integrations.bank import listing
 from hindsight_integrations.config import KeywordBackend, RetainConfig, StorageConfig, VectorBackend
-from hindsight_integrations.langgraph import create_recall_node, create_retain_node
+from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node
 from hindsight_integrations.llamaindex import HindsightRetriever
 from hindsight_integrations.testing.doubles import HashEmbedder
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
@@ -259,7 +259,7 @@ def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> No
     with pytest.raises(BankForgotten):
         asyncio.run(HindsightRetriever(bank).aretrieve(QueryBundle("kayak")))
     for node in (create_retain_node(bank), create_recall_node(bank)):
-        graph = StateGraph(MessagesState)
+        graph: Any = StateGraph(MemoryState)
         graph.add_sequence([("memory", node)])
         graph.add_edge(START, "memory")
         with pytest.raises(BankForgotten):

@@ -23,6 +23,7 @@ from hindsight_integrations import (
     RecallResult,
     TagsMatch,
 )
+from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
 from hindsight_integrations.config import OnChannelFailure, RecallConfig
 from hindsight_integrations.ports.arrays import Hits, Vector
 from hindsight_integrations.search.channels.keyword import keyword_channel
@@ -288,7 +289,8 @@ def test_reflect_without_a_model_quotes_and_says_so(garden: MemoryBank) -> None:
     answer = garden.reflect("who repairs bicycles?")
     assert answer.extractive
     assert answer.units[0].unit.text == "Alice Chen repairs old bicycles in her shed."
-    assert answer.text.splitlines() == [item.unit.text for item in answer.units]
+    assert answer.text.splitlines() == [BEST_MEMORIES, *(f"- {item.unit.text}" for item in answer.units)]
+    assert any("no language model is set" in note for note in answer.notes)
 
 
 def test_reflect_with_a_model_names_the_units_it_stands_on(clock: FrozenClock) -> None:

@@ -22,6 +22,7 @@ from views_of_remote_work import (
 
 from hindsight_integrations import Hindsight, HindsightConfig, InvalidRequest, MemoryBank, ModelUnavailable
 from hindsight_integrations.bank.reflections import DEFAULTS
+from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 Opener = Callable[..., Hindsight]
@@ -176,7 +177,7 @@ def test_without_a_model_the_answer_is_what_is_remembered(
     bank.retain("Ana's kayak is red.")
     for strategy in ("single", "agentic"):
         done = staged(bank, "What colour is the kayak?", strategy=strategy)
-        assert (done["extractive"], done["text"]) == (True, "Ana's kayak is red.")
+        assert (done["extractive"], done["text"]) == (True, f"{BEST_MEMORIES}\n- Ana's kayak is red.")
         assert done["text"] == bank.reflect("What colour is the kayak?").text
 
 

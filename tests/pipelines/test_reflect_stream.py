@@ -15,6 +15,7 @@ from openai_server import Drip, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
 from hindsight_integrations import Hindsight, MalformedOutput, MemoryBank
+from hindsight_integrations.cara.reflection.without_model import BEST_MEMORIES
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind, Reflection
 from hindsight_integrations.testing.scripted_model import Reply, ScriptedModel
 
@@ -154,7 +155,7 @@ def test_without_a_model_the_memories_are_streamed(
     bank = opener(config=light_config).bank("ann")
     bank.retain(FACT)
     text, _, found = streamed(bank)
-    assert text == found.text == FACT
+    assert text == found.text == f"{BEST_MEMORIES}\n- {FACT}"
     assert found.extractive
 
 

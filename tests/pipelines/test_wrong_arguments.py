@@ -121,13 +121,13 @@ VERBS: Calls = {
     **options("recall", "max_tokens budget types tags tags_match tag_groups metadata embedding window as_of query_timestamp "
               "include_invalidated k min_scores include_entities max_entity_tokens include_chunks max_chunk_tokens "
               "include_source_facts max_source_fact_tokens include_records max_record_tokens "
-              "text relevance order trace", query="plums"),
+              "text relevance order trace include_core speaker", query="plums"),
     **options("reflect", "query"),
     **options("reflect", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
-              "tags tags_match tag_groups window as_of", query="plums"),
+              "tags tags_match tag_groups window as_of query_timestamp", query="plums"),
     **options("reflect_stream", "query"),
     **options("reflect_stream", "strategy budget max_tokens max_answer_tokens response_schema tools context form_opinions operation "
-              "tags tags_match tag_groups window as_of", query="plums"),
+              "tags tags_match tag_groups window as_of query_timestamp", query="plums"),
     **options("reflect_stages.recall", "query"),
     **options("reflect_stages.recall", "options", query="plums"),
     **options("reflect_stages.think", "underway options", underway={}),

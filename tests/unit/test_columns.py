@@ -48,6 +48,7 @@ def rows(*ids: int, kind: int = 0, closed: int = NEVER, tags: tuple[str, ...] = 
         tokens=full(3),
         compact=full(3),
         heads=full(0),
+        lasting=full(0),
         tags=[tags] * size,
         turns=[("", "")] * size,
         metadata=[""] * size,

@@ -40,6 +40,7 @@ def conversation(*messages: tuple[str, str, int]) -> Columns:
         column(1),
         column(1),
         column(0),
+        column(0),
     )
     turns = [(thread, speaker) if speaker else ("", "") for thread, speaker, _ in messages]
     rows = UnitColumns(

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from table import every_row
 
 from hindsight_integrations.model.trace import Fate
-from hindsight_integrations.tempr.recall.relevance import asks_for_all, likely, nearness
+from hindsight_integrations.tempr.recall.relevance import likely, nearness
 from hindsight_integrations.tempr.recall.rerank import unread
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.de import GERMAN
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.languages.es import SPANISH
+from hindsight_integrations.text.question_kinds import asks_for_all
 
 
 def test_nearness_of_a_worked_example() -> None:

@@ -45,6 +45,7 @@ def units(*tags: str) -> Columns:
         column(1),
         column(1),
         column(0),
+        column(0),
     )
     rows = UnitColumns(
         ids, *numbers, tags=[tuple(own) for own in tags], turns=[("", "")] * size, metadata=[""] * size

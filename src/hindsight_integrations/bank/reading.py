@@ -44,6 +44,7 @@ from hindsight_integrations.validation.limits import (
     checked_count,
     checked_tags,
     checked_text,
+    checked_words,
 )
 from hindsight_integrations.validation.metadata import checked_metadata_filter
 from hindsight_integrations.validation.min_scores import checked_min_scores
@@ -84,6 +85,8 @@ class ReadingVerbs(BankVerbs):
         text: TextForm | str = TextForm.FULL,
         relevance: RelevanceLevel | str = RelevanceLevel.ALL,
         order: ResultOrder | str = ResultOrder.RANK,
+        include_core: bool = False,
+        speaker: str = "user",
         trace: bool = False,
         embedding: Embedding = None,
     ) -> RecallResult:
@@ -122,6 +125,10 @@ class ReadingVerbs(BankVerbs):
             text: "full", or "compact": what each memory says with its date, so that more fit the budget.
             relevance: "all" fills the budget, "likely" stops where evidence gives out.
             order: "rank", best first, or "time", oldest first; which memories are returned is not changed by it.
+            include_core: also return core memory, as what is written into a prompt unasked does: the user's lasting facts
+                first, at most a fifth of `max_tokens` and 400 tokens, and everything of a bank that fits into half of
+                `max_tokens`; small talk gets core memory alone. Not with `k`.
+            speaker: who asks, as in `Message.speaker`: where several people speak in a bank, core memory is theirs.
             trace: also record how every candidate fared; `RecallResult.explain` shows it.
             embedding: the question's vector, where you have it of the bank's own embedder (it need not be of unit length);
                 or texts to embed in the question's place, whose mean vector is taken. Words, names and times are read
@@ -144,6 +151,8 @@ class ReadingVerbs(BankVerbs):
             source_fact_tokens=_budget(include_source_facts, max_source_fact_tokens, "source_fact"),
             record_tokens=_budget(include_records, max_record_tokens, "record"),
             trace=trace,
+            include_core=bool(include_core),
+            speaker=checked_words(speaker, "speaker") or "user",
             embedding=checked_embedding(embedding),
             metadata=checked_metadata_filter(metadata),
             **_shape(text, relevance, order),

@@ -22,6 +22,7 @@ from hindsight_integrations.cara.opinions.forming import foreseen, form_opinions
 from hindsight_integrations.cara.opinions.put_forward import PutForward
 from hindsight_integrations.cara.opinions.relating import Relations
 from hindsight_integrations.cara.reflection.opinions import occasion_of
+from hindsight_integrations.cara.reflection.reflecting import noted
 from hindsight_integrations.cara.reflection.underway import Underway, answered, begun, called, thought
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.profile import BankProfile
@@ -151,7 +152,7 @@ class AsyncReflectStages(BankVerbs):
         """
         state, request = self._underway(underway, options)
         found = await answered(state, request, await self._reflections.tools(request.recall.as_of))
-        plain, candidates = plain_reflection(found.reflection), []
+        plain, candidates = plain_reflection(noted(found.reflection, request)), []
         for number, each in enumerate(found.opinions, 1):
             if isinstance(each, PutForward):
                 candidates.append({"number": number, "opinion": as_json(each)})

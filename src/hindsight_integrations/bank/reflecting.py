@@ -20,7 +20,7 @@ from hindsight_integrations.model.requests import (
     Strategy,
     TagsMatch,
 )
-from hindsight_integrations.validation.arguments import Window
+from hindsight_integrations.validation.arguments import Moment, Window
 
 
 class ReflectingVerbs(ReadingVerbs):
@@ -54,13 +54,15 @@ class ReflectingVerbs(ReadingVerbs):
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
         window: Window = None,
         as_of: datetime | str | None = None,
+        query_timestamp: Moment = None,
     ) -> Reflection:
         """Answer a question from memory, in the bank's character, naming the memories the answer stands on.
 
         Kept answers near the question (`mental_models`) are shown first; rules (`directives`) are kept.
 
         With a model the answer may put forward opinions of the agent's, which are kept (`Reflection.opinions` says what
-        became of each). Without one the answer is the best memories themselves, and `extractive` is True.
+        became of each). Without one the answer is exact figures of records or the best memories themselves, `extractive` is
+        True, and `sufficient` says whether the answer is likely among them.
 
         Args:
             query: the question, up to 8,000 characters.
@@ -72,7 +74,7 @@ class ReflectingVerbs(ReadingVerbs):
                 call with single, else by one more. Where nothing is known there is none.
             tools: functions and LangChain tools that the model may call besides memory's own, agentic only.
             context: your words about the situation, shown to the model as data.
-            form_opinions: whether opinions may be formed. None are with `as_of`, on a bank `with_profile`, on a
+            form_opinions: whether opinions may be formed. None are, and a note says so, with `as_of`, on a bank `with_profile`, on a
                 read-only engine and without a model.
             operation: a key of this reflection (thread and run, say): a retry under it forms nothing twice.
             tags: visibility tags; none means any memory.
@@ -82,6 +84,7 @@ class ReflectingVerbs(ReadingVerbs):
             window: (start, end) of the time the question is about; None means find it in the question.
             as_of: a moment; the answer of then: from the memories that were valid, in the character that the bank had
                 (see `profile.history`), to the question as asked then ("yesterday"). None means now.
+            query_timestamp: the moment from which "yesterday" and recency count; `as_of`, else now, if None.
 
         Raises:
             InvalidRequest: an option is out of range.
@@ -103,6 +106,7 @@ class ReflectingVerbs(ReadingVerbs):
             tag_groups=tag_groups,
             window=window,
             as_of=as_of,
+            query_timestamp=query_timestamp,
         )
         return await reflect(request, await self._reflections.tools(request.recall.as_of))
 
@@ -124,6 +128,7 @@ class ReflectingVerbs(ReadingVerbs):
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
         window: Window = None,
         as_of: datetime | str | None = None,
+        query_timestamp: Moment = None,
     ) -> AsyncIterator[ReflectEvent]:
         """Answer a question as `reflect` does, and tell of it meanwhile: steps, pieces of the text, last the reflection.
 
@@ -146,6 +151,7 @@ class ReflectingVerbs(ReadingVerbs):
             tag_groups: as in `reflect`.
             window: as in `reflect`.
             as_of: as in `reflect`.
+            query_timestamp: as in `reflect`.
 
         Yields:
             a `ReflectEvent` at a time; the last one carries the reflection.
@@ -170,6 +176,7 @@ class ReflectingVerbs(ReadingVerbs):
             tag_groups=tag_groups,
             window=window,
             as_of=as_of,
+            query_timestamp=query_timestamp,
         )
         needed = await self._reflections.tools(request.recall.as_of)
         async with aclosing(reflect_events(request, needed)) as events:

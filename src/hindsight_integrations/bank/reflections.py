@@ -28,7 +28,7 @@ from hindsight_integrations.model.requests import (
     TagsMatch,
 )
 from hindsight_integrations.model.time import as_utc
-from hindsight_integrations.validation.arguments import Window, checked_instant, checked_window
+from hindsight_integrations.validation.arguments import Moment, Window, checked_instant, checked_window
 from hindsight_integrations.validation.limits import (
     MAX_QUERY,
     checked_count,
@@ -56,6 +56,7 @@ class ReflectOptions(TypedDict, total=False):
     tag_groups: GivenGroup | Sequence[GivenGroup]
     window: Window
     as_of: datetime | str | None
+    query_timestamp: Moment
 
 
 DEFAULTS = ReflectOptions(
@@ -73,6 +74,7 @@ DEFAULTS = ReflectOptions(
     tag_groups=(),
     window=None,
     as_of=None,
+    query_timestamp=None,
 )
 """Those of `bank.reflect`."""
 
@@ -109,9 +111,11 @@ class Reflections:
         given, dates = DEFAULTS | options, self._context.tools.dates
         then = checked_instant(given["as_of"], "as_of", dates)
         context, operation = given["context"], given["operation"]
+        wanted, refusal = bool(given["form_opinions"]), self._no_opinions(then)
+        at = checked_instant(given["query_timestamp"], "query_timestamp", dates)
         asked = RecallQuery(
             text=checked_text(query, "query", MAX_QUERY),
-            query_timestamp=asked_at or then or as_utc(self._context.tools.clock.now()),
+            query_timestamp=asked_at or at or then or as_utc(self._context.tools.clock.now()),
             max_tokens=checked_count(given["max_tokens"], "max_tokens"),
             budget=choice(Budget, given["budget"], "budget"),
             types=recalled_by_default(self._context),
@@ -126,7 +130,8 @@ class Reflections:
             strategy=choice(Strategy, given["strategy"], "strategy"),
             max_answer_tokens=checked_count(given["max_answer_tokens"], "max_answer_tokens"),
             context="" if context is None else checked_text(context, "context", MAX_QUERY),
-            form_opinions=bool(given["form_opinions"]) and self._may_form(then),
+            form_opinions=wanted and not refusal,
+            no_opinions=refusal if wanted else "",
             operation="" if operation is None else checked_text(operation, "operation", MAX_OPERATION),
             response_schema=checked_schema(given["response_schema"]),
             tools=checked_tools(given["tools"]),
@@ -154,12 +159,16 @@ class Reflections:
             reads=self._reads,
         )
 
-    def _may_form(self, as_of: datetime | None) -> bool:
-        """Whether opinions may come of an answer at all."""
+    def _no_opinions(self, as_of: datetime | None) -> str:
+        """Why no opinions may come of an answer; empty if they may."""
         tools = self._context.tools
-        return (
-            as_of is None and self._answering_as is None and not tools.read_only and tools.model is not None
-        )
+        if tools.model is None:
+            return "no opinions are formed without a language model"
+        if as_of is not None:
+            return "no opinions are formed with `as_of`: the answer is of an earlier time"
+        if self._answering_as is not None:
+            return "no opinions are formed on a bank `with_profile`: they would be another character's"
+        return "no opinions are formed on a read-only engine" if tools.read_only else ""
 
     def _reads(self, query: RecallQuery) -> LimitedReads:
         kept = partial(mental_models_near, self._context)

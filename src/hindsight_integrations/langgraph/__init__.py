@@ -12,7 +12,7 @@ from hindsight_integrations.lazy import adapter_attribute
 if TYPE_CHECKING:
     from hindsight_integrations.langgraph.events import EventKind
     from hindsight_integrations.langgraph.identities import identity_of, namespace_label
-    from hindsight_integrations.langgraph.memories import Memory, format_memories, with_memories
+    from hindsight_integrations.langgraph.memories import Memory, MemoryState, format_memories, with_memories
     from hindsight_integrations.langgraph.middleware import HindsightMiddleware
     from hindsight_integrations.langgraph.recall_node import RecallOutput, create_recall_node
     from hindsight_integrations.langgraph.reflect_graph import create_reflect_subgraph
@@ -30,6 +30,7 @@ __all__ = [
     "HindsightRetriever",
     "HindsightStore",
     "Memory",
+    "MemoryState",
     "OnError",
     "RecallOutput",
     "ToolVerb",
@@ -51,6 +52,7 @@ _HOME_OF = {
     "HindsightRetriever": "retriever",
     "HindsightStore": "store",
     "Memory": "memories",
+    "MemoryState": "memories",
     "OnError": "failures",
     "RecallOutput": "recall_node",
     "ToolVerb": "tools",

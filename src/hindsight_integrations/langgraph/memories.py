@@ -8,11 +8,12 @@ from datetime import datetime
 from typing import Any, NotRequired, TypedDict
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langgraph.graph import MessagesState
 
 from hindsight_integrations.model.recalled import TABLE, RecalledUnit, RecordTable
 from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.model.time import Interval, readable_time
-from hindsight_integrations.prompts.recalled import HEADING, marked_line, memories_block
+from hindsight_integrations.model.time import Interval
+from hindsight_integrations.prompts.recalled import HEADING, marked_line, memories_block, shown_time
 
 
 class Memory(TypedDict):
@@ -30,6 +31,8 @@ class Memory(TypedDict):
         channels: its rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
         valid: False for history, of a recall `as_of` an earlier time: it does not hold now.
         confidence: of an opinion, in [0, 1]; None for others.
+        lasting: True for a fact that says who somebody is.
+        reason: why it is there: found, core, request, overview or small_bank; see `RecallReason`.
     """
 
     id: str
@@ -43,6 +46,18 @@ class Memory(TypedDict):
     channels: dict[str, int]
     valid: NotRequired[bool]
     confidence: NotRequired[float | None]
+    lasting: NotRequired[bool]
+    reason: NotRequired[str]
+
+
+class MemoryState(MessagesState):
+    """State of a graph with memory: `messages` as LangGraph's `MessagesState` has them, and what `create_recall_node` writes.
+
+    Attributes:
+        memories: of this turn, best first.
+    """
+
+    memories: list[Memory]
 
 
 def as_memory(recalled: RecalledUnit) -> Memory:
@@ -60,6 +75,8 @@ def as_memory(recalled: RecalledUnit) -> Memory:
         channels={channel.value: hit.rank for channel, hit in recalled.channels.items()},
         valid=recalled.valid and unit.closed_at is None,
         confidence=unit.confidence,
+        lasting=unit.lasting,
+        reason=recalled.reason.value,
     )
 
 
@@ -138,7 +155,7 @@ def _line(memory: Memory) -> str:
     occurred = None if start is None or end is None else Interval(read(start), read(end))
     return marked_line(
         memory["text"],
-        readable_time(occurred, read(memory["mentioned_at"])),
+        shown_time(occurred, read(memory["mentioned_at"]), lasting=memory.get("lasting", False)),
         opinion=memory["fact_type"] == "opinion",
         confidence=memory.get("confidence"),
         valid=memory.get("valid", True),

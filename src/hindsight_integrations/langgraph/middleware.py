@@ -35,6 +35,7 @@ from hindsight_integrations.model.requests import (
 from hindsight_integrations.model.threads import OnFork
 from hindsight_integrations.tolerance import OnError
 from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.verb_options import UNASKED
 
 State = AgentState[Any]
 Answer = ModelResponse[Any]
@@ -74,6 +75,8 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
             `max_tokens`.
         include_records: also the complete table where the question asks over a kind of record.
+        include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
+            `k` is given.
         order: "rank", best first, or "time", oldest first.
         roles: whose messages to remember: "user", "assistant", "tool" (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
@@ -103,8 +106,8 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         *,
         bank: BankName | None = None,
         bank_from: BankFrom | None = None,
-        max_tokens: int = 2048,
-        budget: Budget | str = Budget.LOW,
+        max_tokens: int = UNASKED.max_tokens,
+        budget: Budget | str = UNASKED.budget,
         k: int | None = None,
         types: Iterable[FactType | str] | None = None,
         tags: Iterable[str] = (),
@@ -116,6 +119,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         text: TextForm | str | None = None,
         relevance: RelevanceLevel | str | None = None,
         include_records: bool | None = None,
+        include_core: bool | None = None,
         order: ResultOrder | str = ResultOrder.RANK,
         roles: Iterable[str] = ("user", "assistant"),
         on_fork: OnFork | str = OnFork.SUPERSEDE,
@@ -133,10 +137,10 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         asked |= {"types": None if types is None else tuple(types), "tags": tuple(tags)}
         asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
         asked |= {"min_scores": min_scores, "text": text, "relevance": relevance, "order": order}
-        asked |= {"include_records": include_records}
+        asked |= {"include_records": include_records, "include_core": include_core}
         heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context}
         heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
-        recall = create_recall_node(memory, **asked, **shared)
+        recall = create_recall_node(memory, **asked, **shared).called()
         retain = create_retain_node(memory, **heard, **shared)
         self._recall, self._retain = (recall, retain) if traced else (recall.untraced(), retain.untraced())
         self._name, self._key = _checked(name), f"{name}.recalled"

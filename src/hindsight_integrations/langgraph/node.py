@@ -14,6 +14,10 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langsmith import tracing_context
 
+from hindsight_integrations import InvalidRequest
+
+READ = "__pregel_read"  # where LangGraph keeps the function by which a node reads the channels of its graph
+
 Update = dict[str, Any]
 Run = Callable[[Any, RunnableConfig], Update]
 AsyncRun = Callable[[Any, RunnableConfig], Awaitable[Update]]
@@ -30,19 +34,25 @@ class MemoryNode(Runnable[Any, Update]):
         run: of (state, config), what the node writes into the state.
         arun: the same for code that awaits.
         traced: whether tracers see what models are asked on the way.
+        writes: the key of the state it writes, which the graph must have; empty where other code takes what it gives.
     """
 
-    def __init__(self, name: str, run: Run, arun: AsyncRun, *, traced: bool = True) -> None:
+    def __init__(self, name: str, run: Run, arun: AsyncRun, *, traced: bool = True, writes: str = "") -> None:
         self.name = name
-        self._run, self._arun, self._traced = run, arun, traced
+        self._run, self._arun, self._traced, self._writes = run, arun, traced, writes
 
     def untraced(self) -> Self:
         """The same node, of whose calls of models no tracer hears."""
-        return type(self)(self.name or "", self._run, self._arun, traced=False)
+        return type(self)(self.name or "", self._run, self._arun, traced=False, writes=self._writes)
+
+    def called(self) -> Self:
+        """The same node for code that calls it and takes what it gives, so that no graph need have its key."""
+        return type(self)(self.name or "", self._run, self._arun, traced=self._traced)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
         """Run the node on a state."""
         given = ensure_config(config)
+        check_key(given, self._writes)
         if self._traced:
             return self._run(input, given)
         given = patch_config(given, callbacks=CallbackManager([]))
@@ -52,6 +62,7 @@ class MemoryNode(Runnable[Any, Update]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:  # noqa: A002, ANN401 - LangChain's
         """Run the node on a state, awaiting."""
         given = ensure_config(config)
+        check_key(given, self._writes)
         if self._traced:
             return await self._arun(input, given)
         given = patch_config(given, callbacks=AsyncCallbackManager([]))
@@ -67,6 +78,30 @@ class MemoryNode(Runnable[Any, Update]):
     async def _auntraced(self, given: Any, config: RunnableConfig) -> Update:  # noqa: ANN401 - the user's state type
         with tracing_context(enabled=False):
             return await self._arun(given, config)
+
+
+def check_key(config: RunnableConfig, key: str) -> None:
+    """Refuse to run in a graph whose state has no such key: LangGraph would drop the memories without a word.
+
+    Args:
+        config: of the run; outside a graph nothing is checked.
+        key: of the state; empty for none.
+
+    Raises:
+        InvalidRequest: the state of the graph has no such key.
+    """
+    read = config.get("configurable", {}).get(READ)
+    if not key or not callable(read):
+        return
+    try:
+        read(key, False)
+    except KeyError:
+        raise InvalidRequest(
+            "output_key",
+            f"the graph's state has no {key!r}, so LangGraph would drop the memories",
+            "Inherit the state from hindsight_integrations.langgraph.MemoryState, or declare the key in it: "
+            f"`{key}: list[Memory]`. Code that calls the node itself uses `node.called()`.",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

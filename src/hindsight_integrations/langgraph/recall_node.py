@@ -34,7 +34,7 @@ from hindsight_integrations.model.requests import (
 )
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.tolerance import OnError
-from hindsight_integrations.verb_options import door_options
+from hindsight_integrations.verb_options import UNASKED, with_defaults
 
 MISSING = "the agent answers without its memories"
 
@@ -55,8 +55,8 @@ def create_recall_node(
     *,
     bank: BankName | None = None,
     bank_from: BankFrom | None = None,
-    max_tokens: int = 2048,
-    budget: Budget | str = Budget.LOW,
+    max_tokens: int = UNASKED.max_tokens,
+    budget: Budget | str = UNASKED.budget,
     k: int | None = None,
     types: Iterable[FactType | str] | None = None,
     tags: Iterable[str] = (),
@@ -68,6 +68,7 @@ def create_recall_node(
     text: TextForm | str | None = None,
     relevance: RelevanceLevel | str | None = None,
     include_records: bool | None = None,
+    include_core: bool | None = None,
     order: ResultOrder | str = ResultOrder.RANK,
     output: RecallOutput | str = RecallOutput.MEMORIES,
     output_key: str = "memories",
@@ -78,7 +79,7 @@ def create_recall_node(
     """A node that looks up what is remembered about the user's last message.
 
     It writes under `output_key`, best first unless `order="time"`, and nothing found is written too, so that memories of an earlier turn never
-    stay. The state's schema must have that key: LangGraph drops others without a word. The messages are left alone: put
+    stay. The state's schema must have that key, as `MemoryState` has it. The messages are left alone: put
     the memories into the prompt of this turn, with `with_memories` or `format_memories`.
 
     Several recalls at once (`Send`, parallel branches) need a key each, or one that takes several writes in a step:
@@ -105,6 +106,8 @@ def create_recall_node(
         relevance: "likely" stops where evidence gives out, and writes nothing where nothing is relevant; "all" fills
             `max_tokens`.
         include_records: also the complete table where the question asks over a kind of record.
+        include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
+            `k` is given.
         order: "rank", best first, or "time", oldest first.
         output: "memories" (dicts), "text" (lines for a prompt) or "messages" (the conversation for a model, memories in it).
         output_key: where the state takes them; with "messages" another key than `messages_key`.
@@ -124,7 +127,8 @@ def create_recall_node(
             'Name a key of its own, such as "llm_input_messages".',
         )
     options: dict[str, Any] = {"max_tokens": max_tokens, "budget": budget, "k": k, "tags_match": tags_match}
-    options |= {"text": text, "relevance": relevance, "include_records": include_records, "order": order}
+    options |= {"text": text, "relevance": relevance, "order": order}
+    options |= {"include_records": include_records, "include_core": include_core}
     options |= {
         "tags": tuple(tags),
         "tag_groups": tag_groups,
@@ -134,8 +138,10 @@ def create_recall_node(
     }
     options |= {} if types is None else {"types": tuple(types)}
 
-    recall = _Recall(where, door_options(options), failing, form, output_key, query_key, messages_key)
-    return MemoryNode("recall", recall.run, recall.arun)
+    recall = _Recall(
+        where, with_defaults(options, UNASKED), failing, form, output_key, query_key, messages_key
+    )
+    return MemoryNode("recall", recall.run, recall.arun, writes=output_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,7 @@ class _Recall:
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = self.where.open(state, config)
             if query:
-                found = bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
+                found = bank.recall(query.text, **query.asked, **self.options)
         return self._update(state, name, found)
 
     async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
@@ -163,7 +169,7 @@ class _Recall:
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = await self.where.aopen(state, config)
             if query:
-                found = await bank.recall(query.text, query_timestamp=query.timestamp, **self.options)
+                found = await bank.recall(query.text, **query.asked, **self.options)
         return self._update(state, name, found)
 
     def _question(self, state: object) -> Question | None:

@@ -24,9 +24,7 @@ from hindsight_integrations import (
 from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
 from hindsight_integrations.model.requests import RelevanceLevel, ResultOrder, TextForm
 from hindsight_integrations.validation.limits import MAX_TOKENS
-from hindsight_integrations.verb_options import door_options
-
-TOKENS = 4_096  # what the texts may cost where nothing else bounds them
+from hindsight_integrations.verb_options import SEARCHED, with_defaults
 
 
 class HindsightRetriever(BaseRetriever):
@@ -57,6 +55,7 @@ class HindsightRetriever(BaseRetriever):
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.
         include_records: also the complete table where the question asks over a kind of record.
+        include_core: also core memory and all of a small bank, as nodes and middleware show them; see the bank's `recall`.
         order: "rank", best first, or "time", oldest first.
     """
 
@@ -65,7 +64,7 @@ class HindsightRetriever(BaseRetriever):
     bank: MemoryBank | AsyncMemoryBank
     k: int | None = None
     max_tokens: int | None = None
-    budget: Budget | str = Budget.MID
+    budget: Budget | str = SEARCHED.budget
     types: Sequence[FactType | str] | None = None
     memory_tags: Sequence[str] = ()
     tags_match: TagsMatch | str = TagsMatch.ANY
@@ -77,6 +76,7 @@ class HindsightRetriever(BaseRetriever):
     text: TextForm | str | None = None
     relevance: RelevanceLevel | str | None = None
     include_records: bool | None = None
+    include_core: bool | None = None
     order: ResultOrder | str = ResultOrder.RANK
 
     @field_validator("metadata", mode="before")
@@ -113,6 +113,7 @@ class HindsightRetriever(BaseRetriever):
         text: TextForm | str | None = None,
         relevance: RelevanceLevel | str | None = None,
         include_records: bool | None = None,
+        include_core: bool | None = None,
         order: ResultOrder | str | None = None,
     ) -> list[Document]:
         del run_manager  # LangChain calls it back itself
@@ -132,6 +133,7 @@ class HindsightRetriever(BaseRetriever):
             text=text,
             relevance=relevance,
             include_records=include_records,
+            include_core=include_core,
             order=order,
         )
         return as_documents(bank.recall(query, **options))
@@ -155,6 +157,7 @@ class HindsightRetriever(BaseRetriever):
         text: TextForm | str | None = None,
         relevance: RelevanceLevel | str | None = None,
         include_records: bool | None = None,
+        include_core: bool | None = None,
         order: ResultOrder | str | None = None,
     ) -> list[Document]:
         del run_manager
@@ -174,6 +177,7 @@ class HindsightRetriever(BaseRetriever):
             text=text,
             relevance=relevance,
             include_records=include_records,
+            include_core=include_core,
             order=order,
         )
         return as_documents(await bank.recall(query, **options))
@@ -186,9 +190,9 @@ class HindsightRetriever(BaseRetriever):
         """The options of a recall: what the call gives, else what the retriever has."""
         chosen = {name: getattr(self, name) if value is None else value for name, value in given.items()}
         if chosen["max_tokens"] is None:
-            chosen["max_tokens"] = TOKENS if chosen["k"] is None else MAX_TOKENS
+            chosen["max_tokens"] = SEARCHED.max_tokens if chosen["k"] is None else MAX_TOKENS
         chosen["tags"] = chosen.pop("memory_tags")
-        return door_options(chosen)
+        return with_defaults(chosen, SEARCHED)
 
 
 def as_documents(found: RecallResult) -> list[Document]:

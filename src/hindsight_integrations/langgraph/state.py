@@ -19,6 +19,8 @@ from hindsight_integrations.langgraph.bank_finder import value_of
 from hindsight_integrations.model.text import clean_text
 from hindsight_integrations.validation.limits import MAX_QUERY
 
+USER = "user"  # who speaks where a message has no name
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -28,11 +30,18 @@ class Question:
         text: as much of it as a query may have.
         timestamp: when, if the message says so.
         message_id: of the message; None where it has none, or the question is a text by itself.
+        speaker: who asks: the message's name.
     """
 
     text: str
     timestamp: str | float | None
     message_id: str | None = None
+    speaker: str = USER
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What `bank.recall` is told of it beside its text."""
+        return {"query_timestamp": self.timestamp, "speaker": self.speaker}
 
 
 def messages_in(state: object, key: str) -> list[Any]:
@@ -111,7 +120,7 @@ def last_question(state: object, key: str) -> Question | None:
         text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:
             timestamp = message.additional_kwargs.get("timestamp")
-            return Question(text[:MAX_QUERY], timestamp, message.id)
+            return Question(text[:MAX_QUERY], timestamp, message.id, message.name or USER)
     return None
 
 

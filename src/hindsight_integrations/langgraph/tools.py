@@ -55,13 +55,13 @@ from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.verb_options import (
+    CALLED,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
-    door_options,
+    with_defaults,
 )
 
-MEMORY_TOKENS = 2_048  # of what one call shows, as the nodes'
 BY_TOOL = "withdrawn by the agent's tool"
 
 
@@ -87,7 +87,7 @@ def create_memory_tools(
     bank_from: BankFrom | None = None,
     names: Iterable[ToolVerb | str] = tuple(ToolVerb),
     allow_erase: bool = False,
-    max_tokens: int = MEMORY_TOKENS,
+    max_tokens: int = CALLED.max_tokens,
     recall_options: Mapping[str, Any] | None = None,
     reflect_options: Mapping[str, Any] | None = None,
     tags: Iterable[str] = (),
@@ -126,7 +126,7 @@ def create_memory_tools(
     tokens = checked_tokens(max_tokens, "max_tokens", least=1)
     forgetting = ToolVerb.FORGET in chosen
     kept = {"context": NOTED, "tags": checked_tags(tags), "metadata": checked_metadata(metadata or {})}
-    looked_up = {**door_options(checked_recall_options(recall_options)), "max_tokens": tokens}
+    looked_up = {**with_defaults(checked_recall_options(recall_options), CALLED), "max_tokens": tokens}
     reflected = {"form_opinions": False, **checked_reflect_options(reflect_options)}
     words = {"kind": "kind", "category": "category", "window": "start and end", "records": "kind"}
     ids = {"unit_id": "memory_id", "unit": "memory_id"}

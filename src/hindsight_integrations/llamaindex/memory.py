@@ -46,12 +46,17 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
-from hindsight_integrations.verb_options import checked_recall_options, checked_tokens, door_options
+from hindsight_integrations.verb_options import (
+    UNASKED,
+    checked_recall_options,
+    checked_tokens,
+    with_defaults,
+)
 
 NAMESPACE = "llamaindex"  # of the chat's list: a thread of that id in a graph has another
 TOKEN_LIMIT = 30_000  # LlamaIndex's own default
 PIECE = 20_000  # characters that are counted at once
-MEMORY_TOKENS = 2_048  # of it for memories, a quarter at most
+MEMORY_TOKENS = UNASKED.max_tokens  # of it for memories, a quarter at most
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 _chats = InFlight()  # of two who bring one chat, the second shall not bring an older list
@@ -154,7 +159,9 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options=door_options({"budget": "low", **checked_recall_options(recall_options)}),
+            recall_options=with_defaults(
+                {"budget": UNASKED.budget, **checked_recall_options(recall_options)}, UNASKED
+            ),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),
@@ -305,7 +312,13 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
                     missing="the answer is given without memories",
                     log=_log,
                 ):
-                    self._lines = await recalled_lines(bank, query, self.memory_tokens, self.recall_options)
+                    self._lines = await recalled_lines(
+                        bank,
+                        query,
+                        self.memory_tokens,
+                        self.recall_options,
+                        asker=asked[-1] if asked else None,
+                    )
                     self._turn = turn
             return self._lines
 

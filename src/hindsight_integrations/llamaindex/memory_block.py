@@ -27,10 +27,14 @@ from hindsight_integrations.tolerance import tolerated
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
-from hindsight_integrations.verb_options import checked_recall_options, checked_tokens, door_options
+from hindsight_integrations.verb_options import (
+    UNASKED,
+    checked_recall_options,
+    checked_tokens,
+    with_defaults,
+)
 
 NAMESPACE = "llamaindex/block"  # of what it sees of a chat: HindsightMemory keeps another list
-MEMORY_TOKENS = 2_048  # for memories, as in HindsightMemory
 
 _log = logging.getLogger("hindsight_integrations.llamaindex")
 
@@ -78,7 +82,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     bank: BankField
-    max_tokens: int = MEMORY_TOKENS
+    max_tokens: int = UNASKED.max_tokens
     roles: tuple[str, ...] = ("user", "assistant")
     context: str = ""
     tags: tuple[str, ...] = ()
@@ -101,7 +105,7 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
         description: str | None = "What is remembered of earlier chats.",
         priority: int = 1,
         accept_short_term_memory: bool = True,
-        max_tokens: int = MEMORY_TOKENS,
+        max_tokens: int = UNASKED.max_tokens,
         roles: Iterable[str] = ("user", "assistant"),
         context: str = "",
         tags: Iterable[str] = (),
@@ -123,7 +127,9 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
             context=context,
             tags=checked_tags(tags),
             metadata=checked_metadata({} if metadata is None else metadata),
-            recall_options=door_options({"budget": "low", **checked_recall_options(recall_options)}),
+            recall_options=with_defaults(
+                {"budget": UNASKED.budget, **checked_recall_options(recall_options)}, UNASKED
+            ),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
             chat_store=checked_chat_store(chat_store, (AsyncDBChatStore,)),
@@ -205,8 +211,11 @@ class HindsightMemoryBlock(BaseMemoryBlock[str]):  # type: ignore[misc] # see ev
         if not (this := turn(window))[1] or not self.max_tokens:
             return ""
         if self._recalled.get(session, (None, ""))[0] != this:
+            asker = next((message for message in reversed(window) if message.role == "user"), None)
             with self._tolerated("the answer is given without memories"):
-                lines = await recalled_lines(self.bank, this[1], self.max_tokens, self.recall_options)
+                lines = await recalled_lines(
+                    self.bank, this[1], self.max_tokens, self.recall_options, asker=asker
+                )
                 self._recalled[session] = (this, memories_block(lines) if lines else "")
         known, memories = self._recalled.get(session, (None, ""))
         return memories if known == this else ""

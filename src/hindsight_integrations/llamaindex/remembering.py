@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llama_index.core.base.llms.types import ChatMessage
+
 from hindsight_integrations import AsyncMemoryBank, RecallResult, Reflection, RetainResult
 from hindsight_integrations.llamaindex.events import (
     MemoryRecalled,
@@ -22,10 +24,24 @@ LONGEST_QUERY = (
 
 
 async def recalled_lines(
-    bank: AsyncMemoryBank, query: str, max_tokens: int, options: Mapping[str, Any]
+    bank: AsyncMemoryBank,
+    query: str,
+    max_tokens: int,
+    options: Mapping[str, Any],
+    *,
+    asker: ChatMessage | None,
 ) -> list[str]:
-    """The memories of a question, a line each, in its order, behind the lines of a table of records; watchers are told of them."""
-    found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **options)
+    """The memories of a question, a line each, in its order, behind the lines of a table of records; watchers are told of them.
+
+    Args:
+        bank: to recall from.
+        query: the question.
+        max_tokens: what the memories may cost.
+        options: of `bank.recall` beside these.
+        asker: a message of the user who asks; its name says whose core memory is shown.
+    """
+    named = {"speaker": str(name)} if asker and (name := asker.additional_kwargs.get("name")) else {}
+    found = await bank.recall(query[-LONGEST_QUERY:], max_tokens=max_tokens, **{**named, **options})
     return lines_of(bank.name, found)
 
 

@@ -36,11 +36,9 @@ from hindsight_integrations.model.requests import (
 )
 from hindsight_integrations.validation.arguments import Moment, Window
 from hindsight_integrations.validation.limits import MAX_TOKENS, checked_list, checked_tags
-from hindsight_integrations.verb_options import door_options
+from hindsight_integrations.verb_options import SEARCHED, with_defaults
 
 _LOG = logging.getLogger(__name__)
-
-TOKENS = 4_096  # what the texts may cost where nothing else bounds them
 
 
 class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to skip LlamaIndex, whose types it cannot follow
@@ -71,6 +69,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.
         include_records: also the complete table where the question asks over a kind of record.
+        include_core: also core memory and all of a small bank, as HindsightMemory shows them; see the bank's `recall`.
         order: "rank", best first, or "time", oldest first.
         metadata_keys: the metadata that nodes carry, e.g. ("date",); None means all of it. Fusion merges nodes of one
             text and the same metadata: () lets it merge them with bare nodes of other retrievers.
@@ -88,7 +87,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         bank: MemoryBank | AsyncMemoryBank,
         *,
         max_tokens: int | None = None,
-        budget: Budget | str = Budget.MID,
+        budget: Budget | str = SEARCHED.budget,
         k: int | None = None,
         types: Iterable[FactType | str] | None = None,
         tags: Iterable[str] = (),
@@ -104,6 +103,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         text: TextForm | str | None = None,
         relevance: RelevanceLevel | str | None = None,
         include_records: bool | None = None,
+        include_core: bool | None = None,
         order: ResultOrder | str = ResultOrder.RANK,
         metadata_keys: Collection[str] | None = None,
         use_embedding: bool = True,
@@ -114,7 +114,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         self._keys = None if metadata_keys is None else frozenset(metadata_keys)
         self._use_embedding = use_embedding
         asked: dict[str, Any] = {
-            "max_tokens": (TOKENS if k is None else MAX_TOKENS) if max_tokens is None else max_tokens,
+            "max_tokens": (SEARCHED.max_tokens if k is None else MAX_TOKENS)
+            if max_tokens is None
+            else max_tokens,
             "budget": budget,
             "k": k,
             "types": None if types is None else checked_list(types, "types"),
@@ -128,8 +130,9 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
             "include_invalidated": include_invalidated,
             "min_scores": min_scores,
         }
-        asked |= {"text": text, "relevance": relevance, "include_records": include_records, "order": order}
-        self._options = door_options(asked)
+        asked |= {"text": text, "relevance": relevance, "order": order}
+        asked |= {"include_records": include_records, "include_core": include_core}
+        self._options = with_defaults(asked, SEARCHED)
         super().__init__(callback_manager=callback_manager, verbose=verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -17,13 +17,12 @@ from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.validation.limits import checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.verb_options import (
+    CALLED,
     checked_recall_options,
     checked_reflect_options,
     checked_tokens,
-    door_options,
+    with_defaults,
 )
-
-MEMORY_TOKENS = 2_048  # of what one call of recall shows, as HindsightMemory's
 
 
 class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
@@ -55,7 +54,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         self,
         bank: MemoryBank | AsyncMemoryBank,
         *,
-        max_tokens: int = MEMORY_TOKENS,
+        max_tokens: int = CALLED.max_tokens,
         recall_options: Mapping[str, Any] | None = None,
         reflect_options: Mapping[str, Any] | None = None,
         tags: Iterable[str] = (),
@@ -64,7 +63,7 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
         self._bank = open_bank(bank)
         self._sync_bank = bank if isinstance(bank, MemoryBank) else MemoryBank.over(self._bank)
         self._max_tokens = checked_tokens(max_tokens, "max_tokens", least=1)
-        self._recall = door_options(checked_recall_options(recall_options))
+        self._recall = with_defaults(checked_recall_options(recall_options), CALLED)
         self._reflect = {"form_opinions": False, **checked_reflect_options(reflect_options)}
         self._reflect["tools"] = reflecting_tools(self._reflect.get("tools"))
         self._retain: dict[str, Any] = {

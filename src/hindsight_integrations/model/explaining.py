@@ -120,6 +120,7 @@ def _boosts(read: Reranked) -> str:
 def _marks(item: RecalledUnit) -> str:
     """What a reader must know of a unit beside its text."""
     waits = " [a turn that waits for extraction]" if item.kind is UnitKind.TURN else ""
+    waits += f" [{item.reason.words}]" if item.reason.words else ""
     return waits if item.valid else f"{waits} [no longer valid]"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from hindsight_integrations.model.documents import document_text
@@ -31,6 +32,34 @@ class ServedItems:
     left_out: int = 0
 
 
+class RecallReason(StrEnum):
+    """Why a memory was returned."""
+
+    FOUND = "found"
+    """It ranks among those that answer the question."""
+    CORE = "core"
+    """It is part of core memory: a lasting fact about the user, shown whatever is asked (`include_core`)."""
+    REQUEST = "request"
+    """A request was made, which may need more than what it is like: further lasting facts, else more of the ranking."""
+    OVERVIEW = "overview"
+    """The question asks for whatever is remembered."""
+    SMALL_BANK = "small_bank"
+    """The whole bank fits into half of the budget."""
+
+    @property
+    def words(self) -> str:
+        """The same in words, empty for what was found."""
+        return _REASONS.get(self, "")
+
+
+_REASONS = {
+    RecallReason.CORE: "core memory",
+    RecallReason.REQUEST: "a request may need it",
+    RecallReason.OVERVIEW: "the question asks for an overview",
+    RecallReason.SMALL_BANK: "a small bank is shown whole",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RecalledUnit:
     """A unit as recall returns it.
@@ -43,6 +72,7 @@ class RecalledUnit:
         valid: False for history returned by include_invalidated.
         document: of a document the items that hold; None for everything else.
         form: which text of it was asked for.
+        reason: why it was returned.
     """
 
     unit: MemoryUnit
@@ -52,6 +82,7 @@ class RecalledUnit:
     valid: bool = True
     document: ServedItems | None = None
     form: TextForm = TextForm.FULL
+    reason: RecallReason = RecallReason.FOUND
 
     @property
     def kind(self) -> UnitKind:

@@ -236,6 +236,8 @@ class RecallQuery:
         form: which text of each unit is returned, and counts.
         relevance: how far down the ranking to go.
         order: of the units returned.
+        include_core: also return core memory and, of a bank that fits into half of the budget, everything.
+        speaker: who asks, as in `Message.speaker`; core memory is theirs.
         trace: also record how every candidate fared.
         embedding: the question's unit vector where the caller has it, or texts whose mean vector stands for it; empty where
             the question itself is embedded.
@@ -262,6 +264,8 @@ class RecallQuery:
     form: TextForm = TextForm.FULL
     relevance: RelevanceLevel = RelevanceLevel.ALL
     order: ResultOrder = ResultOrder.RANK
+    include_core: bool = False
+    speaker: str = "user"
     trace: bool = False
     embedding: tuple[float, ...] | tuple[str, ...] = field(default=(), repr=False)
 
@@ -276,6 +280,7 @@ class ReflectQuery:
         max_answer_tokens: a longer answer is asked for again, then cut.
         context: the caller's words about the situation; empty for none.
         form_opinions: whether opinions may be formed; see `Reflection.opinions`.
+        no_opinions: why none may be, though the caller wants them; a note of the reflection.
         operation: key under which a retry forms nothing twice; empty for none.
         response_schema: pydantic model of a typed answer, if one is wanted.
         tools: further tools of the caller's, for AGENTIC.
@@ -286,6 +291,7 @@ class ReflectQuery:
     max_answer_tokens: int = 2048
     context: str = ""
     form_opinions: bool = True
+    no_opinions: str = ""
     operation: str = ""
     response_schema: type[BaseModel] | None = None
     tools: tuple[Callable[..., object], ...] = ()

@@ -36,7 +36,7 @@ class Columns:
     """An immutable snapshot, ordered by row id; every array has length n.
 
     Attributes:
-        ids, types, starts, ends, mentioned, closed, tokens, compact, heads: as in ports.ledger.UnitColumns; turns that wait for
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting: as in ports.ledger.UnitColumns; turns that wait for
             extraction, items of documents and texts of stored items have types of their own; `found_types` takes the first
             two in, nothing the last.
         tag_sets: position of each unit's tag set in `vocabulary`.
@@ -59,6 +59,7 @@ class Columns:
     tokens: IntArray
     compact: IntArray
     heads: IntArray
+    lasting: IntArray
     tag_sets: IntArray
     threads: IntArray
     speakers: IntArray
@@ -108,6 +109,7 @@ ARRAYS = (
     "tokens",
     "compact",
     "heads",
+    "lasting",
     "tag_sets",
     "threads",
     "speakers",

@@ -103,11 +103,15 @@ class QuestionWords:
         cause: words that ask for a cause.
         chain: a chain of two or more possessives ("Alice's manager's team").
         possessive: one link of such a chain.
+        fact: a question for what is or was the case ("What size are my shoes?"), not for advice ("What should I wear?").
+        statement: a text that begins as a statement does, and asks for nothing.
     """
 
     cause: re.Pattern[str] = NEVER
     chain: re.Pattern[str] = NEVER
     possessive: re.Pattern[str] = NEVER
+    fact: re.Pattern[str] = NEVER
+    statement: re.Pattern[str] = NEVER
 
 
 class Person(StrEnum):

@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.which_language import language_of
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
     """Whether a question asks why in one of the languages."""
     return any(language.questions.cause.search(text) for language in languages)
+
+
+def asks_for_all(text: str, language: Language) -> bool:
+    """Whether a question asks for whatever is remembered ("What do you know about me?")."""
+    said = content_stems(text, language)
+    return bool(said) and said <= {language.stem(word) for word in language.asking.recalling}
+
+
+def asks_for_a_fact(text: str) -> bool:
+    """Whether a text asks, in a language we know, for what is or was the case; a request, and a question for advice, do not."""
+    return _language(text).questions.fact.search(text) is not None
+
+
+def only_states(text: str) -> bool:
+    """Whether a text states something, in a language we know, and asks for nothing; in doubt it asks."""
+    return _language(text).questions.statement.search(text) is not None
 
 
 def chain_steps(text: str, languages: Sequence[Language]) -> int:
@@ -22,3 +41,7 @@ def chain_steps(text: str, languages: Sequence[Language]) -> int:
         ),
         default=0,
     )
+
+
+def _language(text: str) -> Language:
+    return language_of(text, tuple(LANGUAGES.values()))

@@ -1,7 +1,7 @@
 """How much of the evidence recall returns under a token budget, on LoCoMo, beside plain vector, BM25 and RRF.
 
     hindsight-evals bench locomo_retrieval --data DIR [--facts DIR] [--audit DIR] [--conversations conv-26,conv-42]
-        [--rerank] [--text compact] [--without PART] [--out RUN.json]
+        [--rerank] [--text compact] [--asked-like unasked] [--without PART] [--out RUN.json]
 
 For every question with evidence: the share of its evidence turns covered by what recall returns under 256 to 4,096
 tokens, by question category. A turn is covered if its text, or a fact that cites it, is returned. --audit reads
@@ -12,7 +12,8 @@ The same in every system: the units (verbatim turns; with --facts, facts extract
 token counts (cl100k over everything returned), greedy packing in rank order. Ours is `bank.recall(max_tokens=...)`,
 asked anew for each budget, from the date of the last session. The plain systems rank 300 units each, as many as one
 channel of ours, without a floor; plain RRF fuses the two with k = 60. Without --rerank nobody reranks; with it only
-ours does, with no deadline. --text compact is ours alone as well: the plain systems return whole units.
+ours does, with no deadline. --text compact is ours alone as well: the plain systems return whole units. --asked-like asks
+with the defaults of what writes memory into a prompt (unasked), of retrievers (searched) or of tools (called).
 
 LoCoMo is Maharana et al. 2024 (snap-research/locomo, CC BY-NC 4.0): get `conv-*.json` from there. Its corrections are
 dial481/locomo-audit (CC BY-NC 4.0), a `conv-*.json` each.
@@ -44,7 +45,9 @@ from hindsight_integrations.backends.local_models.onnx import OnnxCrossEncoder, 
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.testing.doubles import HashEmbedder
+from hindsight_integrations.verb_options import CALLED, SEARCHED, UNASKED
 
+INTEGRATIONS = {"unasked": UNASKED, "searched": SEARCHED, "called": CALLED}
 PACKAGES = ("hindsight-integrations", "chromadb", "pyserini", "rustworkx", "onnxruntime", "tiktoken", "numpy")
 
 
@@ -90,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
         default=TextForm.FULL,
         help="which text of a memory ours returns",
     )
+    add("--asked-like", choices=tuple(INTEGRATIONS), help="ask ours with the defaults of these integrations")
     add("--out", type=Path, help="write the numbers here as JSON")
     add("--limit", type=int, help="at most this many questions a conversation")
     add(
@@ -123,7 +127,10 @@ def _setup(options: argparse.Namespace, cache: DiskCache) -> Setup:
     config = replace(config, recall=replace(config.recall, rerank_deadline_ms=math.inf))
     config = configured_without(config, options.without)
     reranker = CachedReranker(OnnxCrossEncoder(), cache) if options.rerank else None
-    return Setup(CachedEmbedder(inner, cache), reranker, config, options.limit, form=options.text)
+    like = INTEGRATIONS.get(options.asked_like)
+    return Setup(
+        CachedEmbedder(inner, cache), reranker, config, options.limit, form=options.text, asked_like=like
+    )
 
 
 def _measure_all(options: argparse.Namespace, setup: Setup) -> list[Outcome]:

@@ -120,6 +120,7 @@ def _changes(numbers: range, metadata: Sequence[str]) -> UnitColumns:
         tokens=tokens,
         compact=compact,
         heads=np.zeros(len(ids), np.int64),
+        lasting=np.zeros(len(ids), np.int64),
         tags=[()] * size,
         turns=[("", "")] * size,
         metadata=list(metadata),

@@ -73,8 +73,10 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
     reflection = await reflect(query, own)
     entered = reflection.exact.unit_ids if reflection.exact else ()
     read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
-    known = reflection.sufficient and bool(reflection.units or entered)
-    text, _ = shortened(reflection.text, model.max_tokens, tools.tokens)
+    known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
+    quoted = reflection.extractive and reflection.exact is None
+    text = "\n".join(item.text for item in reflection.units) if quoted else reflection.text
+    text, _ = shortened(text, model.max_tokens, tools.tokens)
     answer = ModelAnswer(
         text=text if known else "",
         extractive=known and reflection.extractive,

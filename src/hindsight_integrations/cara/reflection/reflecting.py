@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 
 from hindsight_integrations.cara.reflection.agentic.answering import answered_in_steps
 from hindsight_integrations.cara.reflection.single import answered_at_once
@@ -23,12 +24,19 @@ async def reflect(query: ReflectQuery, tools: ReflectTools) -> Reflection:
         ModelError: the model failed; nothing was changed.
     """
     if tools.model is None:
-        return await without_model(query.recall, tools)
+        return noted(await without_model(query.recall, tools), query)
     if query.strategy is Strategy.SINGLE:
-        return await answered_at_once(query, tools.model, tools)
+        return noted(await answered_at_once(query, tools.model, tools), query)
     async with aclosing(answered_in_steps(query, tools.model, tools)) as events:
         (reflection,) = [event.reflection async for event in events if event.reflection is not None]
-    return reflection
+    return noted(reflection, query)
+
+
+def noted(reflection: Reflection, query: ReflectQuery) -> Reflection:
+    """The reflection with a note where opinions were wanted and none may be formed."""
+    if not query.no_opinions:
+        return reflection
+    return replace(reflection, notes=(*reflection.notes, query.no_opinions))
 
 
 async def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
@@ -47,11 +55,11 @@ async def reflect_events(query: ReflectQuery, tools: ReflectTools) -> AsyncGener
         events = _in_one_piece(query, tools)
     async with aclosing(events):
         async for event in events:
-            yield event
+            yield replace(event, reflection=noted(event.reflection, query)) if event.reflection else event
 
 
 async def _in_one_piece(query: ReflectQuery, tools: ReflectTools) -> AsyncGenerator[ReflectEvent, None]:
     """The events of an answer that nobody writes aloud."""
-    reflection = await reflect(query, tools)
+    reflection = await reflect(replace(query, no_opinions=""), tools)
     yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
     yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)

@@ -21,7 +21,7 @@ from hindsight_integrations.cara.reflection.opinions import (
     read_opinions,
 )
 from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.cara.reflection.without_model import extractive
+from hindsight_integrations.cara.reflection.without_model import nothing_known
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.reflections import MemoryTiers, Reflection
 from hindsight_integrations.model.requests import ReflectQuery
@@ -64,7 +64,7 @@ async def answered_from(
         ModelUnavailable: it could not be reached.
     """
     if not known(tiers):
-        return Answered(extractive(tiers.recalled))
+        return Answered(nothing_known(tiers.recalled))
     check = AnswerCheck(query, Shown.of(tiers), tools)
     asked = Asked(query.recall.text, query.recall.query_timestamp, query.context)
     prompt = answer_prompt(

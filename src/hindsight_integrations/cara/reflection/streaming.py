@@ -13,7 +13,7 @@ from hindsight_integrations.cara.reflection.opinions import formed_with
 from hindsight_integrations.cara.reflection.single import known
 from hindsight_integrations.cara.reflection.streamed_answer import StreamedAnswer
 from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.cara.reflection.without_model import extractive
+from hindsight_integrations.cara.reflection.without_model import nothing_known
 from hindsight_integrations.errors import MalformedOutput
 from hindsight_integrations.model.reflections import ReflectEvent, ReflectEventKind
 from hindsight_integrations.model.requests import ReflectQuery
@@ -108,7 +108,7 @@ async def answered_aloud(
     revision = await tools.revision()
     tiers = await recalled_tiers(query.recall, tools)
     if not known(tiers):
-        reflection = extractive(tiers.recalled)
+        reflection = nothing_known(tiers.recalled)
         yield ReflectEvent(ReflectEventKind.TEXT, text=reflection.text)
         yield ReflectEvent(ReflectEventKind.REFLECTION, reflection=reflection)
         return

@@ -85,6 +85,7 @@ class UnitColumns:
         tokens: token cost, int64.
         compact: token cost of the short form, that of the text where there is none, int64.
         heads: row id of the document that an item is part of, 0 for everything else, int64.
+        lasting: 1 for what says who somebody is, else 0, int64.
         tags: each unit's tags, sorted.
         turns: each unit's (thread, speaker) if it is one message word for word, else ("", "").
         metadata: each unit's metadata as JSON; empty text if it has none.
@@ -101,6 +102,7 @@ class UnitColumns:
     tokens: IntArray
     compact: IntArray
     heads: IntArray
+    lasting: IntArray
     tags: list[tuple[str, ...]]
     turns: list[tuple[str, str]]
     metadata: list[str]

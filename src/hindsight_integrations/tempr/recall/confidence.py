@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from hindsight_integrations.model.recalled import RecalledUnit, RecordTable
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason, RecordTable
 from hindsight_integrations.tempr.recall.answer_signals import (
     AnswerSignals,
     answer_signals,
@@ -102,4 +102,6 @@ def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], tables: Sequen
     """Of what all is returned that the question asks for; empty where that cannot be told."""
     if complete := next((table for table in tables if table.rows and table.complete), None):
         return f"{complete.kind} records"
+    if any(unit.reason is RecallReason.OVERVIEW for unit in units.values()):
+        return "of an overview"
     return "of the time asked for" if units and run.time_alone else ""

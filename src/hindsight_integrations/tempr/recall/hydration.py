@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
-from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
 from hindsight_integrations.model.requests import ResultOrder
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.ports.arrays import Hits, IntArray
@@ -15,8 +16,15 @@ from hindsight_integrations.search.held_opinions import as_held
 from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.packing import Packed
 
+NO_REASONS: Mapping[int, RecallReason] = MappingProxyType({})
 
-def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -> dict[int, RecalledUnit]:
+
+def hydrate(
+    packed: Packed,
+    run: RecallContext,
+    lists: Mapping[Channel, Hits],
+    reasons: Mapping[int, RecallReason] = NO_REASONS,
+) -> dict[int, RecalledUnit]:
     """The packed units by row id, best first, with entities, items of documents and each channel's rank and score.
 
     One read of the ledger each for units and entities, and two of the evidence where there are opinions. Units erased since the view was made, and damaged ones, are left
@@ -37,6 +45,7 @@ def hydrate(packed: Packed, run: RecallContext, lists: Mapping[Channel, Hits]) -
             valid=row in valid,
             document=packed.items.get(row),
             form=run.query.form,
+            reason=reasons.get(row, RecallReason.FOUND),
         )
         for row, score in zip(ids.tolist(), packed.scores, strict=True)
         if row in stored

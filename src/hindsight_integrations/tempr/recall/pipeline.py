@@ -16,6 +16,7 @@ from hindsight_integrations.search.documents import DocumentItems
 from hindsight_integrations.search.fusion import reciprocal_rank_fusion
 from hindsight_integrations.tempr.recall.confidence import recall_confidence
 from hindsight_integrations.tempr.recall.context import Asked, RecallContext, timed
+from hindsight_integrations.tempr.recall.core_memory import answering, asks_nothing, with_core
 from hindsight_integrations.tempr.recall.hydration import hydrate, in_order
 from hindsight_integrations.tempr.recall.includes import entity_observations, source_facts
 from hindsight_integrations.tempr.recall.min_scores import passing, threshold_notes
@@ -24,8 +25,9 @@ from hindsight_integrations.tempr.recall.observations import stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.record_tables import record_tables
-from hindsight_integrations.tempr.recall.relevance import likely, likely_from
+from hindsight_integrations.tempr.recall.relevance import NOTHING, likely, likely_from
 from hindsight_integrations.tempr.recall.rerank import rerank
+from hindsight_integrations.tempr.recall.restated import newer_first
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
 from hindsight_integrations.tempr.recall.source_turns import with_evidence
@@ -51,35 +53,37 @@ async def recall(query: RecallQuery, view: BankView, tools: RecallTools) -> Reca
     if not selected.count:
         asked.trace.notes.append(why_nothing(view.columns, query))
     run, channels = await search_channels(asked, selected)
-    return await tools.workers.read(_ranked_and_packed, run, channels, run.selected.mask)
+    return await tools.workers.read(_ranked_and_packed, run, channels, mask)
 
 
-def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: BoolArray) -> RecallResult:
+def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: BoolArray) -> RecallResult:
     """Fusion, reranking and token budget (paper sections 4.2.3 to 4.2.5), and what the result says of itself.
 
     Args:
         run: the recall under way.
         channels: what the channels found.
-        allowed: which units may be returned, over the columns' positions.
+        filtered: which units pass the filters, the time of the question aside, over the columns' positions.
     """
+    allowed = run.selected.mask
     query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
     ids, fused, turns = _fused(run, channels, allowed)
-    ranking = rerank(run, ids, fused, turns, channels.matches)
+    ranking = newer_first(run, rerank(run, ids, fused, turns, channels.matches))
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
-    least = likely_from(run, channels, passed)
-    passed, unlikely = likely(passed, least)
+    least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)
+    found, unlikely = likely(passed, least)
+    shown = with_core(run, passed, found, filtered)
     with timed(run.trace, "pack"):
         packed = pack_units(
-            passed.ids, passed.scores, view, query, tools, items=run.items, matches=channels.matches
+            shown.ids, shown.scores, view, query, tools, items=run.items, matches=channels.matches
         )
     with timed(run.trace, "hydrate"):
-        units = hydrate(packed, run, channels.lists)
-    if len(passed.ids) and not len(packed.ids):
-        notes.append(f"budget: none of {len(passed.ids)} memories fits into {query.max_tokens} tokens")
-    tables = record_tables(run, allowed)
+        units = hydrate(packed, run, channels.lists, shown.reasons)
+    if len(shown.ids) and not len(packed.ids):
+        notes.append(f"budget: none of {len(shown.ids)} memories fits into {query.max_tokens} tokens")
+    tables = () if asks_nothing(run) else record_tables(run, allowed)
     result = RecallResult(
-        confidence=recall_confidence(run, units, passed, tables),
+        confidence=recall_confidence(run, answering(units, found), found, tables),
         units=in_order(units.values(), query.order),
         tokens=packed.tokens,
         window=run.window,
@@ -96,7 +100,9 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, allowed: Bo
         notes += [f"damaged: {len(damaged)} memories found are left out"] if damaged else []
     if query.trace:
         with timed(run.trace, "trace"):
-            candidates = CandidateTrace(channels, ids, fused, ranking, {**dropped, **unlikely}, least, packed)
+            candidates = CandidateTrace(
+                channels, ids, fused, ranking, {**dropped, **unlikely}, least, packed, shown.reasons
+            )
             run.trace.units += unit_traces(candidates, view, query)
     return result
 

@@ -18,8 +18,6 @@ from hindsight_integrations.search.reference_scale import question_cosine
 from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.rerank import Ranking
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults
-from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.stems import content_stems
 
 EVERYTHING, NOTHING = -math.inf, math.inf
 """The final scores from which on all of a ranking is likely to help, and none."""
@@ -67,17 +65,11 @@ def nearness(cosine: float, bm25: float, text: str) -> float:
     return cosine + WORD * bm25 / max(1, len(set(_WORDS.findall(text.casefold()))))
 
 
-def asks_for_all(text: str, language: Language) -> bool:
-    """Whether a question asks for whatever is remembered ("What do you know about me?"): it is like none of the memories."""
-    said = content_stems(text, language)
-    return bool(said) and said <= {language.stem(word) for word in language.asking.recalling}
-
-
 def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) -> float:
     """The final score from which on a memory is likely to help; infinite where all are, or none is.
 
-    All are where nothing but a time was asked for, or whatever is remembered, as such a question is like none of its answers;
-    and where a channel failed: what it did not find is no sign.
+    All are where nothing but a time was asked for, as such a question is like none of its answers; and where a channel failed:
+    what it did not find is no sign.
 
     Args:
         run: the recall under way.
@@ -86,7 +78,6 @@ def likely_from(run: RecallContext, channels: ChannelResults, ranking: Ranking) 
     """
     query = run.query
     asked_for_all = query.relevance is RelevanceLevel.ALL or run.time_alone
-    asked_for_all = asked_for_all or any(asks_for_all(query.text, one) for one in run.tools.languages)
     if asked_for_all or run.view.failures or not len(ranking.ids):
         return EVERYTHING
     bar, logits = UNREAD, ranking.logits[ranking.read]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hindsight_integrations.model.recalled import RecallReason
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.trace import Channel, ChannelHit, Fate, Reranked, UnitTrace
 from hindsight_integrations.ports.arrays import Float64Array, Hits, IntArray
@@ -36,6 +37,7 @@ class CandidateTrace:
         dropped: which minimum score dropped which unit, or that it is unlikely to help, by row id.
         likely_from: the final score from which on a unit is likely to help.
         packed: what fits the budget.
+        reasons: of the units that are not returned for their rank.
     """
 
     channels: ChannelResults
@@ -45,6 +47,7 @@ class CandidateTrace:
     dropped: Mapping[int, Fate]
     likely_from: float
     packed: Packed
+    reasons: Mapping[int, RecallReason]
 
 
 def unit_traces(candidates: CandidateTrace, view: BankView, query: RecallQuery) -> list[UnitTrace]:
@@ -96,7 +99,7 @@ def _fates(
     hits: Mapping[int, Mapping[Channel, ChannelHit]],
 ) -> dict[int, tuple[Fate, str]]:
     """What became of each candidate and why, by row id; those erased before the reranker read them are missing."""
-    fates = _packing_fates(candidates, query, tokens) | _dropped_fates(candidates, query)
+    fates = _dropped_fates(candidates, query) | _packing_fates(candidates, query, tokens)
     fused = set(candidates.ids.tolist())
     for row, channels in hits.items():
         if row not in fused and row not in fates:
@@ -135,10 +138,12 @@ def _packing_fates(
 ) -> dict[int, tuple[Fate, str]]:
     """What packing did with each unit of the ranking: the packing repeated, its outcome known."""
     returned = set(candidates.packed.ids.tolist())
-    fates: dict[int, tuple[Fate, str]] = {}
-    left = query.max_tokens
+    fates = {row: (Fate.RETURNED, why.words) for row, why in candidates.reasons.items() if row in returned}
+    left = query.max_tokens - sum(
+        tokens[row] for row in fates if candidates.reasons[row] is RecallReason.CORE
+    )
     for row in candidates.ranking.ids.tolist():
-        if row in candidates.dropped:
+        if row in candidates.dropped or row in fates:
             continue
         if row in returned:
             fates[row] = Fate.RETURNED, ""

@@ -28,6 +28,7 @@ from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.small_talk import is_small_talk
 from hindsight_integrations.text.stating import (
     only_asks,
     spoken_sentences,
@@ -60,6 +61,7 @@ _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as 
 
 RECALLED_AGAIN = "recalled text that came back"
 NOTHING_STATED = "it states nothing"
+SMALL_TALK = "it is small talk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def worth_remembering(
 ) -> Worth:
     """What of messages is to be remembered word for word.
 
-    A message of a user stays as it is, unless it only asks; lines of memories pasted into it are left out. Of an agent's the
+    A message of a user stays as it is, unless it only asks or is small talk; lines of memories pasted into it are left out. Of an agent's the
     sentences stay that state something and repeat no memory.
 
     Args:
@@ -244,6 +246,8 @@ def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[La
     recalled = len(parts) < len(lines)
     if not agent:
         rest = "\n".join(parts) if recalled else message.text
+        if is_small_talk(rest):
+            return "", RECALLED_AGAIN if recalled else SMALL_TALK
         reason = RECALLED_AGAIN if recalled else NOTHING_STATED
         return ("", reason) if not rest or only_asks(rest, language) else (rest, "")
     sentences = spoken_sentences("\n".join(parts))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hindsight_evals.benchmarks.locomo.baselines import Baselines, Corpus
 from hindsight_evals.benchmarks.locomo.coverage import Mode, Outcome, System
@@ -15,6 +16,7 @@ from hindsight_integrations import Budget, ExtractedFact, Hindsight, HindsightCo
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.ports.embedder import Embedder
 from hindsight_integrations.ports.reranker import Reranker
+from hindsight_integrations.verb_options import RecallDefaults, with_defaults
 
 BUDGETS = (256, 512, 1024, 2048, 4096)  # tokens
 
@@ -33,6 +35,7 @@ class Setup:
         config: the engine's settings.
         limit: at most this many questions a conversation; None for all.
         form: which text ours returns; the plain systems return whole units.
+        asked_like: an integration whose defaults ours is asked with, instead of those of `bank.recall` and `form`.
     """
 
     embedder: Embedder
@@ -41,6 +44,7 @@ class Setup:
     limit: int | None = None
     budgets: tuple[int, ...] = BUDGETS
     form: TextForm = TextForm.FULL
+    asked_like: RecallDefaults | None = None
 
     @property
     def depth(self) -> int:
@@ -104,11 +108,15 @@ class Asking:
                 sources = (unit.sources for unit in units)
                 yield outcome.scored(question, sources, tokens=sum(unit.tokens for unit in units))
 
+    def _options(self) -> dict[str, Any]:
+        like = self.setup.asked_like
+        return {"text": self.setup.form} if like is None else with_defaults({"budget": like.budget}, like)
+
     def _ours(self, question: Question, blank: Outcome) -> Outcome:
         found = self.bank.recall(
             question.text,
             max_tokens=blank.budget,
             query_timestamp=self.conversation.asked_at,
-            text=self.setup.form,
+            **self._options(),
         )
         return blank.scored(question, (item.unit.sources for item in found.units), tokens=found.tokens)

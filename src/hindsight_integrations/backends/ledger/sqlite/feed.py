@@ -46,6 +46,7 @@ _COLUMNS = (
     "tokens",
     "coalesce(min(compact_tokens, tokens), tokens)",
     "coalesce(head, 0)",
+    "lasting",
 )
 # A unit that is a message word for word was told in its own words alone.
 _TOLD = f"""
@@ -124,7 +125,7 @@ class SqliteFeed:
         where, parameters = "bank = ? AND changed > ?", (self._bank, since)
         if without:
             where += f" AND id NOT IN ({', '.join(map(str, without))})"
-        ids, types, starts, ends, mentioned, closed, tokens, compact, heads = integer_columns(
+        ids, types, starts, ends, mentioned, closed, tokens, compact, heads, lasting = integer_columns(
             self._connection, _COLUMNS, where, parameters
         )
         order = np.argsort(ids, kind="stable")
@@ -139,6 +140,7 @@ class SqliteFeed:
             tokens=tokens[order],
             compact=compact[order],
             heads=heads[order],
+            lasting=lasting[order],
             tags=tags,
             turns=turns,
             metadata=metadata,

@@ -10,10 +10,12 @@ _ASKED = r"(?:was|wann|wo|wohin|woher|wer|wen|wem|wessen|welche[rsnm]?|wie|warum
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hallo|hi|hey|danke(?: schön| dir)?|ok(?:ay)?|bitte|schön|super|toll|prima|guten (?:morgen|tag|abend)|gut|hm+|tut mir leid|tschüss|gern(?:e)?(?: geschehen)?|notiert|verstanden|wie geht es dir)[\s,.!…]*",
+        r"(?:(?:hallo|hi|hey|moin|servus|grüezi|grüß (?:gott|dich)|(?:vielen |herzlichen )?dank(?:e)?(?: schön| dir| sehr)?|ok(?:ay)?|alles klar|bitte(?: schön)?|schön"
+        r"|super|toll|prima|guten? (?:morgen|tag|abend|nacht)|(?:sehr )?gut|alles gut|passt|h+m+|ach(?: so)?|aha|wow|oh|ah|(?:ha|he|hi){2,}h?|lo+l|weiter|mach weiter|tut mir leid|tschüss|ciao|bis (?:dann|bald|später)"
+        r"|gern(?:e)?(?: geschehen)?|notiert|verstanden|wie geht(?: es dir|'?s)(?: heute)?)[\s,.!…]*)+",
         re.IGNORECASE,
     ),
-    answer=re.compile(r"(?:ja|nein|klar|genau)[\s,.!…]*", re.IGNORECASE),
+    answer=re.compile(r"(?:ja|nein|klar|genau|stimmt)[\s,.!…]*", re.IGNORECASE),
     opener=re.compile(
         r"(?:(?:und|also|aber|ok|okay|hallo|hey|na|bitte|nun|dann|danke|super|schön|toll|oh)[,!.]? )*"
         r"(?:(?:mit|für|in|an|auf|zu|von|aus|bei|seit|bis|um|über|nach) )?"

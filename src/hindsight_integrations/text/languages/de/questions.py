@@ -29,4 +29,17 @@ QUESTIONS = QuestionWords(
         rf"|\b[A-ZÄÖÜ]\w+(?:(?: {_OF})+ [A-ZÄÖÜ]\w+)+ (?:von|vom) [A-ZÄÖÜ]\w+"
     ),
     possessive=re.compile(rf" {_OF}(?: {_OF})* (?=[A-ZÄÖÜ])|(?<=\w)s (?=[A-ZÄÖÜ])"),
+    fact=re.compile(
+        r"^(?!.*\b(?:soll(?:te|ten|en|st|test)?|kann(?:st)?|könn(?:en|te|ten|test)|würde[nst]*|darf|dürf(?:en|te)|muss|müssen|gut(?:e[rsnm]?)?|beste[rsnm]?|besser)\b)"
+        r"\W*(?:(?:und|also|aber|hey|hallo|ok(?:ay)?|na|nun|nochmal)\b\W*)*"
+        r"(?:was|wann|wo|woher|wohin|wer|wen|wem|wessen|welche[rsnm]?|wie|warum|wieso|weshalb|wobei|womit|worüber|hab(?:e|en)?|hast|hat|hatte[nst]*"
+        r"|bin|bist|ist|sind|war(?:en|st)?|gibt|gab|heißt|wohnt|wohne[n]?)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    statement=re.compile(
+        r"^(?!.*(?:\?|\b(?:hilf\w*|suche|bitte|empfiehl\w*|empfehl\w*|schlag\w*|vorsch\w*|rat|tipps?|ideen?|soll(?:te|en|ten)?|kannst|könntest|würdest|brauche (?:ein\w*|deine\w*|dich))\b))"
+        r"\W*(?:(?:und|also|aber|ach|hey|hallo|übrigens|ok(?:ay)?|ja|nein|danke)\b\W*)*"
+        r"(?:ich|wir|mein\w*|unse?r\w*|er|sie|es|sein\w*|ihr\w*|das|der|die|dies\w*|eine?[rnms]?|heute|gestern|morgen|letzte\w*)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )

@@ -10,10 +10,13 @@ _ASKED = r"(?:what|when|where|who|whom|whose|which|how|why|if|whether|about)"
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hi|hello|hey|thanks?(?: you)?(?: so much| a lot| again)?|ok(?:ay)?|please|nice|cool|great|wow|good (?:morning|evening|afternoon|night)|well|hm+|sorry|bye|perfect|awesome|you'?re welcome|noted|got it|glad to hear(?: it| that)?|no problem)(?: there)?[\s,.!…]*",
+        r"(?:(?:hi|hello|hey|yo|thanks?(?: you)?(?: so much| very much| a lot| again| for (?:your|the|all your) help)?|thx|ty|ta|cheers|o?k(?:ay|k)?|alright|please|nice(?: one)?|cool|great"
+        r"|lovely|wow|good (?:morning|evening|afternoon|night)|g[mn]|(?:good|nice|great) (?:job|work)|well|h+m+|sorry|(?:good ?)?bye|see you(?: later)?|perfect"
+        r"|awesome|amazing|excellent|brilliant|sweet|fair enough|makes sense|sounds good|good to know|will do|never ?mind|no worries|my pleasure|(?:same to )?you too|(?:that'?s|nothing) (?:all|it|else)(?: for now)?|you'?re welcome|noted|got it|i see|understood|glad to hear(?: it| that)?|no problem|(?:ha|he|hi){2,}h?|lo+l|lmao|rofl|yay"
+        r"|oh|ah|aha|uh[- ]?huh|mhm|continue|go on|carry on|keep going|next|how are you(?: doing)?(?: today)?|what'?s up|sup)(?: there| then)?[\s,.!…]*)+",
         re.IGNORECASE,
     ),
-    answer=re.compile(r"(?:yes|no|sure|right|of course|exactly)[\s,.!…]*", re.IGNORECASE),
+    answer=re.compile(r"(?:yes|yeah|yep|yup|no|nope|sure|right|of course|exactly)[\s,.!…]*", re.IGNORECASE),
     opener=re.compile(
         r"(?:(?:and|so|but|ok|okay|well|hey|hi|hello|please|now|then|oh|thanks|great|nice|cool|wow)[,!.]? )*"
         r"(?:(?:by|for|in|on|at|to|from|since|until|with|of|about) )?"

@@ -10,7 +10,8 @@ _ASKED = r"(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(
 
 ASKING = AskingWords(
     interjection=re.compile(
-        r"(?:hola|oye|gracias|muchas gracias|ok|vale|por favor|qué bien|genial|buen[oa]s(?: días| tardes| noches)?|bien|hm+|lo siento|adiós|perfecto|de nada|anotado|entendido)[\s,.!…]*",
+        r"(?:(?:hola|oye|(?:muchas |mil )?gracias|ok|vale|por favor|qué bien|genial|guay|estupendo|buen[oa]s?(?: días?| tardes| noches)?|bien|h+m+|ah|oh|(?:ja|je|ji){2,}"
+        r"|lo siento|adi[óo]s|hasta (?:luego|pronto|mañana)|perfecto|de nada|anotado|entendido|ya veo|entiendo|de acuerdo|muy bien|listo|sigue|contin[úu]a|(?:qu[ée] tal|c[óo]mo est[áa]s)(?: hoy)?)[\s,.!…]*)+",
         re.IGNORECASE,
     ),
     answer=re.compile(r"(?:s[íi]|no|claro|exacto)[\s,.!…]*", re.IGNORECASE),

@@ -31,4 +31,16 @@ QUESTIONS = QuestionWords(
     ),
     chain=re.compile(rf"\b\w+(?: {_LINK} \w+)+ {_LINK} {_NAME}"),
     possessive=re.compile(rf" {_LINK} (?=\w)"),
+    fact=re.compile(
+        r"^(?!.*\b(?:deber[íi]a\w*|debo|debemos|pued[oea]\w*|podemos|podr[íi]a\w*|conviene|recomienda\w*|bueno|buena|mejor)\b)\W*(?:(?:y|pero|entonces|oye|hola|ok|bueno)\b\W*)*"
+        r"(?:(?:a|de|con|en|por|para|desde|hasta) )?(?:qu[ée]|cu[áa]ndo|d[óo]nde|ad[óo]nde|qui[ée]n(?:es)?|cu[áa]l(?:es)?|c[óo]mo|cu[áa]nt[oa]s?|he|has|ha|tengo|tienes|tiene"
+        r"|hay|hab[íi]a|soy|eres|es|son|era|fue|fui|estoy|est[áa]n?)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    statement=re.compile(
+        r"^(?!.*(?:\?|\b(?:ay[úu]da\w*|busco|por favor|recom[ie]+nda\w*|sug[ie]+re\w*|sugerencia\w*|consejos?|ideas?|deber[íi]a\w*|puedes|podr[íi]as|necesito (?:un\w*|tu|que))\b))"
+        r"\W*(?:(?:y|pero|ah|oye|hola|por cierto|ok|s[íi]|no|gracias)\b\W*)*"
+        r"(?:yo|mis?|nosotr[oa]s|nuestr[oa]s?|[ée]l|ell[oa]s?|sus?|est[eao]s?|es[eao]s?|la|l[oa]s|una?|hoy|ayer|mañana|me|nos|tengo|tenemos|soy|estoy|vivo|trabajo|compré|he|fui)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
 )

@@ -1,0 +1,82 @@
+"""Weeks of Memora with the answers a strong model gave to the extraction prompt, to be replayed without a model.
+
+`weekly-NAME.json.gz` is the week as Memora publishes it (geniesinc/Memora, Apache-2.0, `LICENSE`), `weekly-NAME.answers.jsonl.gz` the answers,
+given request by request by somebody who saw nothing but the requests. An answer is found by the prompt's name and by everything
+that was asked but the fixed instructions: these may be reworded, and what is shown with a passage may not change.
+
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from hindsight_integrations import ModelError
+from hindsight_integrations.ports.language_model import Completion, Prompt, Role
+
+HERE = Path(__file__).parent
+KEY_DIGITS = 20  # hexadecimal
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class ReplayedModel:
+    """A language model that gives the recorded answers of one week.
+
+    Args:
+        name: of the week ("weekly-content_writer").
+    """
+
+    name = "replayed"
+
+    def __init__(self, name: str) -> None:
+        lines = gzip.decompress((HERE / f"{name}.answers.jsonl.gz").read_bytes()).decode().splitlines()
+        self._answers: dict[str, Any] = {line["key"]: line["answer"] for line in map(json.loads, lines)}
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """The recorded answer.
+
+        Raises:
+            ModelError: nobody was asked this.
+        """
+        asked = [message.text for message in prompt.messages if message.role is not Role.SYSTEM]
+        answer = self._answers.get(key_of(prompt.name, asked))
+        if answer is None:
+            raise ModelError(f"no answer is recorded for {prompt.name!r}, {asked[0][-300:]!r}")
+        return Completion(prompt.schema.model_validate(answer), text=json.dumps(answer))
+
+
+def week_file(name: str, folder: Path) -> Path:
+    """The week as a file, unpacked into a folder."""
+    path = folder / f"{name}.json"
+    path.write_bytes(gzip.decompress((HERE / f"{name}.json.gz").read_bytes()))
+    return path
+
+
+def key_of(prompt: str, asked: Iterable[str]) -> str:
+    """Key of a request: the prompt's name and the messages behind its instructions."""
+    return sha256(json.dumps([prompt, *asked]).encode()).hexdigest()[:KEY_DIGITS]
+
+
+def keep(recordings: Path, week: Path) -> int:
+    """Write the answers of a folder of recordings and their week into this package; how many there are."""
+    lines = []
+    for path in sorted(recordings.glob("*.json")):
+        recording = json.loads(path.read_text())
+        asked = ["\n".join(each["text"]) for each in recording["messages"] if each["role"] != Role.SYSTEM]
+        if recording.get("answer") is not None:
+            line = {"key": key_of(recording["prompt"], asked), "answer": recording["answer"]}
+            lines.append(json.dumps(line, ensure_ascii=False))
+    written = {
+        f"{week.stem}.json.gz": week.read_bytes(),
+        f"{week.stem}.answers.jsonl.gz": "\n".join(lines).encode(),
+    }
+    for name, content in written.items():
+        (HERE / name).write_bytes(gzip.compress(content, mtime=0))
+    return len(lines)

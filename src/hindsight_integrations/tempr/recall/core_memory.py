@@ -1,0 +1,174 @@
+"""Core memory: what is written into a prompt unasked, whatever the question is like (design section 6).
+
+"Suggest a recipe" is like no memory of an allergy. So where memory goes into a prompt, the user's lasting facts do too, the nearest
+to the question first; a request ("Suggest ...", "What should I ...") gets more of them than a question for a fact, as far as the
+budget goes, because likeness cannot tell which of them it needs. A bank that is small goes there whole, and small talk asks for no more than core memory. In a bank whose
+memories are not marked as lasting (messages kept word for word) the best matches stand in for it, and a request gets more of the ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.entities import Entity, EntityRole
+from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
+from hindsight_integrations.model.requests import RecallQuery, TextForm
+from hindsight_integrations.model.units import FactType
+from hindsight_integrations.ports.arrays import STORED, BoolArray, Float64Array, IntArray
+from hindsight_integrations.search.columns import Columns, of_types, valid_at
+from hindsight_integrations.tempr.recall.context import RecallContext, timed
+from hindsight_integrations.tempr.recall.overview import overview
+from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.question_kinds import asks_for_a_fact, asks_for_all, only_states
+from hindsight_integrations.text.small_talk import is_small_talk
+
+CORE_SHARE = 5  # a fifth of the budget at most [design 6]
+CORE_TOKENS = 400  # [design 6]
+STAND_INS = 5  # best matches where no memory is marked as lasting [issue 39]
+SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
+LOOKED_AT = (
+    200  # lasting facts whose entities are read, the nearest to the question: four times what 400 tokens hold
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What goes into a prompt, and why.
+
+    Attributes:
+        ids: row ids in the order shown, (n,).
+        scores: final scores, (n,); what no channel found has the lowest of the ranking.
+        reasons: of the rows that are not shown for their rank.
+    """
+
+    ids: IntArray
+    scores: Float64Array
+    reasons: dict[int, RecallReason]
+
+
+def asks_nothing(run: RecallContext) -> bool:
+    """Whether core memory alone is wanted: the message is small talk."""
+    return run.query.include_core and is_small_talk(run.query.text, answers=True)
+
+
+def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: BoolArray) -> Shown:
+    """Core memory, then what is likely to help, then the rest of a small bank.
+
+    Args:
+        run: the recall under way.
+        ranking: all that may be returned.
+        likely: its beginning that is likely to help.
+        filtered: which memories pass the filters of the query, the time it names aside, over the columns' positions.
+    """
+    if any(asks_for_all(run.query.text, language) for language in LANGUAGES.values()) and not run.time_alone:
+        rows = overview(run, filtered)
+        return Shown(rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW))
+    if not run.query.include_core or run.query.k is not None:
+        return Shown(likely.ids, likely.scores, {})
+    with timed(run.trace, "core") as detail:
+        core, more = _core(run, ranking, filtered)
+        rest = _rest_of_small_bank(run, filtered)
+        detail["core"], detail["request"], detail["small bank"] = len(core), len(more), len(rest)
+    ids, first = np.unique(np.concatenate([core, likely.ids, more, rest]), return_index=True)
+    ids = ids[np.argsort(first)]
+    found = set(likely.ids.tolist())
+    reasons = {row: RecallReason.SMALL_BANK for row in rest.tolist() if row not in found}
+    reasons |= {row: RecallReason.REQUEST for row in more.tolist() if row not in found}
+    reasons |= dict.fromkeys(core.tolist(), RecallReason.CORE)
+    return Shown(ids, _scores(ids, ranking), reasons)
+
+
+def _scores(ids: IntArray, ranking: Ranking) -> Float64Array:
+    """The final scores of rows, the lowest of the ranking for what no channel found, (n,)."""
+    scores = dict(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+    lowest = float(ranking.scores.min()) if len(ranking.scores) else 0.0
+    return np.array([scores.get(row, lowest) for row in ids.tolist()], np.float64)
+
+
+def answering(units: Mapping[int, RecalledUnit], likely: Ranking) -> dict[int, RecalledUnit]:
+    """Of the units returned those that may answer the question, by which its confidence is judged."""
+    found = set(likely.ids.tolist())
+    return {row: unit for row, unit in units.items() if row in found or unit.reason is RecallReason.OVERVIEW}
+
+
+def core_budget(query: RecallQuery) -> int:
+    """min(max_tokens / 5, 400) tokens."""
+    return min(query.max_tokens // CORE_SHARE, CORE_TOKENS)
+
+
+def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[IntArray, IntArray]:
+    """Row ids of core memory, the nearest to the question first, within its budget, and of what a request may need beside it."""
+    columns = run.view.columns
+    holds = filtered & valid_at(columns, run.query.as_of) & of_types(columns, list(FactType))
+    holds[columns.positions(run.items.heads)] = False  # documents are found by what is asked
+    lasting = holds & (columns.lasting > 0)
+    if not lasting.any():
+        return _stand_ins(run, ranking, holds), ranking.ids if _requests(run) else ranking.ids[:0]
+    ids = columns.ids[lasting]
+    try:
+        nearness = np.nan_to_num(run.view.scorer.similarities(run.vector, ids))
+    except StorageError:
+        nearness = np.zeros(len(ids), np.float32)
+    nearest = ids[np.lexsort((-ids, -nearness))][:LOOKED_AT]
+    nearest = _of_the_asker(run, nearest)
+    core = _fitting(run, nearest, core_budget(run.query))
+    return core, nearest if _requests(run) else nearest[:0]
+
+
+def _requests(run: RecallContext) -> bool:
+    """Whether the message asks for help, which may need what it is not like: no small talk, statement or question for a fact."""
+    text = run.query.text
+    return not (asks_nothing(run) or only_states(text) or asks_for_a_fact(text) or run.time_alone)
+
+
+def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArray:
+    """The best matches among what was said, none for small talk, which matches nothing."""
+    if asks_nothing(run):
+        return np.empty(0, np.int64)
+    columns = run.view.columns
+    told = columns.allowed(ranking.ids, holds & of_types(columns, [FactType.WORLD]))
+    return _fitting(run, ranking.ids[told][:STAND_INS], core_budget(run.query))
+
+
+def _fitting(run: RecallContext, ids: IntArray, budget: int) -> IntArray:
+    return ids[pack(_tokens(run.view.columns, ids, run.query.form), budget)]
+
+
+def _tokens(columns: Columns, ids: IntArray, form: TextForm) -> list[int]:
+    counted = columns.compact if form is TextForm.COMPACT else columns.tokens
+    tokens: list[int] = counted[columns.positions(ids)].tolist()
+    return tokens
+
+
+def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
+    """Without the facts about other people who speak in this bank."""
+    entities = run.view.ledger.entities_of(run.view.bank, ids)
+    asker = normalise_name(run.query.speaker)
+    others = [row for row in ids.tolist() if _is_about_another(entities.get(row, ()), asker)]
+    return ids[~np.isin(ids, others)]
+
+
+def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
+    """Whether a fact mentions somebody who speaks in the bank, and not who asks."""
+    speakers = [entity for entity in entities if entity.role in {EntityRole.SPEAKER, EntityRole.USER}]
+    return bool(speakers) and not any(asker in entity.names for entity in speakers)
+
+
+def _rest_of_small_bank(run: RecallContext, filtered: BoolArray) -> IntArray:
+    """All memories of a bank that fits into half of the budget, newest first; none of a larger one."""
+    columns, query = run.view.columns, run.query
+    counted = columns.compact if query.form is TextForm.COMPACT else columns.tokens
+    shown = filtered & (columns.types < STORED)
+    shown[columns.positions(run.items.items)] = False
+    asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
+    if not asks or int(counted[filtered].sum()) * SMALL_BANK > query.max_tokens:
+        return np.empty(0, np.int64)
+    newest: IntArray = columns.ids[shown][::-1]
+    return newest

@@ -1,0 +1,44 @@
+"""Small talk: messages that neither state nor ask anything ("hi", "ok, thanks!", "haha", an emoji). Pure."""
+
+from __future__ import annotations
+
+import re
+
+from hindsight_integrations.text.language import Language
+from hindsight_integrations.text.languages import LANGUAGES
+from hindsight_integrations.text.stating import spoken_sentences
+
+_LONGEST = 80  # characters; what is longer says something
+_BREAKS = re.compile(r"[,;:\u2013\u2014]\s*")
+
+
+def is_small_talk(text: str, *, answers: bool = False) -> bool:
+    """Whether a message has no words, or each of its parts is a greeting, thanks or an interjection in a language we know.
+
+    Args:
+        text: of the message.
+        answers: whether a bare "yes" or "no" counts too. It asks for no memory, but what it answers may be worth keeping.
+    """
+    if len(text) > _LONGEST:
+        return False
+    if not any(letter.isalnum() for letter in text):
+        return True
+    parts = [part for sentence in spoken_sentences(text) for part in _BREAKS.split(sentence) if _says(part)]
+    return all(any(_is_idle(part, language, answers) for language in LANGUAGES.values()) for part in parts)
+
+
+def _says(part: str) -> bool:
+    return any(letter.isalnum() for letter in part)
+
+
+def _is_idle(part: str, language: Language, answers: bool) -> bool:
+    words = _without_marks(part)
+    asking = language.asking
+    return bool(asking.interjection.fullmatch(words) or (answers and asking.answer.fullmatch(words)))
+
+
+def _without_marks(part: str) -> str:
+    """The part without emojis and marks around its words, but for what ends a sentence."""
+    first = next(place for place, letter in enumerate(part) if letter.isalnum())
+    last = max(place for place, letter in enumerate(part) if letter.isalnum())
+    return part[first : last + 1]
