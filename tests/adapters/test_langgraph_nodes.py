@@ -190,7 +190,7 @@ def test_memories_survive_any_checkpointer(light: Hindsight, caplog: pytest.LogC
         "mentioned_at": "2024-06-12T09:00:00+00:00",
         "valid": True,
         "confidence": None,
-        "lasting": False,
+        "when": "happened on Sunday, June 9, 2024",
         "reason": "core",
     }
 

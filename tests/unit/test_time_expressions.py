@@ -504,7 +504,7 @@ def test_no_text_makes_it_raise(text: str) -> None:
         ('Ann read "The Summer of 1967" to me.', None),
         ('Ann said "I was in Rome last week".', "2024-06-03"),
         ('Ann read "The Summer of 1967" yesterday.', "2024-06-11"),
-        ("Reminder: Dentist Appointment on Monday", "2024-06-10"),
+        ("Reminder: Dentist Appointment on Monday", "2024-06-17"),
     ],
 )
 def test_a_title_dates_no_event_and_what_was_said_may(statement: str, dated: str | None) -> None:

@@ -12,7 +12,7 @@ from langgraph.graph import MessagesState
 
 from hindsight_integrations.model.recalled import TABLE, RecalledUnit, RecordTable
 from hindsight_integrations.model.results import RecallResult
-from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.prompts.recalled import HEADING, marked_line, memories_block, shown_time
 
 
@@ -31,7 +31,7 @@ class Memory(TypedDict):
         channels: its rank, from 1, in each channel that found it: semantic, keyword, graph, temporal.
         valid: False for history, of a recall `as_of` an earlier time: it does not hold now.
         confidence: of an opinion, in [0, 1]; None for others.
-        lasting: True for a fact that says who somebody is.
+        when: its date in words, seen from the question; empty where none is shown.
         reason: why it is there: found, core, request, overview or small_bank; see `RecallReason`.
     """
 
@@ -46,7 +46,7 @@ class Memory(TypedDict):
     channels: dict[str, int]
     valid: NotRequired[bool]
     confidence: NotRequired[float | None]
-    lasting: NotRequired[bool]
+    when: NotRequired[str]
     reason: NotRequired[str]
 
 
@@ -75,7 +75,7 @@ def as_memory(recalled: RecalledUnit) -> Memory:
         channels={channel.value: hit.rank for channel, hit in recalled.channels.items()},
         valid=recalled.valid and unit.closed_at is None,
         confidence=unit.confidence,
-        lasting=unit.lasting,
+        when=shown_time(recalled),
         reason=recalled.reason.value,
     )
 
@@ -155,7 +155,7 @@ def _line(memory: Memory) -> str:
     occurred = None if start is None or end is None else Interval(read(start), read(end))
     return marked_line(
         memory["text"],
-        shown_time(occurred, read(memory["mentioned_at"]), lasting=memory.get("lasting", False)),
+        memory.get("when", readable_time(occurred, read(memory["mentioned_at"]))),
         opinion=memory["fact_type"] == "opinion",
         confidence=memory.get("confidence"),
         valid=memory.get("valid", True),

@@ -73,6 +73,7 @@ class RecalledUnit:
         document: of a document the items that hold; None for everything else.
         form: which text of it was asked for.
         reason: why it was returned.
+        asked_at: the moment of the question.
     """
 
     unit: MemoryUnit
@@ -83,6 +84,12 @@ class RecalledUnit:
     document: ServedItems | None = None
     form: TextForm = TextForm.FULL
     reason: RecallReason = RecallReason.FOUND
+    asked_at: datetime | None = None
+
+    @property
+    def when(self) -> str:
+        """When it happened or is planned for, seen from the question; when it was mentioned, if it has no time of its own."""
+        return readable_time(self.unit.occurred, self.unit.mentioned_at, self.asked_at)
 
     @property
     def kind(self) -> UnitKind:
@@ -250,7 +257,7 @@ def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:
     unit = recalled.unit
     return {
         **{key: list(value) if isinstance(value, tuple) else value for key, value in unit.metadata.items()},
-        "date": readable_time(unit.occurred, unit.mentioned_at),
+        "date": recalled.when,
         "kind": unit.kind.value,
         "fact_type": unit.fact_type.value,
         "confidence": unit.confidence,

@@ -109,19 +109,31 @@ def granule_after(start: datetime, granule: Granule) -> datetime:
     return start + _FIXED[granule]
 
 
-def readable_time(occurred: Interval | None, mentioned_at: datetime) -> str:
-    """When it happened, in words as coarse as known; when it was mentioned, for what has no time of its own."""
+def readable_time(
+    occurred: Interval | None, mentioned_at: datetime, seen_from: datetime | None = None
+) -> str:
+    """When it happened or is planned for, in words as coarse as known; when it was mentioned, for what has no time of its own.
+
+    Args:
+        occurred: when it happened or will happen.
+        mentioned_at: when it was said.
+        seen_from: the moment of the question; what begins later, or was announced and is not over, is planned. None where nobody
+            asks, and everything happened.
+    """
     if occurred is None:
         return f"mentioned on {_day(mentioned_at)}"
-    start = occurred.start
+    start, last = occurred.start, occurred.end - MICROSECOND
+    planned = seen_from is not None and (
+        seen_from < start or (mentioned_at < start and seen_from < occurred.end)
+    )
+    verb, one = ("planned", "for") if planned else ("happened", "")
     if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
-        return f"happened in {start:%Y}"
+        return f"{verb} {one or 'in'} {start:%Y}"
     if start.day == 1 and _is_one(occurred, Granule.MONTH):
-        return f"happened in {start:%B %Y}"
-    last = occurred.end - MICROSECOND
+        return f"{verb} {one or 'in'} {start:%B %Y}"
     if start.date() == last.date():
-        return f"happened on {_day(start)}"
-    return f"happened from {_day(start)} to {_day(last)}"
+        return f"{verb} {one or 'on'} {_day(start)}"
+    return f"{verb} from {_day(start)} to {_day(last)}"
 
 
 def iso_time(occurred: Interval) -> str:

@@ -47,7 +47,7 @@ def memory_line(number: str, item: RecalledUnit) -> str:
     unit = item.unit
     when = readable_time(None, unit.mentioned_at)
     if unit.occurred:
-        when = f"{when}; {readable_time(unit.occurred, unit.mentioned_at)}"
+        when = f"{when}; {item.when}"
     ended = "" if item.valid else f"; history, {_ended(item)}"
     return f"[{number}] ({unit.fact_type}; {when}{ended}) {one_line(item.text)}"
 

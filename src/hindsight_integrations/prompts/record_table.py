@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 
 from hindsight_integrations.model.aggregates import RecordEntry
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import readable_time
 
 
-def record_line(entry: RecordEntry, *, valid: bool = True) -> str:
+def record_line(entry: RecordEntry, *, valid: bool = True, seen_from: datetime | None = None) -> str:
     """A record in one line: its value, of what, and when, as memories show it, behind another sign than theirs.
 
     Args:
         entry: the record and its memory.
         valid: it holds at the time asked about.
+        seen_from: the moment of the question.
     """
     record, memory = entry.record, entry.memory
     of = f", {record.category}" if record.category else ""
-    when = readable_time(memory.occurred, memory.mentioned_at)
+    when = readable_time(memory.occurred, memory.mentioned_at, seen_from)
     past = "" if valid else "; history, holds no more"
     return f"* {' '.join(f'{record.words}{of}'.split())} ({when}{past})"
 

@@ -46,6 +46,7 @@ def hydrate(
             document=packed.items.get(row),
             form=run.query.form,
             reason=reasons.get(row, RecallReason.FOUND),
+            asked_at=run.query.query_timestamp,
         )
         for row, score in zip(ids.tolist(), packed.scores, strict=True)
         if row in stored

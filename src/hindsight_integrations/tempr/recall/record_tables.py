@@ -139,7 +139,13 @@ def _row(entry: RecordEntry, run: RecallContext) -> RecordRow:
     moment = run.query.as_of
     closed = entry.memory.closed_at
     valid = closed is None or (moment is not None and moment < closed)
-    return RecordRow(record_line(entry, valid=valid), entry.memory.id, entry.record, entry.at, valid)
+    return RecordRow(
+        record_line(entry, valid=valid, seen_from=run.query.query_timestamp),
+        entry.memory.id,
+        entry.record,
+        entry.at,
+        valid,
+    )
 
 
 def _days(window: Interval, run: RecallContext) -> tuple[date, date]:

@@ -44,7 +44,7 @@ LOOKED_UP = 48  # words of a message they are looked for by, the longest, which 
 MOST_LINES = 100  # of a pasted prompt that are looked up one by one [decision 138]
 NEAREST_LINE = 3  # memories that each is compared with: in its very words the best [decision 138]
 RENDERED = re.compile(
-    r"\((?:mentioned on|happened (?:in|on|from)) [^()]*\)\s*$", re.MULTILINE
+    r"\((?:mentioned on|happened (?:in|on|from)|planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
 FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"

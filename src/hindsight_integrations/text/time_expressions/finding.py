@@ -33,6 +33,9 @@ _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 _DATE = re.compile(
     r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
 )  # figures that are no small number
+_AMOUNT = re.compile(
+    r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])"
+)  # of money: without a verb it may have been spent or be due
 _TOKEN = re.compile(r"[^\W\d_]+")
 _TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
 
@@ -87,8 +90,9 @@ def find_event_time(
 ) -> TimeWindow | None:
     """When the event a statement tells of happened or will happen.
 
-    The first time named counts; open ends ("since 2020", "until Friday") date no event, and in a sentence that
-    announces ("we're going camping in July") a time without a year lies ahead.
+    The first time named counts; open ends ("since 2020", "until Friday") date no event. A time without a year lies in the
+    past behind a verb of the past ("we went to Rome in December"), else ahead ("dentist on December 3"); where a verb of the
+    past leaves it open ("I booked a table for Friday"), it dates nothing.
 
     Args:
         text: the statement.
@@ -104,10 +108,47 @@ def find_event_time(
     for sentence in _SENTENCE.finditer(past.text):
         for scope, start, end in _clauses(past, sentence):
             for reading in _readings(scope, sentence[0], start, end):
-                window = None if reading.open_ended else _window(text, reading, scope, zone)
+                told = _told(reading, scope, sentence)
+                window = None if told is None or told.open_ended else _window(text, told, scope, zone)
                 if window and not is_in_quoted_title(text[:READ_CHARACTERS], window):
                     return window
     return None
+
+
+def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | None:
+    """A time of a statement on the side of now where its verb puts it; None where that is open.
+
+    Args:
+        reading: of the time.
+        scope: in which it was read.
+        sentence: it stands in.
+    """
+    coming = replace(scope, direction=Direction.FUTURE)
+    ahead = coming.read(reading.start)
+    if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
+        return reading  # the tense was found, or the time has a year or counts from now
+    words, text = scope.words, scope.spelled
+    first = max(
+        (end.end() for end in regex(words.clause).finditer(text, sentence.start(), reading.start)),
+        default=sentence.start(),
+    )
+    next_end = regex(words.clause).search(text, reading.end, sentence.end())
+    own, whole = text[first : next_end.start() if next_end else sentence.end()], sentence_of(text, sentence)
+    past = regex(words.past)
+    present = regex(words.present)
+    if not past.search(own) and (present.search(own) or not past.search(whole)):
+        return None if _AMOUNT.search(whole) and not present.search(whole) else ahead
+    before = list(past.finditer(text, sentence.start(), reading.start))
+    if before:
+        aimed = regex(words.aim).search(text, before[-1].end(), reading.start)
+    else:  # "einen Tisch für Freitag reserviert"
+        aimed = regex(rf"{words.aim}\W+(?:\w+\W+)?$").search(text[first : reading.start])
+    return None if aimed else reading
+
+
+def sentence_of(text: str, sentence: re.Match[str]) -> str:
+    """The sentence as it is spelled."""
+    return text[sentence.start() : sentence.end()]
 
 
 def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:

@@ -138,6 +138,10 @@ class Words:
         asks_ahead: marks a question as speaking of the future, minding capitals.
         asks_back: marks a question as speaking of the past all the same.
         announces: a clause that announces, whatever the rest of its sentence asks.
+        past: a verb of the past in a statement, matched before `folding`.
+        present: a verb of the present in one, likewise: a time without a year behind it lies ahead.
+        aim: what stands between a verb of the past and a time that it does not tell ("booked a table for Friday").
+        clause: where a clause of a statement ends.
         verbal_last: in front of "last three days" without an article, makes "last" a verb.
         phrasal: a verb with the preposition it ends in, which opens no range then.
         things_of_year: behind a year, what has a model year or is counted.
@@ -198,6 +202,10 @@ class Words:
     asks_ahead: str = NEVER
     asks_back: str = NEVER
     announces: str = NEVER
+    past: str = NEVER
+    present: str = NEVER
+    aim: str = NEVER
+    clause: str = r"[,;:]"
     verbal_last: str = NEVER
     phrasal: str = NEVER
     things_of_year: str = NEVER

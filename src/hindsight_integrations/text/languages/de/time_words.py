@@ -175,6 +175,11 @@ WORDS = Words(
     asks_ahead=ASKS_AHEAD,
     asks_back=ASKS_BACK,
     announces=ANNOUNCES,
+    past=ASKS_BACK + r"|\b(?!(?:heute|alte|kalte|rechte|schlechte|echte|leichte|gute|bitte|sollte|könnte|möchte|hätte|müsste|dürfte|karte|seite|leute|minute|tante|torte"
+    r"|sorte|mitte|miete|kosten|daten|\w*sten?)\b)\w{2,}te(?:n|st|t)?\b",
+    present=r"\b(?:ist|sind|muss|müssen|will|möchte|kommt|beginnt|geht|fährt|fliegt|findet|steht|endet|läuft|öffnet|schließt|bitte|soll|wird)\b",
+    aim=r"\b(?:für|fürs|bis|über|zum|zur|auf)\b",
+    clause=r"[,;:]|\b(?:dass|weil|aber|und|denn)\b",
     person_after=PERSON,
     no_year=r",? ?(?:im jahre? )?[0-9]{4}(?![0-9:])",
     holiday_things=HOLIDAY_THINGS,

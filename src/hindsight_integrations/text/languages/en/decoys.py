@@ -22,6 +22,22 @@ ASKS_AHEAD = (
 )
 ASKS_BACK = r"\b(?:was|were|had|did|wasn't|weren't|hadn't|didn't|have been|has been)\b"
 
+# A statement tells of the past with one of these; participles of what is arranged ("booked", "scheduled") say when it will be.
+PAST = (
+    r"\b(?:(?!(?:need|indeed|hundred|speed|feed|seed|breed|exceed|proceed|succeed|bed|red|wed|embed|shred|hatred|sacred|naked|kindred|booked|scheduled"
+    r"|planned|reserved|arranged|invited|expected|supposed|required|married|retired|interested|tired|excited|worried|bored|divorced|named|called)\b)[a-z]{2,}ed"
+    r"|was|were|had|did|didn't|wasn't|weren't|hadn't|been|went|gone|came|saw|seen|met|bought|got|gotten|made|took|taken|gave|given|said|told|found|left|felt|kept|began|begun|ran|wrote"
+    r"|written|brought|thought|lost|spent|paid|sold|sent|built|won|ate|eaten|drank|drove|driven|flew|flown|rode|ridden|slept|spoke|spoken|stood|swam|sang|rang"
+    r"|wore|woke|broke|broken|chose|chosen|fell|fallen|forgot|forgotten|grew|grown|heard|held|hid|knew|known|led|lent|rose|sat|shook|shot|showed|stole|stolen|struck|swore"
+    r"|taught|tore|torn|threw|thrown|understood|wept|withdrew|became|caught|dealt|drew|drawn|dug|fed|fought|froze|frozen|hung|laid|lay|learnt|meant|sank|sought|stuck|swept|swung|won)\b"
+)
+PRESENT = (
+    r"\b(?:is|are|am|isn't|aren't|need|needs|have to|has to|must|want|wants|takes? place|starts?|begins?|ends?|leaves?|goes|comes|fly|flies|opens?|closes?|expires?|arrives?"
+    r"|turns?|falls|has|please|let's|remind|can|should|would like)\b|(?<=\w)'(?:s|re|m)\b"
+)
+AIM = r"\b(?:for|by|about|until)\b"
+CLAUSE = r"[,;:]|\b(?:that|because|but|so|and|which|who)\b"
+
 _SUBJECT = r"(?:i|we|you|he|she|they|it|(?-i:[A-Z][a-z]+)|(?:my|our|the|his|her|their)\s+\w+)"
 _COMING = (  # in the present progressive these announce
     r"(?:off\s+to|going(?!\s+(?:over|through|back|by|on|crazy|mad|well)\b)|seeing|meeting|flying|leaving|visiting|travell?ing|driving"
@@ -163,7 +179,7 @@ DECOYS = Decoys(
     owner_before=r"\b(?:my|our|your|his|her|their)\s+$",
     plural_after=r"(?:\s+[a-z]+){0,2}\s+[a-z]+s\b",
     things_after=rf"^,?\s+(?:(?:is|was|be)\s+)?(?:an?|the)\s+(?:\w+\s+){{0,2}}?(?:{_WORKS})\b|^\s+\((?:the\s+)?(?:{_WORKS})\b",
-    habits=r"\b(?:usually|normally|typically|generally|habitually|tend to|used to|how often (?:do|does|is|are))\b",
+    habits=r"\b(?:gets? paid|paydays?|every (?:month|week|year)|usually|normally|typically|generally|habitually|tend to|used to|how often (?:do|does|is|are))\b",
     article=r"the\s+",
     name_before=r"(?P<name>[A-Z]\w+)(?:\s+(?:and|of))?\s+$",
     name_after=NAME_AFTER,
