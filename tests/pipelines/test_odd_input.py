@@ -37,6 +37,7 @@ TIMES: list[tuple[Any, datetime]] = [
     ("Monday", ARRIVAL),
     ("soon", ARRIVAL),
     ("2025-13-45", ARRIVAL),
+    ("05/06/2023", ARRIVAL),
     (float("nan"), ARRIVAL),
     (1e30, ARRIVAL),
     ({"seconds": 5}, ARRIVAL),

@@ -13,8 +13,6 @@ _FINAL = re.compile(
     re.DOTALL,
 )
 _CHANNEL = "<|channel|>"
-BEGINS = re.compile(rf"(?<!`)<{_TAG}>", re.IGNORECASE)
-"""Where reasoning begins."""
 
 
 def without_reasoning(text: str) -> str:

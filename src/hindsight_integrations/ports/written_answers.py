@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from hindsight_integrations.model.reasoning import BEGINS, without_reasoning
-
 T = TypeVar("T", bound=BaseModel)
 
+_REASONING = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_REASONING_ENDS = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+_REASONING_BEGINS = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)\n?\s*```", re.DOTALL | re.IGNORECASE)
 
 
@@ -21,15 +22,16 @@ def written_answer(schema: type[T], text: str) -> T | None:
     Nothing is taken from reasoning, which may hold drafts, nor from an object that is not complete.
     """
     try:
-        return schema.model_validate_json(_object_in(_said(text)))
+        return schema.model_validate_json(_object_in(_without_reasoning(text)))
     except ValidationError:
         return None
 
 
-def _said(text: str) -> str:
-    """The text without reasoning; none if that does not end."""
-    said = without_reasoning(text)
-    return "" if BEGINS.search(said) else said
+def _without_reasoning(text: str) -> str:
+    """The text after the reasoning; none if that does not end. Some templates leave the opening tag to the prompt."""
+    text = _REASONING.sub("", text)
+    *_, text = _REASONING_ENDS.split(text)
+    return "" if _REASONING_BEGINS.search(text) else text
 
 
 def _object_in(text: str) -> str:

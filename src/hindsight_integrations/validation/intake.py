@@ -18,7 +18,6 @@ from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import LocalDates, as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
-from hindsight_integrations.text.timestamps import is_ambiguous
 from hindsight_integrations.validation.about_agent import (
     Snippet,
     checked_mark,
@@ -224,11 +223,11 @@ def _take_messages(
         if message is None or not checked_words(message.text, f"text of message {position}"):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
-        message = _said(message)
-        if not message.text:
+        identity, moment, filled = _filled(message, position, now=now, dates=dates, unread=dropped)
+        filled = _said(filled)
+        if not filled.text:
             dropped.append(Dropped(f"message {position}", "only reasoning"))
             continue
-        identity, moment, filled = _filled(message, position, now=now, dates=dates, unread=dropped)
         known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
@@ -292,7 +291,7 @@ def _filled(
         unread: takes what could not be read; None raises.
 
     Raises:
-        InvalidRequest: something of it is unusable, or its date leaves open which figure is the day.
+        InvalidRequest: something of it is unusable.
     """
     text = checked_text(message.text, f"message {position}")
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
@@ -313,11 +312,11 @@ def _moment(given: object, position: int, dates: LocalDates, unread: list[Droppe
     try:
         return checked_moment(given, field, date_order=dates.order)
     except InvalidRequest as error:
-        if unread is None or (isinstance(given, str) and is_ambiguous(given)):
+        if unread is None:
             raise
         if not unread or not unread[-1].what.startswith("timestamp"):
             logger.warning("%s; the time of arrival counts", error)
-        unread.append(Dropped(field, f"{error.reason}; the time of arrival counts"))
+        unread.append(Dropped(field, f"{error}; the time of arrival counts"))
         return None
 
 

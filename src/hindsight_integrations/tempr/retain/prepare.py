@@ -211,7 +211,7 @@ async def _extract_messages(
     recalled = await _recalled(fresh, tools, request.dropped)
 
     def verbatim() -> Extraction:
-        worth = worth_remembering(fresh, recalled, tools.languages)
+        worth = worth_remembering(fresh, recalled, tools.languages, judged=tools.endings is not None)
         aliases = _known_names([message.text for message in worth.messages], tools)
         answered = questions_answered([*before, *fresh])
         facts = tools.verbatim.extract(worth.messages, answered=answered, zone=request.zone, aliases=aliases)

@@ -142,6 +142,8 @@ def worth_remembering(
     messages: Sequence[Message],
     recalled: Mapping[str, Sequence[MemoryUnit]],
     languages: Sequence[Language],
+    *,
+    judged: bool = False,
 ) -> Worth:
     """What of messages is to be remembered word for word.
 
@@ -152,11 +154,12 @@ def worth_remembering(
         messages: of a conversation.
         recalled: memories that each may repeat, by its id.
         languages: they may be in.
+        judged: whether a model will say what the messages end, so that requests to forget go to it.
     """
     kept: list[Message] = []
     left_out: list[Dropped] = []
     for message in messages:
-        text, reason = _worth(message, recalled.get(message.id or "", ()), languages)
+        text, reason = _worth(message, recalled.get(message.id or "", ()), languages, judged=judged)
         if text:
             kept.append(message if text == message.text else replace(message, text=text))
         else:
@@ -236,7 +239,9 @@ def _as_recalled(unit: MemoryUnit, language: Language) -> _Recalled:
     )
 
 
-def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language]) -> tuple[str, str]:
+def _worth(
+    message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language], *, judged: bool
+) -> tuple[str, str]:
     """What of a message is to be remembered, and why nothing is."""
     language = language_of(message.text, languages)
     agent = role_of(message) is Role.ASSISTANT
@@ -249,7 +254,7 @@ def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[La
         rest = "\n".join(parts) if recalled else message.text
         if is_small_talk(rest):
             return "", RECALLED_AGAIN if recalled else SMALL_TALK
-        if asks_to_forget(rest):
+        if not judged and asks_to_forget(rest):
             return "", ASKS_TO_FORGET
         reason = RECALLED_AGAIN if recalled else NOTHING_STATED
         return ("", reason) if not rest or only_asks(rest, language) else (rest, "")

@@ -23,7 +23,7 @@ from hindsight_integrations.text.stating import spoken_sentences
 from hindsight_integrations.text.times import event_time
 from hindsight_integrations.validation.roles import role_of
 
-SHORT_ANSWER = 6  # words; a longer answer mostly says what it is about (no source)
+SHORT_ANSWER = 3  # words; a longer answer mostly says what it is about (no source)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
