@@ -145,6 +145,8 @@ def test_with_several_speakers_core_memory_is_that_of_who_asks(bank: MemoryBank)
     for speaker, own in said:
         found = bank.recall("Suggest something for Sunday", max_tokens=400, speaker=speaker, **CORE)
         assert set(shown(found, "core")) == {own, "The household has a cat."}, speaker
+    unnamed = bank.recall("Suggest something for Sunday", max_tokens=400, **CORE)
+    assert len(shown(unnamed, "core")) == 3, "nobody of that name speaks here: all of it"
 
 
 def test_what_do_you_know_about_me_gives_an_overview(bank: MemoryBank) -> None:

@@ -81,9 +81,9 @@ def test_what_was_said_is_kept_with_who_said_it_and_when(opener: Opener, tmp_pat
 
 
 def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: Path) -> None:
-    """Without a model every memory is a message word for word: the ledger holds each text once, and reads it as a turn.
+    """Without a model a memory is a message word for word: the ledger holds each text once, and reads it as a turn.
 
-    What only asks is no memory, so its words stand with its turn.
+    What only asks is no memory, and a short answer is one with its question, so their words stand with their turns.
     """
     engine = opener(tmp_path, config=HindsightConfig(storage=STORAGE))
     engine.bank("ann").retain(TALK, thread="t")
@@ -93,8 +93,8 @@ def test_a_message_that_is_a_memory_is_not_kept_twice(opener: Opener, tmp_path: 
         assert raw.execute("SELECT count(*) FROM units WHERE text LIKE '%Thunder%'").fetchone() == (1,)
         assert raw.execute("SELECT text FROM turns ORDER BY text").fetchall() == [
             ("",),
-            ("",),
             ("Its name?",),
+            ("Thunder, I think.",),
         ]
     raw.close()
 

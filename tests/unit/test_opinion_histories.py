@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from builders import BANK, at, make_units, make_write_set
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ledger_forgotten_opinions import edited
 from ledger_opinions import (
@@ -166,7 +166,7 @@ def test_opinions_are_whole_whatever_happens(history: list[tuple[str, str, objec
         assert ledger.opinions(BANK) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     st.lists(steps.filter(lambda step: step[0] in {"form", "reword", "add", "close", "restore"}), max_size=10)
 )

@@ -17,7 +17,7 @@ from langchain_core.messages import (
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.langgraph.bank_finder import value_of
 from hindsight_integrations.model.text import clean_text
-from hindsight_integrations.validation.limits import MAX_QUERY
+from hindsight_integrations.validation.limits import MAX_QUERY, checked_moment
 
 USER = "user"  # who speaks where a message has no name
 
@@ -119,9 +119,18 @@ def last_question(state: object, key: str) -> Question | None:
         message = _converted(given)
         text = clean_text(str(message.text)) if isinstance(message, HumanMessage) else ""
         if text:
-            timestamp = message.additional_kwargs.get("timestamp")
+            timestamp = read_or_none(message.additional_kwargs.get("timestamp"))
             return Question(text[:MAX_QUERY], timestamp, message.id, message.name or USER)
     return None
+
+
+def read_or_none(timestamp: object) -> str | float | None:
+    """A timestamp that can be read, as it is; None for any other: retaining tells of it."""
+    try:
+        checked_moment(timestamp, "timestamp")
+    except InvalidRequest:
+        return None
+    return timestamp if isinstance(timestamp, str | int | float) and timestamp else None
 
 
 def question(given: object) -> Question | None:

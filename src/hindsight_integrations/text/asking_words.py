@@ -21,6 +21,7 @@ class AskingWords:
         tells: what makes a question tell something as well: a clause of its own, or "did I tell you".
         nothing_known: an agent's words for having no memory of something.
         lead_in: how an agent introduces what it remembers.
+        forgetting: how a message begins that asks the memory to forget something.
         recalling: words that ask for whatever is remembered ("What do you know about me?"), beside those that say nothing.
     """
 
@@ -32,4 +33,5 @@ class AskingWords:
     tells: re.Pattern[str] = _NEVER
     nothing_known: re.Pattern[str] = _NEVER
     lead_in: re.Pattern[str] = _NEVER
+    forgetting: re.Pattern[str] = _NEVER
     recalling: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Small talk: messages that neither state nor ask anything ("hi", "ok, thanks!", "haha", an emoji). Pure."""
+"""Messages that are no memory: small talk ("hi", "ok, thanks!", an emoji), and requests to forget. Pure."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def is_small_talk(text: str, *, answers: bool = False) -> bool:
         return True
     parts = [part for sentence in spoken_sentences(text) for part in _BREAKS.split(sentence) if _says(part)]
     return all(any(_is_idle(part, language, answers) for language in LANGUAGES.values()) for part in parts)
+
+
+def asks_to_forget(text: str) -> bool:
+    """Whether a message asks the memory to forget something, in a language we know: it is no memory itself."""
+    return any(language.asking.forgetting.match(text) for language in LANGUAGES.values())
 
 
 def _says(part: str) -> bool:

@@ -12,6 +12,7 @@ from hindsight_integrations.text.languages import LANGUAGES
 
 _LONGEST = 80  # characters; what is longer is a text that holds a date, no timestamp
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\ufeff]")  # exports set directions in front of figures
+_ZONE_IN_WORDS = re.compile(r"\s*\([^()\d]*\)\s*$")  # "(Central European Standard Time)", as JavaScript ends
 _WEEKDAY_IN_BRACKETS = re.compile(r"\([^\W\d_]+\.?\)")
 _CLOCK = re.compile(
     r"(?:(?<=[\d)\]])T|\bat |\bum |\ba las? |\bkl\.? |\bà )?(?<![\d:.,/-])"
@@ -48,6 +49,7 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
         return datetime.fromisoformat(plain)
     except ValueError:
         pass
+    plain = _ZONE_IN_WORDS.sub("", plain)
     plain = " ".join(_WEEKDAY_IN_BRACKETS.sub(" ", _MARKS.sub("", plain)).split()).strip(_EDGES)
     clock = _CLOCK.search(plain)
     rest = plain.replace(clock[0], " ", 1) if clock else plain

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.metadata import Metadata
+from hindsight_integrations.model.reasoning import without_reasoning
 from hindsight_integrations.model.requests import Document, Message
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import content_hash
@@ -33,6 +35,9 @@ from hindsight_integrations.validation.llamaindex_documents import documents_of,
 from hindsight_integrations.validation.llamaindex_messages import plain
 from hindsight_integrations.validation.messages import as_message, read_message
 from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.roles import role_of
+
+logger = logging.getLogger("hindsight_integrations")
 
 MAX_NUMBER = 2**63  # above every number that is used for an id
 
@@ -218,7 +223,11 @@ def _take_messages(
         if message is None or not checked_words(message.text, f"text of message {position}"):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
-        identity, moment, filled = _filled(message, position, now=now, dates=dates)
+        identity, moment, filled = _filled(message, position, now=now, dates=dates, unread=dropped)
+        filled = _said(filled)
+        if not filled.text:
+            dropped.append(Dropped(f"message {position}", "only reasoning"))
+            continue
         known = messages.setdefault(identity, filled)
         if (known.text, known.speaker) != (filled.text, filled.speaker):
             raise InvalidRequest(
@@ -234,6 +243,14 @@ def _take_messages(
     return ConversationIntake(
         tuple(messages.values()), tuple(keys), {**moments, **told}, tuple(dropped), tuple(snippets.values())
     )
+
+
+def _said(message: Message) -> Message:
+    """A message of a model without its inline reasoning."""
+    if role_of(message) is not Role.ASSISTANT:
+        return message
+    said = without_reasoning(message.text)
+    return message if said == message.text else replace(message, text=said)
 
 
 def _snippet(
@@ -255,18 +272,52 @@ def _snippet(
 
 
 def _filled(
-    message: Message, position: int, *, now: datetime, dates: LocalDates
+    message: Message,
+    position: int,
+    *,
+    now: datetime,
+    dates: LocalDates,
+    unread: list[Dropped] | None = None,
 ) -> tuple[str, datetime, Message]:
-    """A message's id, its time, and the message with both of them."""
+    """A message's id, its time, and the message with both of them.
+
+    A time that cannot be read costs the time, not the message: it arrived now.
+
+    Args:
+        message: as it was given.
+        position: in the list, for errors.
+        now: when it arrived.
+        dates: how times are read.
+        unread: takes what could not be read; None raises.
+
+    Raises:
+        InvalidRequest: something of it is unusable.
+    """
     text = checked_text(message.text, f"message {position}")
     speaker = checked_words(message.speaker, f"speaker of message {position}") or "user"
-    given = checked_moment(message.timestamp, f"timestamp of message {position}", date_order=dates.order)
+    given = _moment(message.timestamp, position, dates, unread)
     stamp = as_utc(given, dates.zone) if given else now
     # Without an id, position, time and content make one: the same list retained again is the same messages.
     derived = f"{position}:{content_hash(given.isoformat() if given else '', speaker, text)[:16]}"
     identity = _given_id(message.id, position) or derived
     role = None if message.role is None else choice(Role, message.role, f"role of message {position}")
     return identity, stamp, Message(text, speaker, stamp, identity, role)
+
+
+def _moment(given: object, position: int, dates: LocalDates, unread: list[Dropped] | None) -> datetime | None:
+    """When a message was written; None if it does not say, or says nothing that can be read."""
+    field = f"timestamp of message {position}"
+    if isinstance(given, str) and not given.strip():
+        return None
+    try:
+        return checked_moment(given, field, date_order=dates.order)
+    except InvalidRequest as error:
+        if unread is None:
+            raise
+        if not unread or not unread[-1].what.startswith("timestamp"):
+            logger.warning("%s; the time of arrival counts", error)
+        unread.append(Dropped(field, f"{error}; the time of arrival counts"))
+        return None
 
 
 def _given_id(given: object, position: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,7 @@ from hindsight_integrations.model.text import clean_text, is_storable
 from hindsight_integrations.model.time import DateOrder
 from hindsight_integrations.text.timestamps import is_ambiguous, parse_timestamp
 
+_UNIX = re.compile(r"-?\d{9,19}(?:\.\d+)?")  # digits of a Unix time
 MAX_TEXT = 1_000_000  # characters of one message or document
 MAX_QUERY = 8_000  # characters
 MAX_BANK_ID = 512  # characters
@@ -135,7 +137,8 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
     """A time as a datetime (naive stays naive); None stays None.
 
     Args:
-        moment: a datetime, a Unix time in seconds, an ISO 8601 string, or one as chat exports write it.
+        moment: a datetime, a Unix time (in seconds; from 100 billion on in milli-, micro- or nanoseconds), its digits as a
+            text, an ISO 8601 string, or a time as JavaScript, mails and chat exports write it.
         field: the argument's name, for errors.
         date_order: of dates in figures; None refuses those that several orders make a date of.
 
@@ -148,8 +151,9 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
     try:
         if isinstance(moment, str) and (read := parse_timestamp(moment, date_order=date_order)):
             return read
-        if isinstance(moment, int | float) and not isinstance(moment, bool) and math.isfinite(moment):
-            return datetime.fromtimestamp(moment, tz=UTC)
+        number = float(moment) if isinstance(moment, str) and _UNIX.fullmatch(moment.strip()) else moment
+        if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
+            return datetime.fromtimestamp(in_seconds(number), tz=UTC)
     except (ValueError, OverflowError, OSError) as error:
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy) from error
     if isinstance(moment, str) and is_ambiguous(moment):
@@ -158,6 +162,16 @@ def checked_moment(moment: object, field: str, *, date_order: DateOrder | None =
     if isinstance(moment, str):
         raise InvalidRequest(field, f"{shown(moment)} cannot be read as a time", remedy)
     raise InvalidRequest(field, f"{shown(moment)} is not a time", remedy)
+
+
+def in_seconds(unix: float) -> float:
+    """A Unix time in seconds. From 100 billion on, which seconds reach in the year 5138, it is in a smaller unit.
+
+    Args:
+        unix: in seconds, milliseconds, microseconds or nanoseconds.
+    """
+    smaller = sum(abs(unix) >= least for least in (1e11, 1e14, 1e17))
+    return float(unix / 1000**smaller)
 
 
 def checked_count(value: object, field: str, *, least: int = 1, most: int = MAX_TOKENS) -> int:

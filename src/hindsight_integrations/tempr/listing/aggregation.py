@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
@@ -13,6 +13,9 @@ from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.vocabulary.records import unit_of
 from hindsight_integrations.text.vocabulary.units import factor, same_measure
+
+WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""No value of a record is so large or small that computing with it fails."""
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
@@ -41,8 +44,9 @@ def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool =
         unit = unit_of(entered[0].record) if entered else ""
     else:
         entered = [entry for entry in meant if isinstance(entry.record.value, Decimal)]
-        unit, converted, values = _in_one_unit(entered)
-        value = COMPUTE[how](values)
+        with localcontext(WIDE):
+            unit, converted, values = _in_one_unit(entered)
+            value = COMPUTE[how](values)
         meant = entered
     used = {id(entry) for entry in meant}  # two records may be equal
     return Aggregate(

@@ -33,9 +33,8 @@ CORE_SHARE = 5  # a fifth of the budget at most [design 6]
 CORE_TOKENS = 400  # [design 6]
 STAND_INS = 5  # best matches where no memory is marked as lasting [issue 39]
 SMALL_BANK = 2  # a bank is small if it fits into half of the budget [issue 39]
-LOOKED_AT = (
-    200  # lasting facts whose entities are read, the nearest to the question: four times what 400 tokens hold
-)
+SPEAKING = frozenset({EntityRole.SPEAKER, EntityRole.USER})
+LOOKED_AT = 200  # lasting facts considered, the nearest to the question: what 2,000 tokens hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +147,20 @@ def _tokens(columns: Columns, ids: IntArray, form: TextForm) -> list[int]:
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
-    """Without the facts about other people who speak in this bank."""
-    entities = run.view.ledger.entities_of(run.view.bank, ids)
+    """Without the facts about other people who speak in this bank; all of them where who asks is not known to speak there."""
+    ledger, bank = run.view.ledger, run.view.bank
     asker = normalise_name(run.query.speaker)
+    known = ledger.entities_named(bank, [asker]).values()
+    if not any(entity.role in SPEAKING for entity in known):
+        return ids
+    entities = ledger.entities_of(bank, ids)
     others = [row for row in ids.tolist() if _is_about_another(entities.get(row, ()), asker)]
     return ids[~np.isin(ids, others)]
 
 
 def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
     """Whether a fact mentions somebody who speaks in the bank, and not who asks."""
-    speakers = [entity for entity in entities if entity.role in {EntityRole.SPEAKER, EntityRole.USER}]
+    speakers = [entity for entity in entities if entity.role in SPEAKING]
     return bool(speakers) and not any(asker in entity.names for entity in speakers)
 
 

@@ -27,7 +27,7 @@ from hindsight_integrations.tempr.recall.plan import selection, why_nothing
 from hindsight_integrations.tempr.recall.record_tables import record_tables
 from hindsight_integrations.tempr.recall.relevance import NOTHING, likely, likely_from
 from hindsight_integrations.tempr.recall.rerank import rerank
-from hindsight_integrations.tempr.recall.restated import newer_first
+from hindsight_integrations.tempr.recall.restated import in_better_order
 from hindsight_integrations.tempr.recall.retrieval import ChannelResults, search_channels
 from hindsight_integrations.tempr.recall.source_passages import source_chunks
 from hindsight_integrations.tempr.recall.source_turns import with_evidence
@@ -67,7 +67,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
     allowed = run.selected.mask
     query, view, tools, notes = run.query, run.view, run.tools, run.trace.notes
     ids, fused, turns = _fused(run, channels, allowed)
-    ranking = newer_first(run, rerank(run, ids, fused, turns, channels.matches))
+    ranking = in_better_order(run, rerank(run, ids, fused, turns, channels.matches))
     passed, dropped = passing(ranking, query.min_scores)
     notes += threshold_notes(ranking, dropped, query.min_scores)
     least = NOTHING if asks_nothing(run) else likely_from(run, channels, passed)

@@ -1,7 +1,8 @@
-"""Of two near-identical statements of one speaker the newer ranks first ("My favourite is jazz." / "My current favourite is techno.").
+"""The order of messages kept word for word that say the same thing, of which a model would have ended one.
 
-A question is as near to the old as to the new one, and without a model nothing ends the old one. Only messages kept word for word
-are compared; of facts that a model extracted, the new one ended the old one.
+Of two near-identical statements of one speaker the newer ranks first ("My favourite is jazz." / "My current favourite is techno."): a
+question is as near to the old as to the new one. And what the user says of themselves goes before what the agent says of it ("You live
+in Vienna"), which may be its mistake.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from dataclasses import replace
 import numpy as np
 
 from hindsight_integrations.model.time import SECOND
+from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.tempr.recall.context import RecallContext
 from hindsight_integrations.tempr.recall.rerank import Ranking
+from hindsight_integrations.text.grammatical_person import persons
+from hindsight_integrations.text.language import Person
+from hindsight_integrations.text.stems import content_stems
+from hindsight_integrations.text.which_language import language_of
 
 COMPARED = 20  # of the ranking, the best: what a short prompt shows (no source)
 ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of them (no source)
@@ -23,8 +29,8 @@ ALIKE = 0.6  # share of words; pairs that restate a value share 0.6 to 0.8 of th
 _WORD = re.compile(r"\w+")
 
 
-def newer_first(run: RecallContext, ranking: Ranking) -> Ranking:
-    """The ranking in which the newer of two near-identical statements takes the better place; scores stay with the places."""
+def in_better_order(run: RecallContext, ranking: Ranking) -> Ranking:
+    """The ranking with the messages among its best in the order of this module; scores stay with the places."""
     if run.window is not None:
         return ranking  # the time asked about tells the statements apart
     columns = run.view.columns
@@ -32,15 +38,25 @@ def newer_first(run: RecallContext, ranking: Ranking) -> Ranking:
     places = np.flatnonzero((at >= 0) & (columns.speakers[at] > 0))
     if len(places) < 2:
         return ranking
-    rows = ranking.ids[places]
-    stored = run.view.ledger.units(run.view.bank, rows)
-    words = [
-        frozenset(_WORD.findall(unit.text.casefold())) if (unit := stored.get(row)) else frozenset()
-        for row in rows.tolist()
-    ]
+    stored = run.view.ledger.units(run.view.bank, ranking.ids[places])
+    units = [stored.get(row) for row in ranking.ids[places].tolist()]
+    texts = [unit.text if unit else "" for unit in units]
+    question = run.query.text
+    own = newest_first(
+        [_words(text) for text in texts], columns.mentioned[at[places]] // SECOND, _words(question)
+    )
+    language = language_of(question, run.tools.languages)
+    spoken = persons(question, language)
+    if Person.FIRST in spoken and Person.SECOND not in spoken:
+        asked = content_stems(question, language)
+        shared = [content_stems(texts[place], language) & asked for place in own.tolist()]
+        of_agent = [
+            unit is not None and unit.fact_type is FactType.EXPERIENCE
+            for unit in (units[place] for place in own.tolist())
+        ]
+        own = own[user_first(shared, of_agent)]
     order = np.arange(len(ranking.ids))
-    asked = frozenset(_WORD.findall(run.query.text.casefold()))
-    order[places] = places[newest_first(words, columns.mentioned[at[places]] // SECOND, asked)]
+    order[places] = places[own]
     return replace(ranking.at(order), scores=ranking.scores)
 
 
@@ -82,3 +98,31 @@ def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> 
     """
     shared = len(one & other) >= ALIKE * max(len(one), len(other), 1)
     return one is other or (shared and not (one ^ other) & asked)
+
+
+def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:
+    """The order in which no message of the agent stands before one of a person that has all words of the question that it has.
+
+    Args:
+        shared: the question's words that each message has, best first, n.
+        of_agent: whether it is the agent's, n.
+
+    Returns:
+        Positions, (n,).
+    """
+    order: list[int] = []
+    for place in range(len(shared)):
+        if of_agent[place] and shared[place]:
+            ahead = [
+                later
+                for later in range(place + 1, len(shared))
+                if not of_agent[later] and shared[place] <= shared[later]
+            ]
+            order += [later for later in ahead if later not in order]
+        if place not in order:
+            order.append(place)
+    return np.array(order, np.int64)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))

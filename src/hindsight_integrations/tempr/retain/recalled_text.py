@@ -28,7 +28,7 @@ from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.small_talk import is_small_talk
+from hindsight_integrations.text.small_talk import asks_to_forget, is_small_talk
 from hindsight_integrations.text.stating import (
     only_asks,
     spoken_sentences,
@@ -62,6 +62,7 @@ _SPOKEN = re.compile(r"^[\s\-*•>]*\S{1,40}: ", re.MULTILINE)  # "Alice: ", as 
 RECALLED_AGAIN = "recalled text that came back"
 NOTHING_STATED = "it states nothing"
 SMALL_TALK = "it is small talk"
+ASKS_TO_FORGET = "it asks to forget something; `bank.forget(text=...)` does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +142,24 @@ def worth_remembering(
     messages: Sequence[Message],
     recalled: Mapping[str, Sequence[MemoryUnit]],
     languages: Sequence[Language],
+    *,
+    judged: bool = False,
 ) -> Worth:
     """What of messages is to be remembered word for word.
 
-    A message of a user stays as it is, unless it only asks or is small talk; lines of memories pasted into it are left out. Of an agent's the
+    A message of a user stays as it is, unless it only asks, is small talk, or asks to forget something; lines of memories pasted into it are left out. Of an agent's the
     sentences stay that state something and repeat no memory.
 
     Args:
         messages: of a conversation.
         recalled: memories that each may repeat, by its id.
         languages: they may be in.
+        judged: whether a model will say what the messages end, so that requests to forget go to it.
     """
     kept: list[Message] = []
     left_out: list[Dropped] = []
     for message in messages:
-        text, reason = _worth(message, recalled.get(message.id or "", ()), languages)
+        text, reason = _worth(message, recalled.get(message.id or "", ()), languages, judged=judged)
         if text:
             kept.append(message if text == message.text else replace(message, text=text))
         else:
@@ -235,7 +239,9 @@ def _as_recalled(unit: MemoryUnit, language: Language) -> _Recalled:
     )
 
 
-def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language]) -> tuple[str, str]:
+def _worth(
+    message: Message, units: Sequence[MemoryUnit], languages: Sequence[Language], *, judged: bool
+) -> tuple[str, str]:
     """What of a message is to be remembered, and why nothing is."""
     language = language_of(message.text, languages)
     agent = role_of(message) is Role.ASSISTANT
@@ -248,6 +254,8 @@ def _worth(message: Message, units: Sequence[MemoryUnit], languages: Sequence[La
         rest = "\n".join(parts) if recalled else message.text
         if is_small_talk(rest):
             return "", RECALLED_AGAIN if recalled else SMALL_TALK
+        if not judged and asks_to_forget(rest):
+            return "", ASKS_TO_FORGET
         reason = RECALLED_AGAIN if recalled else NOTHING_STATED
         return ("", reason) if not rest or only_asks(rest, language) else (rest, "")
     sentences = spoken_sentences("\n".join(parts))

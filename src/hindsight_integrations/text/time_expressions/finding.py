@@ -92,7 +92,7 @@ def find_event_time(
 
     The first time named counts; open ends ("since 2020", "until Friday") date no event. A time without a year lies in the
     past behind a verb of the past ("we went to Rome in December"), else ahead ("dentist on December 3"); where a verb of the
-    past leaves it open ("I booked a table for Friday"), it dates nothing.
+    past leaves it open ("I bought a dress for the wedding on Friday"), it dates nothing.
 
     Args:
         text: the statement.
@@ -128,6 +128,8 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
     if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
         return reading  # the tense was found, or the time has a year or counts from now
     words, text = scope.words, scope.spelled
+    if regex(words.decoys.habits).search(sentence_of(text, sentence)):
+        return None  # "I get paid on the 25th"
     first = max(
         (end.end() for end in regex(words.clause).finditer(text, sentence.start(), reading.start)),
         default=sentence.start(),

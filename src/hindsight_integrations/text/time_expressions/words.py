@@ -140,7 +140,7 @@ class Words:
         announces: a clause that announces, whatever the rest of its sentence asks.
         past: a verb of the past in a statement, matched before `folding`.
         present: a verb of the present in one, likewise: a time without a year behind it lies ahead.
-        aim: what stands between a verb of the past and a time that it does not tell ("booked a table for Friday").
+        aim: what stands between a verb of the past and a time that it does not tell ("bought a dress for the wedding on Friday").
         clause: where a clause of a statement ends.
         verbal_last: in front of "last three days" without an article, makes "last" a verb.
         phrasal: a verb with the preposition it ends in, which opens no range then.

@@ -15,6 +15,7 @@ _AMOUNT = re.compile(
     rf"(?P<number>{_NUMBER})\s?(?P<scale>(?:k|K|M|m|mn|mio\.?|million)(?![^\W\d_]))?\s*(?P<after>[^\d]*)"
 )
 _GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")  # 1,200 and 1,200.50
+_INDIAN_GROUPS = re.compile(r"[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?")  # 1,00,000
 _DOTTED_GROUPS = re.compile(
     r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}"
 )  # 1.200,50 and 1.200.300
@@ -56,7 +57,7 @@ def read_number(text: str) -> Decimal | None:
     unless a comma or a second point follows ("1.200,50", "1.200.300").
     """
     digits = re.sub(r"[ \u00a0\u202f'\u2019]", "", text)
-    if _GROUPS.fullmatch(digits):
+    if _GROUPS.fullmatch(digits) or _INDIAN_GROUPS.fullmatch(digits):
         return Decimal(digits.replace(",", ""))
     if _DOTTED_GROUPS.fullmatch(digits):
         return Decimal(digits.replace(".", "").replace(",", "."))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from types import MappingProxyType
 
 from hindsight_integrations.model.entities import EntityType
 from hindsight_integrations.model.facts import ExtractedEntity, ExtractedFact
@@ -18,9 +19,12 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
 from hindsight_integrations.text.name_spotting import NameSpotter
 from hindsight_integrations.text.names import AGENT_NAMES
+from hindsight_integrations.text.stating import spoken_sentences
 from hindsight_integrations.text.times import event_time
 from hindsight_integrations.validation.roles import role_of
 
+SHORT_ANSWER = 3  # words; a longer answer mostly says what it is about (no source)
+NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 
@@ -40,19 +44,28 @@ class VerbatimExtractor:
     week_starts: Weekday = Weekday.MONDAY
 
     def extract(
-        self, messages: Sequence[Message], *, zone: tzinfo = UTC, aliases: Iterable[str] = ()
+        self,
+        messages: Sequence[Message],
+        *,
+        answered: Mapping[str, Message] = NOTHING_ANSWERED,
+        zone: tzinfo = UTC,
+        aliases: Iterable[str] = (),
     ) -> list[ExtractedFact]:
         """One fact a message, in order.
 
         Args:
             messages: with ids and timestamps filled in; one without a timestamp gets no occurrence.
+            answered: by id of each short answer the message that asked for it; see `questions_answered`.
             zone: the bank's time zone, in which "yesterday" is read.
             aliases: names the bank already knows, found in any case.
         """
         speakers = {message.speaker for message in messages if role_of(message) is not Role.TOOL}
         texts = [message.text for message in messages]
         spotter = NameSpotter(texts, people=speakers, aliases=aliases, languages=self.languages)
-        return [_of_message(message, spotter, self._dates(zone), self.languages) for message in messages]
+        return [
+            _of_message(message, answered.get(message.id or ""), spotter, self._dates(zone), self.languages)
+            for message in messages
+        ]
 
     def extract_passages(
         self,
@@ -100,8 +113,32 @@ def passages(text: str) -> list[str]:
     ]
 
 
+def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
+    """By id of each short answer of a person the agent's message before it that ends with a question.
+
+    "Rex" says nothing without "What is your dog called?".
+
+    Args:
+        messages: of a conversation, in order, with ids.
+    """
+    found: dict[str, Message] = {}
+    asked: Message | None = None
+    for message in messages:
+        role = role_of(message)
+        short = len(message.text.split()) <= SHORT_ANSWER and not message.text.rstrip().endswith("?")
+        if asked is not None and role is Role.USER and short and message.id:
+            found[message.id] = asked
+        asks = role is Role.ASSISTANT and message.text.rstrip().endswith("?")
+        asked = message if asks and message.id else None
+    return found
+
+
 def _of_message(
-    message: Message, spotter: NameSpotter, dates: LocalDates, languages: Sequence[Language]
+    message: Message,
+    asked: Message | None,
+    spotter: NameSpotter,
+    dates: LocalDates,
+    languages: Sequence[Language],
 ) -> ExtractedFact:
     written = message.timestamp if isinstance(message.timestamp, datetime) else None
     start, end = _occurred(message.text, written, dates, languages)
@@ -112,13 +149,19 @@ def _of_message(
     ]
     is_agent = message.speaker.casefold() in AGENT_NAMES
     return ExtractedFact(
-        what=message.spoken,
+        what=message.spoken if asked is None else _answer(message, asked),
         fact_type=FactType.EXPERIENCE if is_agent else FactType.WORLD,
         occurred_start=start,
         occurred_end=end,
         entities=[*speaker, *others],
-        sources=[message.id] if message.id else [],
+        sources=[each.id for each in (asked, message) if each and each.id],
     )
+
+
+def _answer(message: Message, asked: Message) -> str:
+    """An answer with the question it answers: `user: Rex (asked "What is your dog called?")`."""
+    question = " ".join(spoken_sentences(asked.text)[-1].split())
+    return f'{message.spoken} (asked "{question}")'
 
 
 def _occurred(

@@ -60,6 +60,11 @@ ASKING = AskingWords(
         r"[\s:,\-\u2013\u2014\"\u201e]*",
         re.IGNORECASE,
     ),
+    forgetting=re.compile(
+        r"^\W*(?:(?:bitte|hey|ok(?:ay)?|und|kannst du|könntest du|du (?:kannst|sollst))\b[,\s]*)*(?:vergiss\b(?! (?:bitte )?nicht\b)|lösche?\b.*\b(?:gedächtnis|speicher|über mich|von mir)\b"
+        r"|(?:das|alles)\b.*\bvergessen\W*$|merke? dir (?:das|dies|meine\w*)\b.*\bnicht\b|speichere? (?:das|dies|meine\w*)\b.*\bnicht\b|ignoriere? meine letzte\b)",
+        re.IGNORECASE | re.DOTALL,
+    ),
     recalling=frozenset(
         [
             "alles",

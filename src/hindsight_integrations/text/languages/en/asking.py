@@ -66,6 +66,12 @@ ASKING = AskingWords(
         r"|according to (?:my memory|what you (?:said|told me))|here is what i (?:recall|remember|know)|memor(?:y|ies))[\s:,\-\u2013\u2014\"\u201c]*",
         re.IGNORECASE,
     ),
+    forgetting=re.compile(
+        r"^\W*(?:(?:please|hey|ok(?:ay)?|and|also|sorry|actually|can you|could you|would you|i want you to|i'd like you to|you (?:can|should|must))\b[,\s]*)*"
+        r"(?:(?:forget|erase|wipe|unlearn)\b(?! to\b)|(?:delete|remove)\b.*\b(?:from (?:your |the )?memory|you (?:know|remember|saved|stored)|memories)\b"
+        r"|(?:do not|don'?t|never) (?:remember|save|store|keep|memori[sz]e) (?:this|that|it|my|any(?:thing)?|everything|what)\b|ignore (?:my|the|what i) (?:last|previous|just)\b)",
+        re.IGNORECASE | re.DOTALL,
+    ),
     recalling=frozenset(
         [
             "anything",

@@ -58,6 +58,11 @@ ASKING = AskingWords(
         r"|seg[úu]n (?:mi memoria|lo que (?:dijiste|me contaste))|recuerdos?)[\s:,\-\u2013\u2014\"\u201c«]*",
         re.IGNORECASE,
     ),
+    forgetting=re.compile(
+        r"^\W*(?:(?:por favor|oye|ok|y|puedes|podrías)\b[,\s]*)*(?:olv[ií]da(?:te|lo|r)?\b|borra\b.*\b(?:memoria|de m[ií]|sabes)\b"
+        r"|no (?:recuerdes|guardes|memorices)\b|ignora mi último\b)",
+        re.IGNORECASE | re.DOTALL,
+    ),
     recalling=frozenset(
         [
             "algo",
