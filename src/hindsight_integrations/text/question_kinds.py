@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
+
+LONGEST_ASKING_ALL = 100  # characters; what is longer names a subject
 
 
 def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
@@ -17,8 +20,16 @@ def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
 
 def asks_for_all(text: str, language: Language) -> bool:
     """Whether a question asks for whatever is remembered ("What do you know about me?")."""
+    if len(text) > LONGEST_ASKING_ALL:
+        return False
     said = content_stems(text, language)
-    return bool(said) and said <= {language.stem(word) for word in language.asking.recalling}
+    return bool(said) and said <= _recalling(language)
+
+
+@cache
+def _recalling(language: Language) -> frozenset[str]:
+    """Stems of the words that ask for whatever is remembered."""
+    return frozenset(language.stem(word) for word in language.asking.recalling)
 
 
 def asks_for_a_fact(text: str) -> bool:
