@@ -1,4 +1,4 @@
-"""What kind of question a text is: for a cause, or along a chain of possessives. Pure."""
+"""What a message asks for: a cause, a fact, all that is remembered, along a chain of possessives, or nothing. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def asks_for_a_cause(text: str, languages: Sequence[Language]) -> bool:
     return any(language.questions.cause.search(text) for language in languages)
 
 
-def asks_for_all(text: str, language: Language) -> bool:
-    """Whether a question asks for whatever is remembered ("What do you know about me?")."""
-    if len(text) > LONGEST_ASKING_ALL:
-        return False
-    said = content_stems(text, language)
-    return bool(said) and said <= _recalling(language)
+def asks_for_all(text: str) -> bool:
+    """Whether a question asks, in a language we know, for whatever is remembered ("What do you know about me?")."""
+    return len(text) <= LONGEST_ASKING_ALL and any(
+        (said := content_stems(text, language)) and said <= _recalling(language)
+        for language in LANGUAGES.values()
+    )
 
 
 @cache

@@ -21,8 +21,6 @@ def is_small_talk(text: str, *, answers: bool = False) -> bool:
     """
     if len(text) > _LONGEST:
         return False
-    if not any(letter.isalnum() for letter in text):
-        return True
     parts = [part for sentence in spoken_sentences(text) for part in _BREAKS.split(sentence) if _says(part)]
     return all(any(_is_idle(part, language, answers) for language in LANGUAGES.values()) for part in parts)
 

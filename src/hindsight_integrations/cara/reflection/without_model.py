@@ -9,9 +9,7 @@ from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 
 EXTRACTED = 3  # units an extractive answer quotes
-LIKELY_ANSWERED = (
-    0.5  # confidence of a recall from which on the answer is believed to be there (decision 052)
-)
+LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there (decision 052)
 NOTHING_KNOWN = "Nothing in memory answers this."
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"
 NO_MATCH = "No language model is set, and no memory matches the question."

@@ -1,9 +1,10 @@
 """Core memory: what is written into a prompt unasked, whatever the question is like (design section 6).
 
 "Suggest a recipe" is like no memory of an allergy. So where memory goes into a prompt, the user's lasting facts do too, the nearest
-to the question first; a request ("Suggest ...", "What should I ...") gets more of them than a question for a fact, as far as the
-budget goes, because likeness cannot tell which of them it needs. A bank that is small goes there whole, and small talk asks for no more than core memory. In a bank whose
-memories are not marked as lasting (messages kept word for word) the best matches stand in for it, and a request gets more of the ranking.
+to the question first. A request ("Suggest ...", "What should I ...") gets more of them than a question for a fact, as far as the
+budget goes, because likeness cannot tell which of them it needs. A small bank goes into the prompt whole, and small talk gets core
+memory alone. In a bank whose memories are not marked as lasting (messages kept word for word) the best matches stand in for them,
+and a request gets more of the ranking.
 """
 
 from __future__ import annotations
@@ -17,15 +18,14 @@ from hindsight_integrations.errors import StorageError
 from hindsight_integrations.model.entities import Entity, EntityRole
 from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
-from hindsight_integrations.model.requests import RecallQuery, TextForm
+from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import STORED, BoolArray, Float64Array, IntArray
-from hindsight_integrations.search.columns import Columns, of_types, valid_at
+from hindsight_integrations.search.columns import of_types, valid_at
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
 from hindsight_integrations.tempr.recall.overview import overview
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.tempr.recall.packing import costs, fitting
 from hindsight_integrations.tempr.recall.rerank import Ranking
-from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.question_kinds import asks_for_a_fact, asks_for_all, only_states
 from hindsight_integrations.text.small_talk import is_small_talk
 
@@ -66,7 +66,7 @@ def with_core(run: RecallContext, ranking: Ranking, likely: Ranking, filtered: B
         likely: its beginning that is likely to help.
         filtered: which memories pass the filters of the query, the time it names aside, over the columns' positions.
     """
-    if any(asks_for_all(run.query.text, language) for language in LANGUAGES.values()) and not run.time_alone:
+    if asks_for_all(run.query.text) and not run.time_alone:
         rows = overview(run, filtered)
         return Shown(rows, _scores(rows, ranking), dict.fromkeys(rows.tolist(), RecallReason.OVERVIEW))
     if not run.query.include_core or run.query.k is not None:
@@ -115,9 +115,8 @@ def _core(run: RecallContext, ranking: Ranking, filtered: BoolArray) -> tuple[In
         nearness = np.nan_to_num(run.view.scorer.similarities(run.vector, ids))
     except StorageError:
         nearness = np.zeros(len(ids), np.float32)
-    nearest = ids[np.lexsort((-ids, -nearness))][:LOOKED_AT]
-    nearest = _of_the_asker(run, nearest)
-    core = _fitting(run, nearest, core_budget(run.query))
+    nearest = _of_the_asker(run, ids[np.lexsort((-ids, -nearness))][:LOOKED_AT])
+    core = fitting(nearest, core_budget(run.query), columns, run.query.form)
     return core, nearest if _requests(run) else nearest[:0]
 
 
@@ -133,17 +132,7 @@ def _stand_ins(run: RecallContext, ranking: Ranking, holds: BoolArray) -> IntArr
         return np.empty(0, np.int64)
     columns = run.view.columns
     told = columns.allowed(ranking.ids, holds & of_types(columns, [FactType.WORLD]))
-    return _fitting(run, ranking.ids[told][:STAND_INS], core_budget(run.query))
-
-
-def _fitting(run: RecallContext, ids: IntArray, budget: int) -> IntArray:
-    return ids[pack(_tokens(run.view.columns, ids, run.query.form), budget)]
-
-
-def _tokens(columns: Columns, ids: IntArray, form: TextForm) -> list[int]:
-    counted = columns.compact if form is TextForm.COMPACT else columns.tokens
-    tokens: list[int] = counted[columns.positions(ids)].tolist()
-    return tokens
+    return fitting(ranking.ids[told][:STAND_INS], core_budget(run.query), columns, run.query.form)
 
 
 def _of_the_asker(run: RecallContext, ids: IntArray) -> IntArray:
@@ -167,11 +156,11 @@ def _is_about_another(entities: Collection[Entity], asker: str) -> bool:
 def _rest_of_small_bank(run: RecallContext, filtered: BoolArray) -> IntArray:
     """All memories of a bank that fits into half of the budget, newest first; none of a larger one."""
     columns, query = run.view.columns, run.query
-    counted = columns.compact if query.form is TextForm.COMPACT else columns.tokens
+    asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
+    whole = costs(columns.ids[filtered], {}, columns, query.form).sum()
+    if not asks or whole * SMALL_BANK > query.max_tokens:
+        return np.empty(0, np.int64)
     shown = filtered & (columns.types < STORED)
     shown[columns.positions(run.items.items)] = False
-    asks = not (run.time_alone or asks_nothing(run) or only_states(query.text))
-    if not asks or int(counted[filtered].sum()) * SMALL_BANK > query.max_tokens:
-        return np.empty(0, np.int64)
     newest: IntArray = columns.ids[shown][::-1]
     return newest

@@ -12,13 +12,12 @@ import numpy as np
 
 from hindsight_integrations.errors import MemoryDamaged
 from hindsight_integrations.model.records import RecordKind
-from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.model.units import FactType
 from hindsight_integrations.ports.arrays import STORED, BoolArray, IntArray
-from hindsight_integrations.search.columns import valid_at
+from hindsight_integrations.search.columns import found_types, valid_at
 from hindsight_integrations.search.record_search import RecordFilter, latest_records
 from hindsight_integrations.tempr.recall.context import RecallContext, timed
-from hindsight_integrations.tempr.recall.packing import pack
+from hindsight_integrations.tempr.recall.packing import fitting
 from hindsight_integrations.text.open_tasks import open_tasks
 
 LASTING_SHARE, CURRENT_SHARE = 0.5, 0.25  # of the budget; what was said last has the rest (no source)
@@ -27,7 +26,7 @@ MOST_CURRENT = 100  # memories of each kind of record that are read, the latest 
 
 
 def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
-    """Row ids of an overview of a bank, in the order shown; the whole bank, as far as it is not cut by the budget later.
+    """Row ids of an overview of a bank, in the order shown: the whole bank, which packing cuts to the budget.
 
     Args:
         run: the recall under way.
@@ -38,12 +37,11 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
         shown = filtered & valid_at(columns, query.as_of) & (columns.types < STORED)
         shown[columns.positions(run.items.items)] = False
         lasting = _by_subject(run, columns.ids[shown & (columns.lasting > 0)][-MOST_LASTING:])
-        current = np.array(
-            [row for row in _current(run, shown) if row not in set(lasting.tolist())], np.int64
-        )
+        current = np.fromiter(_current(run, shown), np.int64)
+        current = current[~np.isin(current, lasting)]
         parts = [
-            _within(run, lasting, LASTING_SHARE),
-            _within(run, current, CURRENT_SHARE),
+            fitting(lasting, int(LASTING_SHARE * query.max_tokens), columns, query.form),
+            fitting(current, int(CURRENT_SHARE * query.max_tokens), columns, query.form),
             _latest(run, shown),
             lasting,
             current,
@@ -53,13 +51,6 @@ def overview(run: RecallContext, filtered: BoolArray) -> IntArray:
     _, first = np.unique(rows, return_index=True)
     ordered: IntArray = rows[np.sort(first)]
     return ordered
-
-
-def _within(run: RecallContext, ids: IntArray, share: float) -> IntArray:
-    columns = run.view.columns
-    counted = columns.compact if run.query.form is TextForm.COMPACT else columns.tokens
-    tokens: list[int] = counted[columns.positions(ids)].tolist()
-    return ids[pack(tokens, int(share * run.query.max_tokens))]
 
 
 def _by_subject(run: RecallContext, ids: IntArray) -> IntArray:
@@ -100,6 +91,6 @@ def _latest(run: RecallContext, shown: BoolArray) -> IntArray:
     """What was said last first, what the agent itself did and believes behind it."""
     columns = run.view.columns
     at = np.flatnonzero(shown)
-    own = columns.types[at] % len(FactType) != list(FactType).index(FactType.WORLD)
+    own = ~found_types(columns, [FactType.WORLD])[at]
     ordered: IntArray = columns.ids[at[np.lexsort((-columns.mentioned[at], own))]]
     return ordered

@@ -122,6 +122,11 @@ def pack_units(
     return Packed(ids[kept], scores[kept], spent, documents, packed)
 
 
+def fitting(ids: IntArray, budget: int, columns: Columns, form: TextForm) -> IntArray:
+    """Row ids, in their order, of what fits into a budget of tokens; a document counts without its items."""
+    return ids[pack(costs(ids, {}, columns, form).tolist(), budget)]
+
+
 def costs(ids: IntArray, documents: Mapping[int, Document], columns: Columns, form: TextForm) -> IntArray:
     """Tokens of each unit (by row id) as it is served whole, (n,)."""
     counted = columns.compact if form is TextForm.COMPACT else columns.tokens

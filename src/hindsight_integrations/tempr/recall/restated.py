@@ -78,26 +78,20 @@ def newest_first(
     for place, own in enumerate(words):
         if grouped[place]:
             continue
-        group = np.array(
-            [
-                later
-                for later in range(place, len(words))
-                if not grouped[later] and alike(own, words[later], asked)
-            ],
-            np.int64,
-        )
+        later = range(place + 1, len(words))
+        restated = [each for each in later if not grouped[each] and alike(own, words[each], asked)]
+        group = np.array([place, *restated], np.int64)
         grouped[group] = True
         order[group] = group[np.argsort(-mentioned[group], kind="stable")]
     return order
 
 
 def alike(one: frozenset[str], other: frozenset[str], asked: frozenset[str]) -> bool:
-    """|one & other| / max(|one|, |other|) >= 0.6, and no word of the question tells them apart; a statement is like itself.
+    """|one & other| / max(|one|, |other|) >= 0.6, and no word of the question tells them apart.
 
     "Bought a kayak." and "Bought a tent." are not alike for a question about the kayak.
     """
-    shared = len(one & other) >= ALIKE * max(len(one), len(other), 1)
-    return one is other or (shared and not (one ^ other) & asked)
+    return len(one & other) >= ALIKE * max(len(one), len(other), 1) and not (one ^ other) & asked
 
 
 def user_first(shared: Sequence[frozenset[str]], of_agent: Sequence[bool]) -> IntArray:

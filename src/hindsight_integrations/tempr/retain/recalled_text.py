@@ -147,8 +147,8 @@ def worth_remembering(
 ) -> Worth:
     """What of messages is to be remembered word for word.
 
-    A message of a user stays as it is, unless it only asks, is small talk, or asks to forget something; lines of memories pasted into it are left out. Of an agent's the
-    sentences stay that state something and repeat no memory.
+    A user's message is kept as it is, without lines of memories pasted into it; one that only asks, is small talk or asks to
+    forget something is left out. Of an agent's message those sentences are kept that state something and repeat no memory.
 
     Args:
         messages: of a conversation.

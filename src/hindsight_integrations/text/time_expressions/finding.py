@@ -33,9 +33,8 @@ _PADDING = " \t\r\n?!.,;:\"'()\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d"
 _DATE = re.compile(
     r"[0-9]{4}|[0-9]\s?[-./:'][0-9]|[0-9][^\W\d]|[^\W\d][0-9]"
 )  # figures that are no small number
-_AMOUNT = re.compile(
-    r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])"
-)  # of money: without a verb it may have been spent or be due
+# Of money: without a verb it may have been spent or be due.
+_AMOUNT = re.compile(r"[$\u20ac\u00a3]|[0-9][.,][0-9]{2}(?![0-9])")
 _TOKEN = re.compile(r"[^\W\d_]+")
 _TELLING = 4  # letters of a name that tells a time inside a longer word too ("Freitagabend")
 
@@ -128,14 +127,15 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
     if scope.direction is Direction.FUTURE or ahead is None or ahead.span == reading.span:
         return reading  # the tense was found, or the time has a year or counts from now
     words, text = scope.words, scope.spelled
-    if regex(words.decoys.habits).search(sentence_of(text, sentence)):
+    whole = text[sentence.start() : sentence.end()]
+    if regex(words.decoys.habits).search(whole):
         return None  # "I get paid on the 25th"
     first = max(
         (end.end() for end in regex(words.clause).finditer(text, sentence.start(), reading.start)),
         default=sentence.start(),
     )
     next_end = regex(words.clause).search(text, reading.end, sentence.end())
-    own, whole = text[first : next_end.start() if next_end else sentence.end()], sentence_of(text, sentence)
+    own = text[first : next_end.start() if next_end else sentence.end()]
     past = regex(words.past)
     present = regex(words.present)
     if not past.search(own) and (present.search(own) or not past.search(whole)):
@@ -146,11 +146,6 @@ def _told(reading: Reading, scope: Scope, sentence: re.Match[str]) -> Reading | 
     else:  # "einen Tisch für Freitag reserviert"
         aimed = regex(rf"{words.aim}\W+(?:\w+\W+)?$").search(text[first : reading.start])
     return None if aimed else reading
-
-
-def sentence_of(text: str, sentence: re.Match[str]) -> str:
-    """The sentence as it is spelled."""
-    return text[sentence.start() : sentence.end()]
 
 
 def _vagueness(window: TimeWindow) -> tuple[timedelta, bool]:
