@@ -28,7 +28,7 @@ from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigg
 from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, BigFive, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.record_answers import RecordAnswer, RecordOperation, RecordQuestion
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
@@ -132,13 +132,25 @@ def _tiers(data: Data) -> MemoryTiers:
         text=data.text,
         based_on=(data.unit.id,),
     )
+    digest = RecordDigest(
+        kind=RecordKind.EVENT,
+        categories=(data.name,),
+        window=None,
+        figures=(),
+        periods=(),
+        goals=(),
+        heading=data.text,
+        rows=(),
+        tokens=1,
+        of=1,
+        unit_ids=(data.unit.id,),
+    )
     return MemoryTiers(
-        RecallResult((item,), 1),
+        RecallResult((item,), 1, records=(digest,)),
         (model,),
         (item,),
         (item,),
         (item,),
-        RecordAnswer(RecordQuestion(RecordOperation.LIST, RecordKind.EVENT, "en"), None, "", (), data.text),
     )
 
 

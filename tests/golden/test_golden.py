@@ -25,7 +25,7 @@ from hindsight_integrations.model.mental_models import MentalModel, RefreshTrigg
 from hindsight_integrations.model.opinions import Conviction
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.record_answers import RecordAnswer, RecordOperation, RecordQuestion
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import Message
@@ -179,7 +179,8 @@ class Advice(BaseModel):
 
 
 def bare_answer() -> str:
-    shown = replace(tiers(), mental_models=(), observations=(), beliefs=(), computed=None)
+    bare = replace(tiers().recalled, records=())
+    shown = replace(tiers(), recalled=bare, mental_models=(), observations=(), beliefs=())
     return rendered(answer_prompt(Asked("When was the support group?", MONDAY), shown, BankProfile()))
 
 
@@ -259,19 +260,25 @@ def tiers() -> MemoryTiers:
         refreshed_at=MONDAY,
         stale=True,
     )
+    counted = RecordDigest(
+        kind=RecordKind.EVENT,
+        categories=(),
+        window=None,
+        figures=(),
+        periods=(),
+        goals=(),
+        heading="3 meetings in May.",
+        rows=(),
+        tokens=5,
+        of=3,
+        unit_ids=(),
+    )
     return MemoryTiers(
-        recalled=RecallResult((RecalledUnit(fact, 1.0),), 7, confidence=0.2),
+        recalled=RecallResult((RecalledUnit(fact, 1.0),), 7, confidence=0.2, records=(counted,)),
         mental_models=(model,),
         observations=(RecalledUnit(summed, 0.0),),
         facts=(RecalledUnit(fact, 1.0), RecalledUnit(closed, 0.5, valid=False)),
         beliefs=(RecalledUnit(belief, 0.5),),
-        computed=RecordAnswer(
-            RecordQuestion(RecordOperation.COUNT, RecordKind.EVENT, "en"),
-            Decimal(3),
-            "",
-            (),
-            "3 meetings in May.",
-        ),
     )
 
 

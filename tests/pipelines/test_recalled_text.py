@@ -129,7 +129,7 @@ def test_what_stands_around_pasted_memories_is_not_learnt(light: Hindsight, role
     bank = light.bank("alice")
     bank.retain([turn(0, "user", SAID[0])])
     line = f"- user: {SAID[0]} (mentioned on Wednesday, May 1, 2024)"
-    table = "Table of task records (move), 2024-05-01 to 2024-05-07: cut, the latest 1 of 30."
+    table = "Records, seen on Tuesday, 2024-05-07: task records (move)\n= rows: cut, the latest 1 of 30"
     block = memories_block([table, line])
     bank.retain([turn(1, role, block)])
     assert remembered(bank) == [f"user: {SAID[0]}"]

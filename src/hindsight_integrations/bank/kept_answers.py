@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.exact_answers import exact_answer_for
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import recalled
 from hindsight_integrations.cara.mental_models.nearest import nearest, visible
@@ -37,7 +36,6 @@ async def mental_model_tools(bank: BankContext) -> MentalModelTools:
         tokens=tools.tokens,
         languages=tools.languages,
         directives=partial(directives_for, bank),
-        exact=partial(exact_answer_for, bank),
     )
     return MentalModelTools(
         projector=bank,

@@ -119,9 +119,9 @@ class ReadingVerbs(BankVerbs):
             max_chunk_tokens: what those passages may cost.
             include_source_facts: also return the facts on which observations among the memories stand.
             max_source_fact_tokens: what those facts may cost.
-            include_records: also return the complete table of records where the question asks over a kind of them, as "what
-                did I spend on food this week?" does.
-            max_record_tokens: what that table may cost.
+            include_records: also return exact figures and all rows of the records that the question touches, as "what did I
+                spend on food this week?" does.
+            max_record_tokens: what these digests may cost together.
             text: "full", or "compact": what each memory says with its date, so that more fit the budget.
             relevance: "all" fills the budget, "likely" stops where evidence gives out.
             order: "rank", best first, or "time", oldest first; which memories are returned is not changed by it.

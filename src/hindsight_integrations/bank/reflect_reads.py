@@ -70,8 +70,8 @@ class LimitedReads:
 
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
-    ) -> tuple[RecalledUnit, ...]:
-        """The memories nearest to a text, best first."""
+    ) -> RecallResult:
+        """The memories nearest to a text, best first, and figures of the records it touches."""
         asked = replace(
             self._query,
             text=text,
@@ -79,7 +79,7 @@ class LimitedReads:
             window=self._window(period),
             max_tokens=min(max_tokens, self._query.max_tokens),
         )
-        return (await self._recall(asked)).units
+        return await self._recall(asked)
 
     async def listed(
         self, *, types: Sequence[FactType], entity: str | None, period: Period, limit: int
@@ -184,6 +184,12 @@ class LimitedReads:
             return otherwise
         return as_utc(datetime.combine(day, time(), self._context.tools.zone))
 
+    async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them, in order of time."""
+        async with self._context.viewing() as view:
+            units = await self._context.tools.workers.read(_units_of, view, unit_ids)
+        return await self.standing(units)
+
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:
         """Memories as recall serves them: documents with the items that hold.
 
@@ -255,6 +261,12 @@ class LimitedReads:
             tuple(sorted(turns.values(), key=lambda turn: (turn.said_at, turn.message_id))),
             _passage(view, unit),
         )
+
+
+def _units_of(view: BankView, unit_ids: Sequence[str]) -> list[MemoryUnit]:
+    rows = view.ledger.row_ids(view.bank, unit_ids)
+    stored = view.ledger.units(view.bank, np.array(sorted(rows.values()), np.int64))
+    return sorted(stored.values(), key=lambda unit: (unit.began, unit.mentioned_at, unit.id))
 
 
 def _within(turn: SourceTurn, window: Interval | None) -> bool:

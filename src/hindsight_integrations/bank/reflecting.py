@@ -61,7 +61,7 @@ class ReflectingVerbs(ReadingVerbs):
         Kept answers near the question (`mental_models`) are shown first; rules (`directives`) are kept.
 
         With a model the answer may put forward opinions of the agent's, which are kept (`Reflection.opinions` says what
-        became of each). Without one the answer is exact figures of records or the best memories themselves, `extractive` is
+        became of each). Without one the answer is exact figures of records and the best memories themselves, `extractive` is
         True, and `sufficient` says whether the answer is likely among them.
 
         Args:

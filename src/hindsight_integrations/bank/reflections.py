@@ -10,12 +10,11 @@ from typing import TypedDict, Unpack
 from pydantic import BaseModel
 
 from hindsight_integrations.bank.context import BankContext
-from hindsight_integrations.bank.exact_answers import exact_answer_for
 from hindsight_integrations.bank.kept_answers import directives_for, mental_models_near
 from hindsight_integrations.bank.profile import profile_of
 from hindsight_integrations.bank.reading import recalled, recalled_by_default
 from hindsight_integrations.bank.reflect_reads import LimitedReads
-from hindsight_integrations.cara.reflection.tools import ReflectTools
+from hindsight_integrations.cara.reflection.tools import RECORD_TOKENS, ReflectTools
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.profile import BankProfile
@@ -124,6 +123,7 @@ class Reflections:
             window=checked_window(given["window"], dates),
             as_of=then,
             tag_groups=checked_tag_groups(given["tag_groups"]),
+            record_tokens=RECORD_TOKENS,
         )
         return ReflectQuery(
             recall=asked,
@@ -154,7 +154,6 @@ class Reflections:
             languages=tools.languages,
             mental_models=partial(mental_models_near, context),
             directives=partial(directives_for, context),
-            exact=partial(exact_answer_for, context),
             opinions=None if tools.model is None else context.opinion_tools(tools.model),
             reads=self._reads,
         )

@@ -54,7 +54,6 @@ def from_json(kind: type[T], given: object) -> T:
 
 def plain_reflection(reflection: Reflection) -> Plain:
     """A reflection as plain JSON: the answer and what it stands on, without all that was recalled besides."""
-    exact = reflection.exact
     return {
         "text": reflection.text,
         "extractive": reflection.extractive,
@@ -64,14 +63,7 @@ def plain_reflection(reflection: Reflection) -> Plain:
         "structured": reflection.structured.model_dump(mode="json") if reflection.structured else None,
         "steps": [_step(each) for each in reflection.steps],
         "mental_models": list(reflection.mental_models),
-        "exact": None
-        if exact is None
-        else {
-            "text": exact.text,
-            "value": None if exact.value is None else str(exact.value),
-            "unit": exact.unit,
-            "unit_ids": list(exact.unit_ids),
-        },
+        "records": [{"text": each.text, **each.metadata} for each in reflection.records],
         "notes": list(reflection.notes),
         "calls": reflection.calls,
         "tokens_in": reflection.tokens_in,

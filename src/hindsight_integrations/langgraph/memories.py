@@ -10,7 +10,8 @@ from typing import Any, NotRequired, TypedDict
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langgraph.graph import MessagesState
 
-from hindsight_integrations.model.recalled import TABLE, RecalledUnit, RecordTable
+from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.record_digest import TABLE, RecordDigest
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.time import Interval, readable_time
 from hindsight_integrations.prompts.recalled import HEADING, marked_line, memories_block, shown_time
@@ -85,7 +86,7 @@ def as_memories(found: RecallResult) -> list[Memory]:
     return [*map(_table, found.records), *map(as_memory, found.units)]
 
 
-def _table(table: RecordTable) -> Memory:
+def _table(table: RecordDigest) -> Memory:
     return Memory(
         id=table.id,
         kind=TABLE,

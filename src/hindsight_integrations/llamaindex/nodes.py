@@ -13,7 +13,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from hindsight_integrations.model.recalled import RecalledUnit, RecordTable, plain_metadata
+from hindsight_integrations.model.recalled import RecalledUnit, plain_metadata
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import ResultOrder
 
 SHOWN_TO_MODEL = "date"  # the one metadata key that is worth its tokens
@@ -65,7 +66,7 @@ def as_node(
     return NodeWithScore(node=node, score=float(recalled.score) if score is None else score)
 
 
-def table_node(table: RecordTable, *, score: float, keys: Collection[str] | None = None) -> NodeWithScore:
+def table_node(table: RecordDigest, *, score: float, keys: Collection[str] | None = None) -> NodeWithScore:
     """A table of records as a node; models and embedders see its text alone.
 
     Args:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal, Inexact, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, localcontext
+
+WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""No value of a record is so large or small that computing with it fails."""
 
 MOST_DIGITS = 100  # of a sum: an amount of 1e30 beside cents has 33; what needs more is no amount [no source]
 

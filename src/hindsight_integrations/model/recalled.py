@@ -9,9 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from hindsight_integrations.model.documents import document_text
-from hindsight_integrations.model.records import Record, RecordKind
 from hindsight_integrations.model.requests import TextForm
-from hindsight_integrations.model.time import Interval, readable_time
+from hindsight_integrations.model.time import readable_time
 from hindsight_integrations.model.trace import Channel, ChannelHit
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import MemoryUnit, UnitKind
@@ -172,80 +171,6 @@ class SourceFact:
 
     fact: RecalledUnit
     observation_ids: tuple[str, ...]
-
-
-TABLE = "table"
-"""What a table of records is among memories, beside the kinds of units."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRow:
-    """One row of a table.
-
-    Attributes:
-        text: as it is shown, in one line.
-        unit_id: the memory it stands in.
-        record: its value.
-        at: when it happened, or was mentioned.
-        valid: False for history returned by include_invalidated.
-    """
-
-    text: str
-    unit_id: str
-    record: Record
-    at: datetime
-    valid: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class RecordTable:
-    """All records that a question asks over, or the latest of them.
-
-    Attributes:
-        kind: of the records.
-        categories: of what, by the bank's names; empty for any.
-        window: the time asked about; None for any.
-        heading: what it holds, whether it is complete, and exact sums where values add up, in words.
-        rows: in order of time.
-        tokens: what `text` costs.
-        of: how many rows there are in all; where more memories have some than are read, of those no others are counted one each.
-    """
-
-    kind: RecordKind
-    categories: tuple[str, ...]
-    window: Interval | None
-    heading: str
-    rows: tuple[RecordRow, ...]
-    tokens: int
-    of: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether no row was left out for the budget."""
-        return len(self.rows) == self.of
-
-    @property
-    def text(self) -> str:
-        """Heading and rows, a line each."""
-        return "\n".join([self.heading, *(row.text for row in self.rows)])
-
-    @property
-    def id(self) -> str:
-        """What it goes by among memories, where a framework wants a name of everything."""
-        return f"records:{self.kind.value}"
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """What frameworks carry beside its text, in values that JSON has."""
-        return {
-            "kind": TABLE,
-            "record_kind": self.kind.value,
-            "categories": list(self.categories),
-            "rows": len(self.rows),
-            "of": self.of,
-            "complete": self.complete,
-            "unit_ids": list(dict.fromkeys(row.unit_id for row in self.rows)),
-        }
 
 
 def plain_metadata(recalled: RecalledUnit) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
-from hindsight_integrations.model.record_answers import RecordAnswer
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
 
@@ -40,7 +40,6 @@ class MemoryTiers:
         observations: of the entities the facts mention, and those recalled; in order of time.
         facts: of the world and of the agent's experience, in order of time.
         beliefs: the agent's opinions on the matter, in order of time; never facts to stand on.
-        computed: what records say to the question, if it is one for them.
     """
 
     recalled: RecallResult
@@ -48,7 +47,6 @@ class MemoryTiers:
     observations: tuple[RecalledUnit, ...] = ()
     facts: tuple[RecalledUnit, ...] = ()
     beliefs: tuple[RecalledUnit, ...] = ()
-    computed: RecordAnswer | None = None
 
 
 class OpinionOutcome(StrEnum):
@@ -158,7 +156,6 @@ class Reflection:
         calls: how often the model was called.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
-        exact: the answer of records, computed without a model; None if the question is not known for one of that kind.
         notes: what a reader should know: what was cut, left out or not in the answer.
     """
 
@@ -175,8 +172,12 @@ class Reflection:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    exact: RecordAnswer | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> tuple[RecordDigest, ...]:
+        """Exact figures of the records that the question touches; what the answer was given to go by."""
+        return self.recalled.records
 
 
 class ReflectEventKind(StrEnum):

@@ -232,7 +232,7 @@ class RecallQuery:
         entity_tokens: budget for observations of the entities met; 0 means none are included.
         chunk_tokens: budget for the passages the units came from; 0 likewise.
         source_fact_tokens: budget for what the observations among the units stand on; 0 likewise.
-        record_tokens: budget for the complete table where the question asks over a kind of record; 0 likewise.
+        record_tokens: budget for the digests of records that the question touches; 0 likewise.
         form: which text of each unit is returned, and counts.
         relevance: how far down the ranking to go.
         order: of the units returned.

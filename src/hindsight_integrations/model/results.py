@@ -11,9 +11,9 @@ from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
     RecalledUnit,
-    RecordTable,
     SourceFact,
 )
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.trace import Trace
@@ -43,7 +43,7 @@ class RecallResult:
             facts that was right in three of four cases and kept back 6 % of the answers (decision 052).
         damaged: ids of memories that were found and left out, because the ledger no longer holds what was written;
             `doctor(deep=True)` names all of them.
-        records: the table of what the question asks over, if requested; at most one.
+        records: exact figures and rows of the records that the question touches, if requested; at most three.
     """
 
     units: tuple[RecalledUnit, ...]
@@ -56,7 +56,7 @@ class RecallResult:
     query: RecallQuery | None = None
     confidence: float = 0.0
     damaged: tuple[str, ...] = ()
-    records: tuple[RecordTable, ...] = ()
+    records: tuple[RecordDigest, ...] = ()
 
     def explain(self) -> str:
         """The result in words, for people: query, time window, stages, each memory's ranks and scores, what was dropped.
@@ -72,7 +72,7 @@ class RecallResult:
             explaining.timings(self.trace.stages),
             explaining.notices(self.trace.notes),
             explaining.memories(self.units, traces),
-            *(table.text for table in self.records),
+            *(digest.text for digest in self.records),
             explaining.included(self.entities, self.chunks, self.source_facts),
             explaining.dropped(traces) if recorded else explaining.NOT_RECORDED,
         ]

@@ -37,9 +37,13 @@ def shown_tiers(tiers: MemoryTiers) -> list[str]:
         _block("Observations:", "OBSERVATIONS", _lines(numbered[:observed])),
         _block("Facts, the oldest first:", "MEMORIES", _lines(numbered[observed:])),
         _block("Your own beliefs, no facts:", "BELIEFS", _beliefs(believed(tiers))),
-        _block("Computed from records:", "COMPUTED", [tiers.computed.text] if tiers.computed else ()),
+        _block("Computed from records:", "COMPUTED", _digests(tiers)),
     )
     return [block for block in blocks if block]
+
+
+def _digests(tiers: MemoryTiers) -> list[str]:
+    return [line for digest in tiers.recalled.records for line in digest.text.splitlines()]
 
 
 def memory_line(number: str, item: RecalledUnit) -> str:

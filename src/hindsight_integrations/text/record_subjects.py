@@ -1,17 +1,44 @@
-"""What a question over records is about: which of the bank's categories a word means, and which unit. Pure (decision 135)."""
+"""What a question over records is about: which kinds and categories of the bank it touches, without a grammar of questions. Pure.
+
+A category is touched by its name, a synonym (`RecordWords.things`), a spelling close to one of these, or by the memories that
+answer the question best. Whether figures of it are wanted is read from single words; in doubt about a category that is named they
+are given, since a line of figures costs little and states what it is of (decision 173).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.model.time import Granule
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.vocabulary.categories import category_key, category_spelling
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 from hindsight_integrations.text.vocabulary.known_categories import KnownCategories
 from hindsight_integrations.text.vocabulary.physical_units import physical_symbol, size
 from hindsight_integrations.text.vocabulary.units import canonical_unit
+
+LONGEST = 300  # characters of a question over records; what is longer tells a story
+LONGEST_NAME = 4  # words of a category
+MOST_SUBJECTS = 3  # that a question is given figures of: "coffee, lunch and rent"
+UNKNOWN_WORDS = (
+    1  # that a question for a list of a whole kind may have beside what is understood [decision 173]
+)
+CLOSE, CLOSE_LETTERS = (
+    0.86,
+    5,
+)  # difflib's ratio of a misspelt word, and how long it must be: "autbus" for "autobus" (no source)
+MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category [decision 173]
+
+VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
+"""Kinds whose records are numbers to compute with."""
+_NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
+"""Kinds that a category alone names: "which chores are left", "the items on the agenda"."""
+_WORD = re.compile(r"[^\W_]+(?:['.&+-][^\W_]+)*|[$\u20ac\u00a3]")
 
 FOOD = "food"
 PARTS_OF = {
@@ -25,8 +52,6 @@ PARTS_OF = {
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
 """What belongs to a more general thing. A category in no language's table of things may belong to it or not."""
-ALWAYS_PAID = frozenset({"bills", "insurance", "rent", "salary", "subscriptions", "tax", "utilities"})
-"""What is money whatever else is said: "how high was the rent"."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -43,8 +68,6 @@ NEVER_SUMMED = frozenset(
     }
 )
 """What is measured at a moment: two of them add up to nothing."""
-DONE_BY = frozenset({("walking", "steps"), ("running", "steps"), ("reading", "pages"), ("sleep", "h")})
-"""What is done, with the unit in which it is counted where nobody says what of: "how many pages did I read"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +77,14 @@ class Subject:
     Attributes:
         kind: of the records.
         categories: by the bank's names; empty for any.
-        unit: in which their values are asked for, canonical.
+        unit: in which figures are wanted, canonical; None for the one that most of them have.
+        period: the days, weeks or months that are asked about ("on which day"); None for none.
     """
 
     kind: RecordKind
     categories: tuple[str, ...] = ()
     unit: str | None = None
+    period: Granule | None = None
 
 
 class KnownThings:
@@ -85,41 +110,35 @@ class KnownThings:
             (each.records.things[spelled] for each in self._languages if spelled in each.records.things), None
         )
 
-    def subject(self, words: str, kinds: Iterable[RecordKind]) -> Subject | None:
-        """The one category, or sort of categories, that words mean; None where none or several do."""
-        found = [Subject(kind, names) for kind in kinds if (names := self._named(words, kind)) is not None]
-        return found[0] if len(found) == 1 and found[0].categories else None
+    def named(self, words: str) -> list[Subject]:
+        """What words mean, of each kind that has such records: a category by any of its names, or all that belong to it."""
+        return [Subject(kind, names) for kind in RecordKind if (names := self._named(words, kind))]
 
-    def _named(self, words: str, kind: RecordKind) -> tuple[str, ...] | None:
-        """The category of a kind that words mean; empty where several do, None where none does."""
-        meant, wider = self.thing(words), self._parts(words, kind)
+    def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
+        meant, of_kind = self.thing(words), self.of_kind(kind)
         names = dict.fromkeys(self._known.named(words, kind))
-        names |= dict.fromkeys(c.name for c in self.of_kind(kind) if meant and self._thing_of(c) == meant)
-        names |= dict.fromkeys(c.name for c in self.of_kind(kind) if self._alike(c, words))
-        if wider is not None and not names:
-            return wider
-        if not names:
-            return None
-        return tuple(names) if len(names) == 1 and not wider else ()
+        names |= dict.fromkeys(c.name for c in of_kind if meant and self._thing_of(c) == meant)
+        names |= dict.fromkeys(c.name for c in of_kind if self._alike(c, words))
+        parts = PARTS_OF.get(meant or "") if kind is RecordKind.EXPENSE else None
+        if parts:
+            names |= dict.fromkeys(c.name for c in of_kind if self._thing_of(c) in parts)
+        return tuple(names)
 
-    def _parts(self, words: str, kind: RecordKind) -> tuple[str, ...] | None:
-        """All categories that belong to a more general thing; empty where that is not sure of one; None if it is none."""
-        parts = PARTS_OF.get(self.thing(words) or "")
-        if parts is None or kind != RecordKind.EXPENSE:
+    def close_to(self, word: str) -> str | None:
+        """The name or synonym of a category that a word is a compound of, or misspelt; None if it is neither."""
+        for language in self._languages:
+            for form in (*language.records.things, *(c.name for c in self._categories)):
+                tail = word[len(form) :]
+                if tail and word.startswith(form) and language.records.tail.fullmatch(tail):
+                    return form
+        if len(word) < CLOSE_LETTERS:
             return None
-        things = {c.name: self._thing_of(c) for c in self.of_kind(kind) if c.records}
-        inside = tuple(name for name, thing in things.items() if thing in parts)
-        if not inside:
-            return None
-        return inside if all(thing is not None for thing in things.values()) else ()
-
-    def perhaps_parts(self, words: str, kind: RecordKind) -> tuple[str, ...]:
-        """All categories that belong to a more general thing, those of which nobody knows included; empty if it is none."""
-        parts = PARTS_OF.get(self.thing(words) or "")
-        if parts is None or kind != RecordKind.EXPENSE:
-            return ()
-        things = {c.name: self._thing_of(c) for c in self.of_kind(kind) if c.records}
-        return tuple(name for name, thing in things.items() if thing is None or thing in parts)
+        things = {self._thing_of(category) for category in self._categories}
+        forms = {
+            form for each in self._languages for form, thing in each.records.things.items() if thing in things
+        }
+        forms |= {category.name for category in self._categories}
+        return next(iter(get_close_matches(word, sorted(forms), n=1, cutoff=CLOSE)), None)
 
     def _thing_of(self, category: RecordCategory) -> str | None:
         return next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
@@ -150,25 +169,12 @@ class KnownThings:
     def measured_in(self, unit: str) -> Subject | None:
         """The quantity that alone is measured in a unit, or in one that converts to it."""
         names = [c.name for c in self.of_kind(RecordKind.QUANTITY) if any(converts(unit, u) for u in c.units)]
-        return Subject(RecordKind.QUANTITY, (names[0],), unit) if len(names) == 1 else None
+        return Subject(RecordKind.QUANTITY, (names[0],)) if len(names) == 1 else None
 
     def given_in(self, subject: Subject, unit: str) -> bool:
         """Whether values of a subject are in a unit, or in one that converts to it."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
         return any(converts(unit, other) for category in of_kind for other in category.units)
-
-    def measures(self, subject: Subject, dimension: str) -> bool:
-        """Whether all values of a subject are lengths, or times."""
-        units = {u for c in self.of_kind(subject.kind) if c.name in subject.categories for u in c.units}
-        sizes = [size(unit) for unit in units]
-        return bool(sizes) and all(found is not None and found[0] == dimension for found in sizes)
-
-    def counts_itself(self, subject: Subject) -> bool:
-        """Whether a subject is what its values count: steps, pages."""
-        of_kind = [c for c in self.of_kind(RecordKind.QUANTITY) if c.name in subject.categories]
-        return subject.kind == RecordKind.QUANTITY and any(
-            canonical_unit(self._thing_of(c) or c.name) in c.units for c in of_kind
-        )
 
     def adds_up(self, subject: Subject) -> bool:
         """Whether values of a subject may be added: not weights, and not what is per something."""
@@ -182,3 +188,177 @@ def converts(unit: str, other: str) -> bool:
         return True
     one, two = size(unit), size(other)
     return one is not None and two is not None and one[0] == two[0]
+
+
+def touched(
+    question: str,
+    known: KnownThings,
+    languages: Sequence[Language],
+    *,
+    time: str = "",
+    best: Sequence[tuple[str, Collection[tuple[RecordKind, str]]]] = (),
+) -> tuple[Subject, ...]:
+    """What a question wants figures or a list of, at most three subjects; empty where it wants none.
+
+    Args:
+        question: its text.
+        known: what the bank has records of.
+        languages: the question may be in.
+        time: the words of it that name a time; empty for none.
+        best: the memories that answer it best: their texts, and kinds and categories of their records.
+    """
+    asked = _Question(question, time, known, languages)
+    if not asked.words or len(question) > LONGEST or asked.says("advice") or asked.states:
+        return ()
+    found = list(dict.fromkeys(asked.categories()))
+    if not found and asked.says("figures"):
+        found = list(asked.measured()) or list(asked.most_of(best))
+    subjects = tuple(found or asked.kinds())[:MOST_SUBJECTS]
+    return tuple(replace(each, unit=asked.unit_of(each), period=asked.period) for each in subjects)
+
+
+class _Question:
+    """A question word by word.
+
+    Args:
+        question: its text.
+        time: the words of it that name a time.
+        known: what the bank has records of.
+        languages: it may be in.
+    """
+
+    def __init__(self, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> None:
+        self.text = question.replace("\u2019", "'").lower()
+        self.words = _WORD.findall(self.text.replace(time.lower(), " ", 1) if time else self.text)
+        self.states = any(each.questions.statement.search(question) for each in languages)
+        self._timed, self._known, self._languages = bool(time), known, languages
+        self._named: set[int] = set()  # places of words that name a category
+
+    def says(self, what: str) -> bool:
+        """Whether a pattern of `RecordWords` is found in it, in any language."""
+        return any(getattr(each.records, what).search(self.text) for each in self._languages)
+
+    @property
+    def said_kinds(self) -> set[RecordKind]:
+        """The kinds it speaks of."""
+        return {
+            kind
+            for each in self._languages
+            for kind, words in each.records.kinds.items()
+            if words.search(self.text)
+        }
+
+    def categories(self) -> Iterator[Subject]:
+        """The categories it names, as far as it wants something of them."""
+        said = self.said_kinds - {RecordKind.GOAL}  # "my coffee budget" asks of coffees
+        place = 0
+        while place < len(self.words):
+            found, length = self._at(place)
+            self._named |= set(range(place, place + length)) if found else set()
+            which = place > 0 and any(self.words[place - 1] in each.records.which for each in self._languages)
+            for subject in found:
+                if subject.kind not in VALUED:
+                    continue
+                if (not said or subject.kind in said) and self._wants_figures(which=which):
+                    yield subject
+            place += length
+        if self.says("lists") and not self.says("otherwise") and len(self.unknown()) <= UNKNOWN_WORDS:
+            yield from self._listed()
+
+    def _listed(self) -> Iterator[Subject]:
+        """Categories of tasks, events and the like that it names."""
+        kinds = self.said_kinds
+        names = [self._at(place)[0] for place in sorted(self._named)]
+        for subject in (each for found in names for each in found):
+            if subject.kind in (kinds or _NAMED_ALONE):
+                yield subject
+
+    def _at(self, place: int) -> tuple[list[Subject], int]:
+        """What the longest name that begins there means, and of how many words it is."""
+        for length in range(min(LONGEST_NAME, len(self.words) - place), 0, -1):
+            words = self.words[place : place + length]
+            if length == 1 and self._says_nothing(words[0]):
+                break
+            if found := self._named_by(" ".join(words)):
+                return found, length
+        word = self.words[place]
+        close = None if self._says_nothing(word) or self._known.thing(word) else self._known.close_to(word)
+        return (self._named_by(close) if close else []), 1
+
+    def _named_by(self, words: str) -> list[Subject]:
+        """What words mean; a goal only where goals are asked for, since "my coffee budget" asks of coffees."""
+        goals = RecordKind.GOAL in self.said_kinds
+        return [each for each in self._known.named(words) if goals or each.kind is not RecordKind.GOAL]
+
+    def _wants_figures(self, *, which: bool) -> bool:
+        if self.says("figures") or self.says("goals"):
+            return True
+        if self.says("otherwise") or which:
+            return False
+        whether = any(each.records.yes_or_no.match(self.text) for each in self._languages)
+        return self._timed or not whether
+
+    def most_of(self, best: Sequence[tuple[str, Collection[tuple[RecordKind, str]]]]) -> Iterator[Subject]:
+        """The category of most of the memories that have a word of it which nobody understands: "how much went into the tank"."""
+        stems = {each.stem(word) for word in self.unknown() for each in self._languages}
+        alike = [
+            set(sorts)
+            for text, sorts in best
+            if stems & {each.stem(word) for word in _WORD.findall(text.lower()) for each in self._languages}
+        ]
+        counted = Counter(each for sorts in alike for each in sorts if each[0] in VALUED and each[1])
+        for (kind, name), count in counted.most_common(1):
+            if count > 1 and count >= MAJORITY * len(alike):
+                yield Subject(kind, (name,))
+
+    @property
+    def period(self) -> Granule | None:
+        """The day, week or month it speaks of, beside its time."""
+        periods = {word: period for each in self._languages for word, period in each.records.periods.items()}
+        return next((periods[word] for word in self.words if word in periods), None)
+
+    def unit_of(self, subject: Subject) -> str | None:
+        """The unit it names in which values of a quantity can be given."""
+        if subject.kind is not RecordKind.QUANTITY:
+            return None
+        units = [
+            unit for word in self.words if not self._says_nothing(word) and (unit := self._known.unit(word))
+        ]
+        return next((unit for unit in units if self._known.given_in(subject, unit)), None)
+
+    def measured(self) -> Iterator[Subject]:
+        """What it counts by its unit alone: "how many kilometres"."""
+        for word in self.words:
+            unit = None if self._says_nothing(word) else self._known.unit(word)
+            if unit and not currency_of(unit) and (found := self._known.measured_in(unit)):
+                yield found
+
+    def kinds(self) -> Iterator[Subject]:
+        """All of a kind, where it names no category and little that nobody understands."""
+        kinds = self.said_kinds
+        if len(kinds) > 1 and RecordKind.GOAL in kinds:
+            kinds = {RecordKind.GOAL}
+        if len(kinds) != 1 or self.says("otherwise"):
+            return
+        kind, unknown = kinds.pop(), len(self.unknown())
+        if kind in VALUED:
+            if not unknown and (self.says("figures") or self.says("lists") or self._timed):
+                yield Subject(kind)
+        elif unknown <= UNKNOWN_WORDS and (self.says("lists") or self.says("figures") or self._timed):
+            yield Subject(kind)
+
+    def unknown(self) -> list[str]:
+        """Words that name something, and nothing the bank has records of."""
+        rest = " ".join(word for place, word in enumerate(self.words) if place not in self._named)
+        for language in self._languages:
+            words = language.records
+            for pattern in (words.figures, words.lists, words.goals, *words.kinds.values()):
+                rest = pattern.sub(" ", rest)
+        return [
+            word
+            for word in _WORD.findall(rest)
+            if not (self._says_nothing(word) or word[0].isdigit() or self._known.unit(word))
+        ]
+
+    def _says_nothing(self, word: str) -> bool:
+        return any(word in each.stop_words or word in each.records.idle for each in self._languages)

@@ -1,69 +1,15 @@
-"""The words in which one language asks about records, and is answered (decision 135)."""
+"""RecordWords: what a language says of records, for the record digest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import Granule
 
 NEVER = re.compile(r"(?!)")
-ANYTHING = re.compile("")
-
-
-class Cue(StrEnum):
-    """What a phrase of a question says of what is wanted."""
-
-    HOW_MUCH = "how much"
-    HOW_MANY = "how many"
-    HOW_OFTEN = "how often"
-    HOW_FAR = "how far"
-    HOW_LONG = "how long"
-    WHEN = "when"
-    WHAT = "what"
-    WHETHER = "whether"
-    """The verb of a question that is answered with yes or no."""
-    HOW_DOING = "how am I doing"
-    TOTAL = "total"
-    NUMBER = "number of"
-    AVERAGE = "average"
-    LAST = "last"
-    LIST = "list"
-    MOST = "most"
-    LEAST = "least"
-    FARTHEST = "farthest"
-    DEAREST = "dearest"
-    WHICH_PERIOD = "which day"
-    HOW_MANY_PERIODS = "how many days"
-    PER_PERIOD = "per day"
-    PER_RECORD = "per purchase"
-    GOAL = "goal"
-    MET = "meet"
-    MISSED = "miss"
-    OVER = "over"
-    UNDER = "under"
-    AT_LEAST = "at least"
-    MORE = "more than"
-    AT_MOST = "at most"
-    LESS = "less than"
-    SPEND = "spend"
-    COST = "cost"
-    BUY = "buy"
-    EARN = "earn"
-    SPENDING = "spending"
-    PURCHASES = "purchases"
-    INCOME = "income"
-    TASKS = "tasks"
-    EVENTS = "events"
-    PREFERENCES = "preferences"
-    GOALS = "goals"
-
-
-def _as_it_is(text: str) -> str:
-    return text
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -86,103 +32,39 @@ def by_form(things: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerWords:
-    """How an answer is worded; what stands in braces is put in.
-
-    Attributes:
-        records: how many records entered, singular and plural.
-        kinds: what all records of a kind are called, by the kind's value.
-        whenever: where no time was asked about.
-        day: a time of one day.
-        days: a time of several.
-        list: an enumeration.
-        total: a sum.
-        count: a number of records.
-        average: a mean over records.
-        average_period: a mean over periods that have records.
-        latest: the last record.
-        goal: a goal against what was reached.
-        goal_average: the same, of several periods.
-        most: the period with the most.
-        least: the period with the least.
-        counted: how many periods of those with records.
-        units: of periods: singular and plural of day, week and month.
-        per: what a mean is per, by period.
-        standing: what became of a goal: "met", "missed", "over", "under"; of a limit "kept", "broken"; "... so far".
-        bounds: a target in words.
-        none: where nothing is recorded.
-        and_: between the last two of several.
-    """
-
-    records: tuple[str, str] = ("", "")
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    whenever: str = ""
-    day: str = ""
-    days: str = ""
-    list: str = ""
-    total: str = ""
-    count: str = ""
-    average: str = ""
-    average_period: str = ""
-    latest: str = ""
-    goal: str = ""
-    goal_average: str = ""
-    most: str = ""
-    least: str = ""
-    counted: str = ""
-    units: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    per: Mapping[str, str] = field(default_factory=dict)
-    standing: Mapping[str, str] = field(default_factory=dict)
-    bounds: Mapping[str, str] = field(default_factory=dict)
-    none: str = ""
-    and_: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListingWords:
-    """How a language asks for all records of a kind, beside what is answered exactly (decision 162).
-
-    Attributes:
-        asking: how such a question begins.
-        kinds: what speaks of a kind, beside the cues of `RecordWords`.
-        idle: words that do not say of which records.
-    """
-
-    asking: re.Pattern[str] = NEVER
-    kinds: Mapping[RecordKind, re.Pattern[str]] = field(default_factory=dict)
-    idle: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class RecordWords:
-    """How a language asks about records. Patterns read small letters, at the beginning and end of words.
+    """Words in which a language speaks of records. Patterns are searched for in small letters.
 
     Attributes:
-        opening: how such a question begins; what begins otherwise is none.
-        sentence: words that what is no question at its beginning, and yet is one, does not have: "coffee total October".
-        cues: patterns by what they say. Where several match, the longest counts.
-        periods: words for a day, a week, a month in cues that speak of them .
-        filler: words that say nothing of what is asked for.
+        figures: asks for a number ("how much", "on average", "the dearest").
+        otherwise: asks for something else ("where", "who", "which coffee"), unless a word of `figures` stands beside it.
+        advice: asks what should be, or why: never for what was recorded.
+        lists: asks for all of something ("list", "which", "what's on").
+        yes_or_no: begins a question that is answered with yes or no.
+        which: words that, right in front of a thing, ask which one ("what coffee").
+        goals: asks how a value stands to its goal.
+        kinds: names a kind of record ("spent", "tasks").
+        tail: what a compound may end in behind a thing ("Kaffeebudget"); matches nothing in languages without compounds.
+        idle: words that name nothing, beside the stop words.
         things: what records may be of, in any form, by what it is called everywhere (English).
-        rewritten: what is put in simple words before anything is read.
-        habit: what asks for what is usually so, unless a time is named.
-        at_most: in the memory of a goal, that it is a limit.
-        at_least: that it is to be reached.
-        done: in the text of a task, that it is done or gone.
-        answers: the words of answers.
-        listing: how all records of a kind are asked for.
+        periods: words for a day, a week, a month in the unit of a goal.
+        at_most: says in the memory of a goal that it is a limit.
+        at_least: says that it is to be reached.
+        done: says in the text of a task that it is done or gone.
     """
 
-    opening: re.Pattern[str] = NEVER
-    sentence: re.Pattern[str] = ANYTHING
-    cues: Mapping[Cue, str] = field(default_factory=dict)
-    periods: Mapping[str, Granule] = field(default_factory=dict)
-    filler: frozenset[str] = frozenset()
+    figures: re.Pattern[str] = NEVER
+    otherwise: re.Pattern[str] = NEVER
+    advice: re.Pattern[str] = NEVER
+    lists: re.Pattern[str] = NEVER
+    yes_or_no: re.Pattern[str] = NEVER
+    which: frozenset[str] = frozenset()
+    goals: re.Pattern[str] = NEVER
+    kinds: Mapping[RecordKind, re.Pattern[str]] = field(default_factory=dict)
+    tail: re.Pattern[str] = NEVER
+    idle: frozenset[str] = frozenset()
     things: Mapping[str, str] = field(default_factory=dict)
-    rewritten: Callable[[str], str] = _as_it_is
-    habit: re.Pattern[str] = NEVER
+    periods: Mapping[str, Granule] = field(default_factory=dict)
     at_most: re.Pattern[str] = NEVER
     at_least: re.Pattern[str] = NEVER
     done: re.Pattern[str] = NEVER
-    answers: AnswerWords = field(default_factory=AnswerWords)
-    listing: ListingWords = field(default_factory=ListingWords)

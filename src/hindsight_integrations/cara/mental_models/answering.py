@@ -10,9 +10,8 @@ from hindsight_integrations.cara.grounds import Ground, completed_grounds
 from hindsight_integrations.cara.mental_models.staleness import scope
 from hindsight_integrations.cara.reflection.length import shortened
 from hindsight_integrations.cara.reflection.reflecting import reflect
-from hindsight_integrations.cara.reflection.tools import Exact, Recall, ReflectTools, no_mental_models
+from hindsight_integrations.cara.reflection.tools import RECORD_TOKENS, Recall, ReflectTools, no_mental_models
 from hindsight_integrations.model.mental_models import MentalModel, ModelAnswer
-from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import RecallQuery, ReflectQuery
 from hindsight_integrations.model.results import RecallResult
@@ -60,6 +59,7 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
             types=OBSERVED_NETWORKS,
             tags=model.tags,
             tag_groups=(scope(model.tags),),
+            record_tokens=RECORD_TOKENS,
         ),
         max_answer_tokens=model.max_tokens,
         form_opinions=False,
@@ -67,15 +67,14 @@ async def answered(model: MentalModel, now: datetime, tools: ReflectTools) -> An
     own = replace(
         tools,
         recall=_facts_alone(tools.recall),
-        exact=_records_of_facts(tools.exact),
         mental_models=no_mental_models,
     )
     reflection = await reflect(query, own)
-    entered = reflection.exact.unit_ids if reflection.exact else ()
+    entered = [each for digest in reflection.records for each in digest.unit_ids]
     read = tuple(dict.fromkeys((*(item.unit.id for item in reflection.recalled.units), *entered)))
     known = (reflection.sufficient or reflection.extractive) and bool(reflection.units or entered)
-    quoted = reflection.extractive and reflection.exact is None
-    text = "\n".join(item.text for item in reflection.units) if quoted else reflection.text
+    quoted = [each.text for each in reflection.records] or [item.text for item in reflection.units]
+    text = "\n".join(quoted) if reflection.extractive else reflection.text
     text, _ = shortened(text, model.max_tokens, tools.tokens)
     answer = ModelAnswer(
         text=text if known else "",
@@ -90,8 +89,7 @@ def _grounds(question: str, reflection: Reflection, languages: Sequence[Language
     """Ids of the facts that the answer stands on, those it took something from without naming them included."""
     cited = [Ground(item.text, (item.unit.id,)) for item in reflection.units]
     shown = [Ground(item.text, (item.unit.id,)) for item in reflection.recalled.units]
-    if exact := reflection.exact:
-        cited.append(Ground(exact.text, exact.unit_ids))
+    cited += [Ground(digest.text, digest.unit_ids) for digest in reflection.records]
     return completed_grounds(reflection.text, [*cited, Ground(question)], shown, languages)
 
 
@@ -107,15 +105,3 @@ def _facts_alone(recall: Recall) -> Recall:
         return replace(found, units=tuple(item for item in found.units if item.unit.kind is UnitKind.MEMORY))
 
     return facts
-
-
-def _records_of_facts(exact: Exact) -> Exact:
-    """The exact answers of records that all stand in world and experience memories."""
-
-    async def of_facts(query: RecallQuery) -> RecordAnswer | None:
-        """As `exact`, or None."""
-        found = await exact(query)
-        networks = {entry.memory.fact_type for entry in found.entries} if found else set()
-        return found if networks <= {*OBSERVED_NETWORKS} else None
-
-    return of_facts

@@ -91,13 +91,12 @@ async def concluded(
         based_on=await citations(found, tools),
         structured=structured,
         sufficient=written.sufficient
-        and not (found.none and tiers.computed is None and not written.grounded),
+        and not (found.none and not tiers.recalled.records and not written.grounded),
         steps=tuple(written.steps),
         mental_models=tuple(each.id for each in shown.models.values()),
         calls=written.calls,
         tokens_in=written.tokens_in,
         tokens_out=written.tokens_out,
-        exact=tiers.computed,
         notes=written.notes,
     )
     return Answered(reflection, read_opinions(candidates, shown, query, tools))

@@ -27,7 +27,9 @@ async def recalled_tiers(query: RecallQuery, tools: ReflectTools) -> MemoryTiers
     taken = sum(tools.tokens.count([model.text for model in models])) if models else 0
     left = max(1, query.max_tokens - taken)
     held = await tools.recall(
-        replace(query, types=(FactType.OPINION,), max_tokens=max(1, round(left * BELIEF_SHARE)))
+        replace(
+            query, types=(FactType.OPINION,), record_tokens=0, max_tokens=max(1, round(left * BELIEF_SHARE))
+        )
     )
     most_observed = round(left * OBSERVATION_SHARE)
     found = await tools.recall(
@@ -45,7 +47,6 @@ async def recalled_tiers(query: RecallQuery, tools: ReflectTools) -> MemoryTiers
         observations=in_time_order([*(item for item in found.units if _observed(item)), *included]),
         facts=in_time_order(item for item in found.units if not _observed(item)),
         beliefs=in_time_order(held.units),
-        computed=await tools.exact(query),
     )
 
 

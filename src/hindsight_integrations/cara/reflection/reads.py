@@ -10,6 +10,7 @@ from typing import Protocol
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import FactType, MemoryUnit
 
@@ -95,8 +96,8 @@ class MemoryReads(Protocol):
 
     async def recall(
         self, text: str, *, types: Sequence[FactType], period: Period, max_tokens: int
-    ) -> tuple[RecalledUnit, ...]:
-        """The memories nearest to a text, best first."""
+    ) -> RecallResult:
+        """The memories nearest to a text, best first, and figures of the records it touches."""
         ...
 
     async def listed(
@@ -127,6 +128,10 @@ class MemoryReads(Protocol):
         self, how: Aggregation, wanted: RecordWords, *, period: Period
     ) -> tuple[Aggregate, tuple[RecalledUnit, ...]]:
         """One exact value over such records, and the memories that entered it as they stand."""
+        ...
+
+    async def by_id(self, unit_ids: Sequence[str]) -> tuple[RecalledUnit, ...]:
+        """Memories as recall serves them, in order of time; those that are gone are left out."""
         ...
 
     async def standing(self, units: Sequence[MemoryUnit]) -> tuple[RecalledUnit, ...]:

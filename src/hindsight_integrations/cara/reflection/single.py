@@ -89,12 +89,11 @@ async def answered_from(
         recalled=tiers.recalled,
         based_on=await citations(found, tools),
         structured=getattr(answer, OUTPUT, None),
-        sufficient=answer.sufficient and not (found.none and tiers.computed is None),
+        sufficient=answer.sufficient and not (found.none and not tiers.recalled.records),
         mental_models=tuple(each.id for each in tiers.mental_models),
         calls=done.tries,
         tokens_in=done.tokens_in,
         tokens_out=done.tokens_out,
-        exact=tiers.computed,
         notes=notes,
     )
     return Answered(reflection, read_opinions(answer.opinions, check.shown, query, tools))
@@ -102,7 +101,8 @@ async def answered_from(
 
 def known(tiers: MemoryTiers) -> bool:
     """Whether there is anything to answer from."""
-    return bool(tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs or tiers.computed)
+    tiered = tiers.observations or tiers.facts or tiers.mental_models or tiers.beliefs
+    return bool(tiered or tiers.recalled.records)
 
 
 @dataclass(frozen=True, slots=True)

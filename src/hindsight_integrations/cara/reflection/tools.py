@@ -10,7 +10,6 @@ from hindsight_integrations.cara.reflection.reads import MemoryReads
 from hindsight_integrations.concurrency.workers import Runner
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.ports.language_model import LanguageModel
@@ -18,8 +17,9 @@ from hindsight_integrations.ports.token_counter import TokenCounter
 from hindsight_integrations.search.bank_view import Projector
 from hindsight_integrations.text.language import Language
 
+RECORD_TOKENS = 1_024  # of exact figures and rows of records, beside the memories [decision 173]
+
 Recall = Callable[[RecallQuery], Awaitable[RecallResult]]
-Exact = Callable[[RecallQuery], Awaitable[RecordAnswer | None]]
 
 
 async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
@@ -30,11 +30,6 @@ async def no_mental_models(_: RecallQuery) -> Sequence[MentalModel]:
 async def no_directives(_: RecallQuery) -> Sequence[str]:
     """Of a bank without directives."""
     return ()
-
-
-async def no_records(_: RecallQuery) -> RecordAnswer | None:
-    """Of a question that is none for records."""
-    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,6 @@ class ReflectTools:
         languages: of the bank's texts, the likeliest first.
         mental_models: those near a question.
         directives: the operator's rules for answers to a question.
-        exact: the answer of records to a question, if it is one for them.
         opinions: what the forming of opinions needs; None where none may be formed.
         reads: what an agentic reflection may read, limited to a query's tags, moment and window; None where there is no bank.
     """
@@ -65,7 +59,6 @@ class ReflectTools:
     languages: Sequence[Language]
     mental_models: Callable[[RecallQuery], Awaitable[Sequence[MentalModel]]] = no_mental_models
     directives: Callable[[RecallQuery], Awaitable[Sequence[str]]] = no_directives
-    exact: Exact = no_records
     opinions: OpinionTools | None = None
     reads: Callable[[RecallQuery], MemoryReads] | None = None
 

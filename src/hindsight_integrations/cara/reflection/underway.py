@@ -17,6 +17,7 @@ from hindsight_integrations.cara.reflection.without_model import EXTRACTED, extr
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.reflections import MemoryTiers
 from hindsight_integrations.model.requests import ReflectQuery, Strategy
 from hindsight_integrations.model.results import RecallResult
@@ -34,10 +35,11 @@ class Underway:
         best: the best memories of plain recall, as many as an extractive answer quotes.
         confidence: of plain recall, that the answer is there, in [0, 1].
         models: the mental models that an answer in one call is shown; those in steps have them in their conversation, as they
-            have the rest. What records say is looked up again.
+            have the rest.
         observations: likewise.
         facts: likewise.
         beliefs: likewise.
+        records: the digests of the records that the question touches.
         shown: of a reflection in steps, what its model was shown so far.
         progress: of such a one, how far it has come.
     """
@@ -52,6 +54,7 @@ class Underway:
     observations: tuple[RecalledUnit, ...] = ()
     facts: tuple[RecalledUnit, ...] = ()
     beliefs: tuple[RecalledUnit, ...] = ()
+    records: tuple[RecordDigest, ...] = ()
     shown: Shown | None = None
     progress: Progress | None = None
 
@@ -74,7 +77,13 @@ async def begun(query: ReflectQuery, tools: ReflectTools) -> Underway:
         tiers = await recalled_tiers(recall, tools)
     best = _bare(tiers.recalled.units[:EXTRACTED])
     underway = Underway(
-        recall.text, recall.query_timestamp, query.operation, revision, best, tiers.recalled.confidence
+        recall.text,
+        recall.query_timestamp,
+        query.operation,
+        revision,
+        best,
+        tiers.recalled.confidence,
+        records=tiers.recalled.records,
     )
     if tools.model is None or query.strategy is Strategy.SINGLE:
         return replace(
@@ -135,17 +144,10 @@ async def answered(underway: Underway, query: ReflectQuery, tools: ReflectTools)
         ModelError: it failed.
     """
     tokens = sum(item.tokens for item in underway.best)
-    recalled = RecallResult(underway.best, tokens, confidence=underway.confidence)
+    recalled = RecallResult(underway.best, tokens, confidence=underway.confidence, records=underway.records)
     if tools.model is None:
         return Answered(await extracted(recalled, query.recall, tools))
-    tiers = MemoryTiers(
-        recalled,
-        underway.models,
-        underway.observations,
-        underway.facts,
-        underway.beliefs,
-        computed=await tools.exact(query.recall),
-    )
+    tiers = MemoryTiers(recalled, underway.models, underway.observations, underway.facts, underway.beliefs)
     if underway.progress is None:
         return await answered_from(tiers, query, tools.model, tools)
     lookup, progress = _lookup(underway, query, tools)

@@ -1,9 +1,10 @@
-"""Reflect without a model: exact figures of records where the question is one for them, else the best memories, labelled so."""
+"""Reflect without a model: exact figures of the records that the question touches and the best memories, labelled so."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hindsight_integrations.cara.reflection.tools import ReflectTools
-from hindsight_integrations.model.record_answers import RecordAnswer
 from hindsight_integrations.model.reflections import Citation, Reflection
 from hindsight_integrations.model.requests import RecallQuery
 from hindsight_integrations.model.results import RecallResult
@@ -11,13 +12,14 @@ from hindsight_integrations.model.results import RecallResult
 EXTRACTED = 3  # units an extractive answer quotes
 LIKELY_ANSWERED = 0.5  # confidence of a recall from which on the answer is likely there (decision 052)
 NOTHING_KNOWN = "Nothing in memory answers this."
+NO_MODEL_SET = "No language model is set. What the records say:"
 BEST_MEMORIES = "No language model is set. The memories that match the question best:"
 NO_MATCH = "No language model is set, and no memory matches the question."
 NO_MODEL = "no language model is set: pass `model=` to `Hindsight.open` for a written answer"
 
 
 async def without_model(query: RecallQuery, tools: ReflectTools) -> Reflection:
-    """The exact answer of records where the question is one for them, else the best memories."""
+    """The exact figures of records that the question touches, and the best memories."""
     return await extracted(await tools.recall(query), query, tools)
 
 
@@ -29,28 +31,20 @@ async def extracted(recalled: RecallResult, query: RecallQuery, tools: ReflectTo
         query: the question.
         tools: of the reflection.
     """
-    exact = await tools.exact(query)
-    if exact is None or not says_something(exact):
-        return best_memories(recalled)
-    entered = list({entry.memory.id: entry.memory for entry in exact.entries}.values())
-    units = await tools.reads(query).standing(entered) if tools.reads else ()
-    return Reflection(
-        text=exact.text,
+    found = best_memories(recalled)
+    if not recalled.records:
+        return found
+    figures = "\n\n".join(digest.text for digest in recalled.records)
+    entered = dict.fromkeys(each for digest in recalled.records for each in digest.unit_ids)
+    standing = await tools.reads(query).by_id(list(entered)) if tools.reads else ()
+    units = tuple({item.unit.id: item for item in (*standing, *found.units)}.values())
+    return replace(
+        found,
+        text=f"{figures}\n\n{found.text}" if found.units else f"{NO_MODEL_SET}\n{figures}",
         units=units,
-        extractive=True,
-        recalled=recalled,
         based_on=tuple(map(Citation, units)),
-        exact=exact,
-        notes=(NO_MODEL,),
+        sufficient=True,
     )
-
-
-def says_something(exact: RecordAnswer) -> bool:
-    """Whether records answer: there are some, or there are none of a category that the bank knows in the time asked about.
-
-    That no expense was ever recorded does not say that nothing was bought.
-    """
-    return bool(exact.entries or (exact.question.categories and exact.question.window))
 
 
 def best_memories(recalled: RecallResult) -> Reflection:

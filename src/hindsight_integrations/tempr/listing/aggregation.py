@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
-from hindsight_integrations.model.exact_sums import exact_sum
+from hindsight_integrations.model.exact_sums import WIDE, exact_sum
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.vocabulary.records import unit_of
 from hindsight_integrations.text.vocabulary.units import factor, same_measure
-
-WIDE = Context(prec=28, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-"""No value of a record is so large or small that computing with it fails."""
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:

@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from hindsight_integrations.model.recalled import RecalledUnit, RecallReason, RecordTable
+from hindsight_integrations.model.recalled import RecalledUnit, RecallReason
+from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.tempr.recall.answer_signals import (
     AnswerSignals,
     answer_signals,
@@ -69,7 +70,7 @@ def recall_confidence(
     run: RecallContext,
     units: Mapping[int, RecalledUnit],
     ranking: Ranking,
-    tables: Sequence[RecordTable],
+    digests: Sequence[RecordDigest],
 ) -> float:
     """Confidence of one recall, in [0, 1]; 0 where nothing is returned. The trace tells the signals it was weighed from.
 
@@ -77,10 +78,10 @@ def recall_confidence(
         run: the recall under way.
         units: what is returned, by row id, best first.
         ranking: the reranker's logits, if it read any.
-        tables: the records returned beside them.
+        digests: the records returned beside them.
     """
     with timed(run.trace, "confidence") as detail:
-        if whole := _whole(run, units, tables):
+        if whole := _whole(run, units, digests):
             detail["all"] = whole
             return WHOLE
         if not units:
@@ -98,9 +99,9 @@ def recall_confidence(
         return confidence(signals, named=bool(names.speaker))
 
 
-def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], tables: Sequence[RecordTable]) -> str:
+def _whole(run: RecallContext, units: Mapping[int, RecalledUnit], digests: Sequence[RecordDigest]) -> str:
     """Of what all is returned that the question asks for; empty where that cannot be told."""
-    if complete := next((table for table in tables if table.rows and table.complete), None):
+    if complete := next((digest for digest in digests if digest.rows and digest.complete), None):
         return f"{complete.kind} records"
     if any(unit.reason is RecallReason.OVERVIEW for unit in units.values()):
         return "of an overview"

@@ -24,7 +24,7 @@ from hindsight_integrations.tempr.recall.neighbours import TurnOrder, smoothed_s
 from hindsight_integrations.tempr.recall.observations import stood
 from hindsight_integrations.tempr.recall.packing import pack_units
 from hindsight_integrations.tempr.recall.plan import selection, why_nothing
-from hindsight_integrations.tempr.recall.record_tables import record_tables
+from hindsight_integrations.tempr.recall.record_digest import record_digests
 from hindsight_integrations.tempr.recall.relevance import NOTHING, likely, likely_from
 from hindsight_integrations.tempr.recall.rerank import rerank
 from hindsight_integrations.tempr.recall.restated import in_better_order
@@ -81,9 +81,9 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
         units = hydrate(packed, run, channels.lists, shown.reasons)
     if len(shown.ids) and not len(packed.ids):
         notes.append(f"budget: none of {len(shown.ids)} memories fits into {query.max_tokens} tokens")
-    tables = () if asks_nothing(run) else record_tables(run, allowed)
+    records = () if asks_nothing(run) else record_digests(run, allowed, passed.ids)
     result = RecallResult(
-        confidence=recall_confidence(run, answering(units, found), found, tables),
+        confidence=recall_confidence(run, answering(units, found), found, records),
         units=in_order(units.values(), query.order),
         tokens=packed.tokens,
         window=run.window,
@@ -91,7 +91,7 @@ def _ranked_and_packed(run: RecallContext, channels: ChannelResults, filtered: B
         entities=entity_observations(run, packed.ids),
         chunks=source_chunks(run, units),
         source_facts=source_facts(run, units),
-        records=tables,
+        records=records,
         query=query,
     )
     if run.missing:

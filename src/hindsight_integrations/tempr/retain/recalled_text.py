@@ -48,8 +48,8 @@ RENDERED = re.compile(
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
 FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
-    r"|Table of [^\n]*: (?:complete|cut), [^\n]*\d of \d[^\n]*)\s*"
-)  # what stands around memories and above a table of records in a prompt; see `prompts/`
+    r"|Records, seen on [^\n]*\d{4}-\d\d-\d\d: [^\n]* records[^\n]*|= [^\n]*\d[^\n]*)\s*"
+)  # what stands around memories and above the rows of a record digest in a prompt; see `prompts/`
 LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
 SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]
 FURTHER = (

@@ -19,9 +19,10 @@ class OpinionsArguments(Arguments):
 
 async def opinions(given: OpinionsArguments, bench: Bench) -> ToolResult:
     """The beliefs nearest to a matter. They get marks of their own, which an answer cannot cite."""
-    found = await bench.reads.recall(
+    recalled = await bench.reads.recall(
         given.query, types=(FactType.OPINION,), period=ANY_TIME, max_tokens=bench.max_tokens
     )
+    found = recalled.units
     kept = fitting(found, bench)
     lines = tuple(belief_line(bench.numbers.belief(item), item) for item in kept)
     return ToolResult(lines, tuple(item.unit.id for item in kept), note_on(len(kept), len(found)))

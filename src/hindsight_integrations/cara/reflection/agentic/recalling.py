@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -26,7 +27,9 @@ async def recall(given: RecallArguments, bench: Bench) -> ToolResult:
     found = await bench.reads.recall(
         given.query, types=types, period=given.period, max_tokens=bench.max_tokens
     )
-    return shown_units(found, len(found), bench)
+    shown = shown_units(found.units, len(found.units), bench)
+    figures = tuple(line for digest in found.records for line in digest.text.splitlines())
+    return replace(shown, lines=figures + shown.lines, note=shown.note if shown.lines or not figures else "")
 
 
 RECALL = MemoryTool("recall", RecallArguments, recall)

@@ -7,7 +7,7 @@ from hindsight_integrations.text.languages.de.asking import ASKING
 from hindsight_integrations.text.languages.de.names import NAMES
 from hindsight_integrations.text.languages.de.person import PERSON
 from hindsight_integrations.text.languages.de.questions import QUESTIONS
-from hindsight_integrations.text.languages.de.record_questions import RECORDS
+from hindsight_integrations.text.languages.de.records import RECORDS
 from hindsight_integrations.text.languages.de.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.de.time_rules import TIME_RULES
 from hindsight_integrations.text.snowball import snowball

@@ -7,7 +7,7 @@ from hindsight_integrations.text.languages.en.asking import ASKING
 from hindsight_integrations.text.languages.en.names import NAMES
 from hindsight_integrations.text.languages.en.person import PERSON
 from hindsight_integrations.text.languages.en.questions import QUESTIONS
-from hindsight_integrations.text.languages.en.record_questions import RECORDS
+from hindsight_integrations.text.languages.en.records import RECORDS
 from hindsight_integrations.text.languages.en.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.en.time_rules import TIME_RULES
 from hindsight_integrations.text.snowball import snowball

@@ -7,7 +7,7 @@ from hindsight_integrations.text.languages.es.asking import ASKING
 from hindsight_integrations.text.languages.es.names import NAMES
 from hindsight_integrations.text.languages.es.person import PERSON
 from hindsight_integrations.text.languages.es.questions import QUESTIONS
-from hindsight_integrations.text.languages.es.record_questions import RECORDS
+from hindsight_integrations.text.languages.es.records import RECORDS
 from hindsight_integrations.text.languages.es.stop_words import STOP_WORDS
 from hindsight_integrations.text.languages.es.time_rules import TIME_RULES
 from hindsight_integrations.text.snowball import snowball

@@ -1,0 +1,199 @@
+"""Record digests as agents' prompts show them: figures, goals, what was not counted, and a line for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+from hindsight_integrations.model.aggregates import RecordEntry
+from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, PeriodValue, Standing
+from hindsight_integrations.model.records import RecordKind
+from hindsight_integrations.model.time import Granule, readable_time
+from hindsight_integrations.text.vocabulary.currencies import currency_of
+
+MOST_NAMED = 3  # records that are named as not counted
+MOST_PERIODS = 31  # days, weeks or months that are told, the latest
+_CENT = Decimal("0.01")
+_PER = {Granule.DAY: "a day", Granule.WEEK: "a week", Granule.MONTH: "a month"}
+_PERIODS = {Granule.DAY: "days", Granule.WEEK: "weeks", Granule.MONTH: "months"}
+
+
+def record_line(entry: RecordEntry, *, valid: bool = True, seen_from: datetime | None = None) -> str:
+    """A record in one line: its value, of what, and when, as memories show it, behind another sign than theirs.
+
+    Args:
+        entry: the record and its memory.
+        valid: it holds at the time asked about.
+        seen_from: the moment of the question.
+    """
+    record, memory = entry.record, entry.memory
+    of = f", {record.category}" if record.category else ""
+    when = readable_time(memory.occurred, memory.mentioned_at, seen_from)
+    past = "" if valid else "; history, holds no more"
+    return f"* {' '.join(f'{record.words}{of}'.split())} ({when}{past})"
+
+
+def as_heading(lines: Sequence[str]) -> str:
+    """The title and the lines below it, behind a sign that memories do not have, so that a pasted digest is known again."""
+    return "\n= ".join(lines)
+
+
+class DigestWords:
+    """Words the figures of one digest.
+
+    Args:
+        today: the day of the question; other days of its year are written without the year.
+    """
+
+    def __init__(self, today: date) -> None:
+        self._today = today
+
+    def title(self, kind: RecordKind, categories: Sequence[str]) -> str:
+        """What the digest is of."""
+        what = f"{kind.value.replace('_', ' ')} records"
+        about = f" ({', '.join(categories)})" if categories else ""
+        return f"Records, seen on {self._today:%A}, {self._today}: {what}{about}"
+
+    def figures(self, parts: Sequence[Figures]) -> str:
+        """The figures of one time, those of each unit behind another."""
+        return f"{self.time(parts[0])}: {' and '.join(map(self._full, parts))}"
+
+    def short(self, times: Sequence[Sequence[Figures]]) -> str:
+        """The figures of further times, in one line."""
+        return "; ".join(f"{self.time(parts[0])}: {' and '.join(map(self._short, parts))}" for parts in times)
+
+    def nothing(self, when: str, days: tuple[date, date]) -> str:
+        """That there are no records of a time."""
+        return f"{self._when(when, days)}: no records"
+
+    def goal(self, standing: Standing) -> str:
+        """How the records stand to a goal, now and in the time asked about."""
+        target = standing.target
+        limit = target.bound is Bound.AT_MOST
+        parts = [
+            f"goal {'at most' if limit else 'at least'} {value(target.value, target.unit)} {_PER[target.period]}"
+        ]
+        if standing.value is not None:
+            gap = target.value - standing.value
+            if gap == 0:
+                said = "just that"
+            elif limit:
+                said = f"{number(abs(gap), target.unit)} {'over' if gap < 0 else 'under'}"
+            else:
+                said = f"{number(abs(gap), target.unit)} {'more' if gap < 0 else 'short'}"
+            parts.append(f"{self._days(standing.days)} {number(standing.value, target.unit)}, {said}")
+        if standing.periods > 1:
+            verb = "kept" if limit else "met"
+            parts.append(
+                f"{verb} in {standing.met} of {standing.periods} {_PERIODS[target.period]} with records"
+            )
+        return "; ".join(parts)
+
+    def periods(self, period: Granule, sums: Sequence[PeriodValue], unit: str) -> str:
+        """The sums of days, weeks or months with records."""
+        shown = sums[-MOST_PERIODS:]
+        cut = f", the latest {len(shown)} of {len(sums)}" if len(shown) < len(sums) else ""
+        told = ", ".join(f"{self._days((each.start, each.end))} {number(each.value, unit)}" for each in shown)
+        return f"by {period.value}{cut}: {told}"
+
+    def not_counted(self, why: str, entries: Sequence[tuple[RecordEntry, tuple[date, date]]]) -> str:
+        """Records that a reader might think are in the figures, and are not.
+
+        Args:
+            why: of all of them.
+            entries: they and their days.
+        """
+        named = ", ".join(
+            f"{entry.record.words} on {self._days(days)}" for entry, days in entries[:MOST_NAMED]
+        )
+        more = f" and {len(entries) - MOST_NAMED} more" if len(entries) > MOST_NAMED else ""
+        return f"not counted, {why}: {named}{more}"
+
+    def time(self, figures: Figures) -> str:
+        """The time that figures are of."""
+        return self._when(figures.when, figures.days)
+
+    def _when(self, when: str, days: tuple[date, date] | None) -> str:
+        if days is None:
+            return when
+        return self._days(days) if when == "asked" else f"{when} ({self._days(days)})"
+
+    def _full(self, figures: Figures) -> str:
+        return ", ".join(self._parts(figures))
+
+    def _parts(self, figures: Figures) -> Iterator[str]:
+        unit, latest = figures.unit, figures.latest
+        if figures.count == 1 and latest:
+            yield f"1 record, {value(latest.value, unit)} on {self._day(latest.day)}"
+            return
+        if figures.total is not None:
+            yield f"sum {value(figures.total, unit)}"
+        yield _records(figures.count)
+        if figures.mean is not None:
+            yield f"mean {value(figures.mean, unit)}"
+        for name, extreme in (
+            ("smallest", figures.smallest),
+            ("largest", figures.largest),
+            ("latest", latest),
+        ):
+            if extreme is not None:
+                yield self._dated(name, extreme, unit)
+        if figures.mean is None:
+            yield "no sum, since not every value is a number"
+        if (
+            figures.per_day is not None
+            and figures.most is not None
+            and figures.days != (figures.most.day,) * 2
+        ):
+            yield f"mean of a day with records {number(figures.per_day, unit)}"
+            yield self._dated("most in a day", figures.most, unit)
+
+    def _short(self, figures: Figures) -> str:
+        shown = figures.latest if figures.total is None else None
+        if shown is not None:
+            return f"{_records(figures.count)}, latest {value(shown.value, figures.unit)}"
+        return f"{value(figures.total or Decimal(0), figures.unit)} in {_records(figures.count)}"
+
+    def _dated(self, name: str, extreme: DayValue, unit: str) -> str:
+        shown = number(extreme.value, unit) if isinstance(extreme.value, Decimal) else extreme.value
+        return f"{name} {shown} ({self._day(extreme.day)})"
+
+    def _day(self, day: date) -> str:
+        year = "" if day.year == self._today.year else f", {day.year}"
+        return f"{day:%b} {day.day}{year}"
+
+    def _days(self, days: tuple[date, date]) -> str:
+        first, last = days
+        if first == last:
+            return self._day(first)
+        if (first.year, first.month) == (last.year, last.month) and first.year == self._today.year:
+            return f"{self._day(first)} to {last.day}"
+        return f"{self._day(first)} to {self._day(last)}"
+
+
+def rows_line(*, shown: int, of: int) -> str:
+    """Whether the rows are all there are."""
+    return f"rows: complete, {of} of {of}" if shown == of else f"rows: cut, the latest {shown} of {of}"
+
+
+def value(amount: Decimal | str, unit: str) -> str:
+    """A value with its unit."""
+    return " ".join(f"{number(amount, unit) if isinstance(amount, Decimal) else amount} {unit}".split())
+
+
+def number(amount: Decimal | str, unit: str) -> str:
+    """A number, to the hundredth where it has more digits; money with its cents."""
+    if isinstance(amount, str) or not amount.is_finite() or abs(amount.adjusted()) > 40:
+        return str(amount)
+    whole, _, fraction = f"{amount:f}".partition(".")
+    fraction = fraction.rstrip("0")
+    if len(fraction) > 2:
+        return f"{amount.quantize(_CENT, ROUND_HALF_UP, Context(prec=60)):f}"
+    if not fraction:
+        return whole
+    return f"{whole}.{fraction.ljust(2, '0') if currency_of(unit) else fraction}"
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
