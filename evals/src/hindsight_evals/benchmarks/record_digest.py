@@ -25,10 +25,10 @@ from hindsight_integrations import Hindsight, MemoryBank
 from hindsight_integrations.backends.tokens.tiktoken import TiktokenCounter
 from hindsight_integrations.config import HindsightConfig
 from hindsight_integrations.model.record_digest import DayValue, Figures, RecordDigest
+from hindsight_integrations.text.vocabulary.units import canonical_unit
 
 LIMIT = 150  # tokens in which a figure must stand
 ZONE = "Europe/Vienna"
-UNITS = {"hours": "h", "hour": "h"}
 Row = dict[str, Any]
 
 
@@ -74,7 +74,7 @@ def _written(row: Row, figures: Figures, digest: RecordDigest, counter: Words) -
     wanted = Decimal(row["figure"])
     if row["unit"] == "times":
         return figures.count == wanted
-    if UNITS.get(row["unit"], row["unit"]) != figures.unit:
+    if canonical_unit(row["unit"]) != figures.unit:
         return False
     cents = Decimal("0.01")
     same = [
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--set", default="worked_on", choices=("worked_on", "held_out"))
+    parser.add_argument("--set", default="worked_on", choices=("worked_on", "worked_on_too", "held_out"))
     parser.add_argument("--show", action="store_true", help="print what did not come out as it should")
     options = parser.parse_args(argv)
     found = measured(options.set)

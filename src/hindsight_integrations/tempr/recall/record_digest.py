@@ -6,6 +6,7 @@ records of the categories that the question touches, and these are listed, under
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -34,6 +35,7 @@ from hindsight_integrations.tempr.recall.record_figures import (
 )
 from hindsight_integrations.text.open_tasks import open_tasks
 from hindsight_integrations.text.record_subjects import VALUED, KnownThings, Subject, touched
+from hindsight_integrations.text.time_expressions import TimeWindow
 from hindsight_integrations.text.times import question_time
 
 MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores (decision 173)
@@ -99,8 +101,17 @@ class _Asked:
                 (unit.text, {(each.kind, each.category) for each in unit.records}) for unit in best.values()
             ],
         )
-        window = query.window or (found.interval if found else None)
+        window = query.window or (_of_whole_days(found) if found else None)
         return cls(subjects, known, window, Calendar(tools.dates.zone, tools.dates.week_starts))
+
+
+def _of_whole_days(found: TimeWindow) -> Interval:
+    """A time that a question names; of "the last 10 days" today is one, where recall looks a day further back."""
+    days = (found.interval.end - found.interval.start).days
+    counted = found.granule is Granule.DAY and found.from_now and days > 2
+    if counted and str(days - 1) in re.findall(r"\d+", found.phrase):
+        return Interval(found.interval.start + timedelta(days=1), found.interval.end)
+    return found.interval
 
 
 def _categories(run: RecallContext) -> list[RecordCategory]:
