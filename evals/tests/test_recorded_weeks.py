@@ -6,17 +6,22 @@ another one is noticed: `docs/benchmarks.md` explains each.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import HumanMessage
 
 from hindsight_evals.benchmarks.memora.bank import LIGHT, held, retain_session
 from hindsight_evals.benchmarks.memora.state import present
 from hindsight_evals.benchmarks.memora.totals import category_totals, question_totals
 from hindsight_evals.benchmarks.memora.truth import final_state
-from hindsight_evals.datasets.memora import read_memora
+from hindsight_evals.datasets.memora import MemoraPersona, read_memora
 from hindsight_evals.recorded import ReplayedModel, week_file
-from hindsight_integrations import Hindsight, HindsightConfig
+from hindsight_integrations import Hindsight, HindsightConfig, MemoryBank
+from hindsight_integrations.langgraph import create_recall_node
 
 STALE = {
     "weekly-content_writer": ["Mom's birthday"],
@@ -29,6 +34,25 @@ LOST = {
         "18 months with Phase 1: Requirements & ",
     ],
 }
+
+
+NUMBERS = ("total_amount", "expense_count", "category_total", "total_steps", "actual_value", "goal_value")
+"""What the evidence of a reasoning question says in numbers."""
+
+
+def untold(bank: MemoryBank, week: MemoraPersona) -> Iterator[str]:
+    """Numbers of reasoning questions that the recall node's digest does not say."""
+    node = create_recall_node(bank).called()
+    for question in week.evaluation.questions["reasoning"]:
+        shown = node.invoke({"messages": [HumanMessage(question.question)]})["memories"]
+        digests = " ".join(memory["text"] for memory in shown if memory["kind"] == "table")
+        for name in NUMBERS:
+            if name in question.memory_evidence:
+                value = Decimal(str(question.memory_evidence[name])).quantize(Decimal("0.01"))
+                if not re.search(
+                    rf"(?<![\d.]){re.escape(f'{value:f}'.removesuffix('.00'))}(?![\d])", digests
+                ):
+                    yield f"{question.question} {name} {value}"
 
 
 @pytest.mark.parametrize("name", STALE)
@@ -55,4 +79,5 @@ def test_a_recorded_week_ends_as_it_did(name: str, tmp_path: Path) -> None:
             if not total.exact
         ]
         assert inexact == []
+        assert list(untold(bank, week)) == []
         assert dropped == []
