@@ -23,10 +23,16 @@ from hindsight_integrations.text.vocabulary.physical_units import physical_symbo
 from hindsight_integrations.text.vocabulary.units import canonical_unit
 
 LONGEST = 300  # characters of a question over records; what is longer tells a story
+LEAST_STATED = (
+    5  # words of a statement; fewer are a question without its verb: "my current weight" (no source)
+)
 LONGEST_NAME = 4  # words of a category
 MOST_SUBJECTS = 3  # that a question is given figures of: "coffee, lunch and rent"
 UNKNOWN_WORDS = (
     1  # that a question for a list of a whole kind may have beside what is understood [decision 173]
+)
+LEAST_PART = (
+    4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
 )
 CLOSE, CLOSE_LETTERS = (
     0.86,
@@ -98,6 +104,13 @@ class KnownThings:
     def __init__(self, categories: Sequence[RecordCategory], languages: Sequence[Language]) -> None:
         self._categories, self._languages = categories, languages
         self._known = KnownCategories(categories)
+        parts = {c.name: {w for w in c.name.lower().split() if len(w) >= LEAST_PART} for c in categories}
+        counted = Counter(word for words in parts.values() for word in words)
+        self._own_words = {
+            name: {word for word in words if counted[word] == 1 and self.thing(word) is None}
+            for name, words in parts.items()
+            if " " in name
+        }
 
     def of_kind(self, kind: RecordKind) -> list[RecordCategory]:
         """The bank's categories of a kind."""
@@ -117,11 +130,12 @@ class KnownThings:
     def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
         meant, of_kind = self.thing(words), self.of_kind(kind)
         names = dict.fromkeys(self._known.named(words, kind))
-        names |= dict.fromkeys(c.name for c in of_kind if meant and self._thing_of(c) == meant)
+        names |= dict.fromkeys(c.name for c in of_kind if meant in self._things_of(c))
         names |= dict.fromkeys(c.name for c in of_kind if self._alike(c, words))
+        names = names or dict.fromkeys(c.name for c in of_kind if words in self._own_words.get(c.name, ()))
         parts = PARTS_OF.get(meant or "") if kind is RecordKind.EXPENSE else None
         if parts:
-            names |= dict.fromkeys(c.name for c in of_kind if self._thing_of(c) in parts)
+            names |= dict.fromkeys(c.name for c in of_kind if self._things_of(c) & parts)
         return tuple(names)
 
     def close_to(self, word: str) -> str | None:
@@ -133,15 +147,17 @@ class KnownThings:
                     return form
         if len(word) < CLOSE_LETTERS:
             return None
-        things = {self._thing_of(category) for category in self._categories}
+        things = {thing for category in self._categories for thing in self._things_of(category)}
         forms = {
             form for each in self._languages for form, thing in each.records.things.items() if thing in things
         }
         forms |= {category.name for category in self._categories}
         return next(iter(get_close_matches(word, sorted(forms), n=1, cutoff=CLOSE)), None)
 
-    def _thing_of(self, category: RecordCategory) -> str | None:
-        return next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
+    def _things_of(self, category: RecordCategory) -> set[str]:
+        """What a category is of: the thing that one of its spellings names, else those that its words name."""
+        whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
+        return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
     def _alike(self, category: RecordCategory, words: str) -> bool:
         """Whether words differ from a category's name by their endings alone, in a language other than English.
@@ -179,7 +195,7 @@ class KnownThings:
     def adds_up(self, subject: Subject) -> bool:
         """Whether values of a subject may be added: not weights, and not what is per something."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
-        return not any(self._thing_of(c) in NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
+        return not any(self._things_of(c) & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
 
 
 def converts(unit: str, other: str) -> bool:
@@ -228,10 +244,11 @@ class _Question:
     """
 
     def __init__(self, question: str, time: str, known: KnownThings, languages: Sequence[Language]) -> None:
+        self._timed, self._known, self._languages = bool(time), known, languages
         self.text = question.replace("\u2019", "'").lower()
         self.words = _WORD.findall(self.text.replace(time.lower(), " ", 1) if time else self.text)
-        self.states = any(each.questions.statement.search(question) for each in languages)
-        self._timed, self._known, self._languages = bool(time), known, languages
+        told = any(each.questions.statement.search(question) for each in languages)
+        self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
         self._named: set[int] = set()  # places of words that name a category
 
     def says(self, what: str) -> bool:
@@ -291,9 +308,11 @@ class _Question:
         return [each for each in self._known.named(words) if goals or each.kind is not RecordKind.GOAL]
 
     def _wants_figures(self, *, which: bool) -> bool:
+        if which:
+            return False
         if self.says("figures") or self.says("goals"):
             return True
-        if self.says("otherwise") or which:
+        if self.says("otherwise"):
             return False
         whether = any(each.records.yes_or_no.match(self.text) for each in self._languages)
         return self._timed or not whether

@@ -136,7 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--set", default="worked_on", choices=("worked_on", "worked_on_too", "held_out"))
+    parser.add_argument(
+        "--set", default="worked_on", choices=("worked_on", "worked_on_too", "worked_on_last", "held_out")
+    )
     parser.add_argument("--show", action="store_true", help="print what did not come out as it should")
     options = parser.parse_args(argv)
     found = measured(options.set)

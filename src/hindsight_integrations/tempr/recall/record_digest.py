@@ -149,10 +149,12 @@ class _Digesting:
         Raises:
             MemoryDamaged: some records are not what was written, so that no figure would be right.
         """
+        window = self._asked.window
+        if self._subject.kind in VALUED and window is not None and window.start > self._moment:
+            return None  # nothing is spent or walked yet
         entries, unread = self._entries()
         if not entries:
             return None
-        window = self._asked.window
         listed = self._listed(entries)
         if self._subject.kind not in VALUED and not listed:
             return None

@@ -140,7 +140,7 @@ DECOYS = Decoys(
         r"|cultivo|recojo|paso|pasa|pasamos|leo|voto|pago|cobro|vuelvo|suben?|bajan?|canto|monto|decoro|cambio|cuelgo|reservo|escucho|hay|tengo|tiene|vive|vivo|como\s+(?:en|por|el|la))\b"
     ),
     range_habits=r"\b(?:de\s+)?(?:lunes|martes|miercoles|jueves|viernes|sabado|domingo)\s+a\s+(?:lunes|martes|miercoles|jueves|viernes|sabado|domingo)\b|\b(?:abren?|cierran?|abiert[oa]|trabaj[oa]n?|horario|atienden?|hago|voy|vamos|tengo|entreno|estudio|doy|imparto|hay|funciona)\b",
-    article=r"(?:en\s+|por\s+|para\s+|del?\s+|al?\s+|durante\s+)?(?:el|la|las|los)\s+|(?:en|por|para|durante)\s+",
+    article=r"(?:en\s+|por\s+|para\s+|del?\s+|al?\s+|durante\s+)?(?:el|la|las|los)\s+|(?:por|para)\s+",
     name_before=r"(?P<name>[A-Z]\w+)(?:\s+(?:y|de|del))?\s+$",
     name_after=r"\s+[A-Z][a-z]",
     capital=r"(?:(?:de|del|el|la|los|las|en)\s+)*(?:[A-Z][a-z]|[0-9]{4}\b)",
