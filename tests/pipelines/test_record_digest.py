@@ -78,7 +78,7 @@ def filled(bank: MemoryBank, facts: Sequence[dict[str, Any]], **options: Any) ->
 
 
 def digests(bank: MemoryBank, question: str, **options: Any) -> tuple[RecordDigest, ...]:
-    return bank.recall(question, include_records=True, query_timestamp=NOW, **options).records
+    return bank.recall(question, include_records=True, **{"query_timestamp": NOW, **options}).records
 
 
 def figures(bank: MemoryBank, question: str, **options: Any) -> Figures:
@@ -143,6 +143,10 @@ def test_a_goal_says_what_was_reached_and_how_often(bank: MemoryBank) -> None:
     assert "goal at least 8000 steps a day; met in 2 of 3 days with records" in digest.heading
     [digest] = digests(bank, "Did I stay within my coffee budget last week?")
     assert "goal at most 10 EUR a week; Jun 2 to 8 5.15, 4.85 under" in digest.heading
+    [digest] = digests(
+        bank, "How far am I from my coffee limit?", query_timestamp="2025-06-18T09:00:00+00:00"
+    )
+    assert "goal at most 10 EUR a week; Jun 16 to 22 no records, 10 under" in digest.heading
 
 
 def test_two_goals_for_one_thing_are_both_told(bank: MemoryBank) -> None:

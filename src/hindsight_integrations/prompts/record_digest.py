@@ -83,6 +83,8 @@ class DigestWords:
             else:
                 said = f"{number(abs(gap), target.unit)} {'more' if gap < 0 else 'short'}"
             parts.append(f"{self._days(standing.days)} {number(standing.value, target.unit)}, {said}")
+        elif limit:
+            parts.append(f"{self._days(standing.days)} no records, {number(target.value, target.unit)} under")
         if standing.periods > 1:
             verb = "kept" if limit else "met"
             parts.append(
