@@ -118,7 +118,7 @@ def test_a_digest_states_its_figures_goals_and_rows(bank: MemoryBank) -> None:
             " latest 3.95 (Jun 13), mean of a day with records 4.32, most in a day 4.50 (Jun 10)"
         ),
         "= this month (Jun 1 to 30): 18.10 EUR in 5 records",
-        "= goal at most 10 EUR a week; Jun 9 to 15 12.95, 2.95 over",
+        "= goal at most 10 EUR a week; Jun 9 to 15 12.95, 2.95 over; kept in 0 of 1 weeks with records",
         "= rows: complete, 3 of 3",
         "* 4.5 EUR, coffee (happened on Tuesday, June 10, 2025)",
         "* 4.5 EUR, coffee (happened on Wednesday, June 11, 2025)",

@@ -98,7 +98,7 @@ def options(verb: str, names: str, /, **fixed: Any) -> Calls:
 
 FILTERS = "entity types window as_of tags tags_match tag_groups metadata include_invalidated"
 RECORDS = "kind category unit window as_of tags tags_match tag_groups"
-SELECTORS = "unit document entity names window everything thread message text before"
+SELECTORS = "unit units document entity names window everything thread message text before"
 
 VERBS: Calls = {
     **options("retain", "context timestamp thread document_id entities tags metadata facts append about_agent "

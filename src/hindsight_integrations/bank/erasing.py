@@ -12,6 +12,7 @@ from hindsight_integrations.errors import InvalidRequest, LedgerFailed, shown
 from hindsight_integrations.model.entities import Entity
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.whole_names import looks_like_a_name
 from hindsight_integrations.ports.ledger import Scrub
 
 LISTED = 20  # names an error shows
@@ -60,6 +61,8 @@ def _check_found(bank: BankContext, erasure: Erasure) -> None:
         raise InvalidRequest("text", f"no memory names {shown(erasure.told[0])}", "Check how it is written.")
     if erasure.identifiers:
         raise InvalidRequest("text", "no memory has that number or address", "Check how it is written.")
+    if erasure.units:
+        raise InvalidRequest("units", "the bank holds nothing of these ids", "Check the ids.")
     named = ("unit", erasure.unit), ("document", erasure.document), ("message", erasure.message)
     for field, name in named:
         if name is not None:
@@ -72,8 +75,10 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
         return erasure
     ledger = bank.tools.ledger
     if not erasure.names and not entities_named(ledger, bank.name, erasure.entity):
-        # Nothing extracted mentions it; turns, of which nothing was made or not yet, may.
-        return replace(erasure, entity=NOBODY, names=(normalise_name(erasure.entity),))
+        # No memory mentions it as an entity; their texts and turns may name it ("LH100").
+        name = normalise_name(erasure.entity)
+        told = (*erasure.told, name) if looks_like_a_name(erasure.entity) else erasure.told
+        return replace(erasure, entity=NOBODY, names=(name,), told=told)
     entity = entity_named(ledger, bank.name, erasure.entity)
     if erasure.told:
         erasure = replace(erasure, told=(*erasure.told, *ledger.exact_names(bank.name, entity.id)))

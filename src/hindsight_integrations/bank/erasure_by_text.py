@@ -34,6 +34,7 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
     Raises:
         InvalidRequest: nothing in the bank is like that, or too much is.
     """
+    text = _meant(text, bank.tools.languages)
     if given := identifiers_in(text):
         return Erasure(identifiers=tuple(sorted(given)))
     tools = bank.tools
@@ -74,10 +75,20 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
     return Erasure(units=tuple(unit.id for unit in found), identifiers=_identifiers(text, found, language))
 
 
+def _meant(text: str, languages: Sequence[Language]) -> str:
+    """What is to be forgotten without "everything you know about"."""
+    for language in languages:
+        if found := language.asking.all_about.match(text):
+            return text[found.end() :].strip(" .!") or text
+    return text
+
+
 def _is_name(text: str) -> bool:
-    """Whether a text is a name and nothing else: a few words with capitals, no possessive."""
+    """Whether a text is a name and nothing else: a few words with capitals or figures, no possessive."""
     words = text.split()
-    return len(words) <= LONGEST_NAME and all(word[0].isupper() and word.isalpha() for word in words)
+    letters = [word for word in words if not word.isdigit()]
+    plain = all(word.replace("-", "").isalnum() and (word[0].isupper() or word.isdigit()) for word in words)
+    return bool(letters) and len(words) <= LONGEST_NAME and plain
 
 
 def tells_of(description: str, text: str, language: Language) -> bool:

@@ -260,6 +260,7 @@ class WritingVerbs(BankVerbs):
         self,
         *,
         unit: str | None = None,
+        units: Sequence[str] | None = None,
         document: str | None = None,
         entity: str | None = None,
         names: Sequence[str] | None = None,
@@ -289,9 +290,11 @@ class WritingVerbs(BankVerbs):
 
         Args:
             unit: id of one memory.
+            units: ids of several, as picked from a dry run.
             document: id of a document.
             entity: name or id of an entity: it, every memory that mentions it, and every turn in which one of its names
-                stands as whole words.
+                stands whole: "Apollo 2" does not go with "Apollo". A name that no memory mentions as an entity ("LH100") is
+                looked for in the texts.
             names: of the entity: only these names go, and the memories that mention it under one of them.
             window: (start, end): what happened or was said in it.
             everything: all memories of the bank; its name, its profile and what that was before stay (see
@@ -313,14 +316,14 @@ class WritingVerbs(BankVerbs):
             thread = ""
         given = [
             each
-            for each in (unit, document, entity, window, everything or None, thread, text, before)
+            for each in (unit, units, document, entity, window, everything or None, thread, text, before)
             if each is not None
         ]
         if len(given) != 1:
             raise InvalidRequest(
                 "forget",
                 f"it was given {len(given)} things to forget",
-                "Pass exactly one of unit=, document=, entity=, window=, thread= (with message= or not), text=, before= and everything=True.",
+                "Pass exactly one of unit=, units=, document=, entity=, window=, thread= (with message= or not), text=, before= and everything=True.",
             )
         if tags is not None and before is None:
             raise InvalidRequest("tags", "they choose among what is older", "Pass before= with them.")
@@ -329,6 +332,7 @@ class WritingVerbs(BankVerbs):
         tools = self._context.tools
         erasure = Erasure(
             unit=checked_id(unit, "unit"),
+            units=() if units is None else tuple(map(checked_unit_id, checked_list(units, "units"))),
             document=checked_id(document, "document"),
             entity=checked_id(entity, "entity"),
             names=() if names is None else checked_names(names),

@@ -76,7 +76,7 @@ def _number(match: re.Match[str]) -> str:
     if _DATE_OR_AMOUNT.fullmatch(written) or len(joined) < _SHORTEST:
         return written
     least, most = _TELEPHONE
-    national = written[0] in "+(0" or len(joined) == least + 1
+    national = written[0] in "+(0"  # a bare "555-123-4567" may be of another country
     if joined.isdecimal() and national and least < len(joined) <= most:
         return joined[-least:]
     return joined.casefold()

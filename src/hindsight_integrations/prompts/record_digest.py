@@ -85,7 +85,7 @@ class DigestWords:
             parts.append(f"{self._days(standing.days)} {number(standing.value, target.unit)}, {said}")
         elif limit:
             parts.append(f"{self._days(standing.days)} no records, {number(target.value, target.unit)} under")
-        if standing.periods > 1:
+        if standing.periods:
             verb = "kept" if limit else "met"
             parts.append(
                 f"{verb} in {standing.met} of {standing.periods} {_PERIODS[target.period]} with records"

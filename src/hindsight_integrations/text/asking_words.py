@@ -22,6 +22,7 @@ class AskingWords:
         nothing_known: an agent's words for having no memory of something.
         lead_in: how an agent introduces what it remembers.
         forgetting: how a message begins that asks the memory to forget something.
+        all_about: what a request to forget says in front of whom or what it means ("everything you know about").
         recalling: words that ask for whatever is remembered ("What do you know about me?"), beside those that say nothing.
     """
 
@@ -34,4 +35,5 @@ class AskingWords:
     nothing_known: re.Pattern[str] = _NEVER
     lead_in: re.Pattern[str] = _NEVER
     forgetting: re.Pattern[str] = _NEVER
+    all_about: re.Pattern[str] = _NEVER
     recalling: frozenset[str] = frozenset()

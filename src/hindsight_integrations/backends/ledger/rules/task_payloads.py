@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hindsight_integrations.model.identifiers import identifies_any
-from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.ports.ledger import Json
 
 
@@ -64,7 +64,11 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     if not isinstance(value, dict) or "text" not in value:
         return False
     said = f"{value.get('speaker')}: {value['text']}"
-    if traces.thread == thread or names_any(said, traces.names) or identifies_any(said, traces.identifiers):
+    if (
+        traces.thread == thread
+        or WholeNames(traces.names).stand_in(said)
+        or identifies_any(said, traces.identifiers)
+    ):
         return True
     sent = value.get("timestamp", value.get("said_at"))
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)

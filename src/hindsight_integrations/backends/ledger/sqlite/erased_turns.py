@@ -9,14 +9,14 @@ from sqlite3 import Connection
 from hindsight_integrations.backends.ledger.sqlite.entity_writing import Target
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.identifiers import identifies_any
-from hindsight_integrations.model.names import names_any
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import UnitKind
+from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.model.writes import Place
 
 
 def reached_turns(
-    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: frozenset[str]
+    connection: Connection, bank: int, rows: list[int], erasure: Erasure, names: WholeNames
 ) -> set[Place]:
     """The messages whose text goes: those the units were made from, and those the erasure names.
 
@@ -25,7 +25,7 @@ def reached_turns(
         bank: row id of the bank.
         rows: row ids of the units about to go.
         erasure: what is to be erased.
-        names: normalised names of the entity to be erased, if it names one.
+        names: of the entity to be erased, if it names one.
     """
     found = connection.execute(
         "SELECT thread, message FROM json_each(?) AS given CROSS JOIN unit_sources ON unit = given.value",
@@ -89,15 +89,13 @@ def _said_before(connection: Connection, bank: int, erasure: Erasure) -> list[Pl
     ]
 
 
-def _naming(
-    connection: Connection, bank: int, names: frozenset[str], identifiers: Collection[str]
-) -> set[Place]:
+def _naming(connection: Connection, bank: int, names: WholeNames, identifiers: Collection[str]) -> set[Place]:
     """The messages kept as text, or waiting, in which a name stands as whole words, or whose speaker bears it, or an identifier."""
     if not names and not identifiers:
         return set()
 
     def is_meant(text: str) -> bool:
-        return names_any(text, names) or identifies_any(text, identifiers)
+        return names.stand_in(text) or identifies_any(text, identifiers)
 
     kept = connection.execute(
         "SELECT thread, message, speaker || ': ' || text FROM turns WHERE bank = ? AND unit IS NULL", (bank,)

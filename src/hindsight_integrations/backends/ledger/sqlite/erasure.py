@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -44,9 +44,10 @@ from hindsight_integrations.backends.ledger.sqlite.rows import find_bank
 from hindsight_integrations.backends.ledger.sqlite.tasks import take_back
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.identifiers import identifies_any
-from hindsight_integrations.model.names import names_any, normalise_name
+from hindsight_integrations.model.names import normalise_name
 from hindsight_integrations.model.time import to_micros
 from hindsight_integrations.model.units import FactType, UnitKind, ValidityKind
+from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.ports.ledger import Scrub
 
 BANK_CONTENT = (
@@ -108,9 +109,14 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     """Erase within the open transaction; the receipt has names, whatever becomes of them."""
     found = find_bank(connection, bank)
     names = _names(connection, found.id, erasure)
-    named = {rows for choose in (_chosen, _older, _telling) for rows in choose(connection, found.id, erasure)}
+    whole = WholeNames(names, _texts(connection, found.id) if names else ())
+    named = {
+        *_whole(connection, _chosen(connection, found.id, erasure), whole),
+        *_older(connection, found.id, erasure),
+        *_telling(connection, found.id, erasure, whole),
+    }
     chosen = _with_derived(connection, sorted(named), erasure)
-    places = reached_turns(connection, found.id, chosen, erasure, names)
+    places = reached_turns(connection, found.id, chosen, erasure, whole)
     documents = documents_of(connection, chosen)  # an erased item was told with its document
     touched = entities_to_sum_up(connection, [*chosen, *documents])
     chosen = sorted({*chosen, *waiting_of(connection, found.id, places)})
@@ -225,7 +231,23 @@ def _older(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     return [row for row, tags in rows if not wanted or wanted & set(json.loads(tags))]
 
 
-def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
+def _texts(connection: Connection, bank: int) -> Iterator[str]:
+    """The texts of a bank's memories."""
+    return (text for (text,) in connection.execute("SELECT text FROM units WHERE bank = ?", (bank,)))
+
+
+def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[int]:
+    """The units without those in which the names erased stand inside longer names alone: Apollo 2 does not go with Apollo."""
+    if not whole:
+        return rows
+    found = connection.execute(
+        "SELECT units.id, text FROM json_each(?) AS given CROSS JOIN units ON units.id = given.value",
+        (json.dumps(rows),),
+    )
+    return [row for row, text in found if not whole.only_inside_longer(text)]
+
+
+def _telling(connection: Connection, bank: int, erasure: Erasure, whole: WholeNames) -> list[int]:
     """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
     given = json.dumps(erasure.units)
     chosen = connection.execute(
@@ -237,12 +259,12 @@ def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
             "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?",
             (bank, UnitKind.ITEM),
         )
-        chosen += [(row,) for row, text in texts if _tells_of(text, erasure)]
+        chosen += [
+            (row,)
+            for row, text in texts
+            if (erasure.told and whole.stand_in(text)) or identifies_any(text, erasure.identifiers)
+        ]
     return sorted({row for (row,) in chosen})
-
-
-def _tells_of(text: str, erasure: Erasure) -> bool:
-    return identifies_any(text, erasure.identifiers) or names_any(text, erasure.told)
 
 
 def _made_from(connection: Connection, bank: int, thread: str, message: str | None) -> list[int]:

@@ -65,6 +65,10 @@ ASKING = AskingWords(
         r"|(?:das|alles)\b.*\bvergessen\W*$|merke? dir (?:das|dies|meine\w*)\b.*\bnicht\b|speichere? (?:das|dies|meine\w*)\b.*\bnicht\b|ignoriere? meine letzte\b)",
         re.IGNORECASE | re.DOTALL,
     ),
+    all_about=re.compile(
+        r"\W*(?:bitte )?(?:alles|was)(?:,? was (?:du|ihr|ich|wir) (?:\w+ )?(?:weißt|wissen|habe|hast|gespeichert|gesagt|erzählt)(?: hast| habe)?)?(?: du)? (?:über|von|zu|an) ",
+        re.IGNORECASE,
+    ),
     recalling=frozenset(
         [
             "alles",

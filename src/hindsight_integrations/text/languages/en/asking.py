@@ -72,6 +72,10 @@ ASKING = AskingWords(
         r"|(?:do not|don'?t|never) (?:remember|save|store|keep|memori[sz]e) (?:this|that|it|my|any(?:thing)?|everything|what)\b|ignore (?:my|the|what i) (?:last|previous|just)\b)",
         re.IGNORECASE | re.DOTALL,
     ),
+    all_about=re.compile(
+        r"\W*(?:please )?(?:everything|anything|all|whatever|what)(?: (?:that )?(?:you|we|i) (?:know|have|remember|saved|stored|said|told you))? (?:about|on|concerning|regarding|of) ",
+        re.IGNORECASE,
+    ),
     recalling=frozenset(
         [
             "anything",

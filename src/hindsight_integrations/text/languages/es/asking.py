@@ -63,6 +63,10 @@ ASKING = AskingWords(
         r"|no (?:recuerdes|guardes|memorices)\b|ignora mi último\b)",
         re.IGNORECASE | re.DOTALL,
     ),
+    all_about=re.compile(
+        r"\W*(?:por favor )?(?:todo|lo|cuanto)(?: lo)?(?: que (?:sabes|sepas|recuerdas|dije|te dije|tienes|guardaste))? (?:sobre|de|acerca de) ",
+        re.IGNORECASE,
+    ),
     recalling=frozenset(
         [
             "algo",

@@ -1,0 +1,294 @@
+"""Names as they stand in texts, whole: what is erased by name must be that name's, and no longer one's (issue 41).
+
+"Apollo 2", "Henry VIII" and "Anna-Maria" are other names than Apollo, Henry and Anna; "I owe Anna 20 euros" tells of Anna. So a number behind a name
+belongs to it unless what follows counts something: a word in small letters that is no function word, a unit, a currency.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from functools import cached_property
+
+from hindsight_integrations.model.names import ALSO_WORDS
+
+_NUMBER = (
+    r"(?P<number>(?:\s|\s?#\s?|\s(?:no|nr|v)\.?\s?)(?:\d+(?:\.\d+)*|(?-i:[IVXL]{2,5}|[VX]))(?!\w)(?!\s?[%$\u20ac\u00a3])(?![:.,]\d))"
+    r"(?P<after>\s+[^\W\d_]+)?|(?P<end>)"
+)
+_UNCASED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+"""Scripts in which words stand together without blanks."""
+
+_FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "after",
+        "all",
+        "also",
+        "an",
+        "and",
+        "are",
+        "arrived",
+        "as",
+        "at",
+        "be",
+        "became",
+        "been",
+        "before",
+        "but",
+        "by",
+        "came",
+        "can",
+        "could",
+        "did",
+        "does",
+        "for",
+        "from",
+        "got",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "left",
+        "may",
+        "me",
+        "might",
+        "must",
+        "my",
+        "needs",
+        "new",
+        "not",
+        "now",
+        "of",
+        "off",
+        "on",
+        "or",
+        "our",
+        "out",
+        "over",
+        "shall",
+        "she",
+        "should",
+        "since",
+        "so",
+        "started",
+        "starts",
+        "still",
+        "than",
+        "that",
+        "the",
+        "their",
+        "then",
+        "there",
+        "they",
+        "this",
+        "to",
+        "too",
+        "until",
+        "up",
+        "was",
+        "we",
+        "were",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "aber",
+        "als",
+        "am",
+        "an",
+        "auf",
+        "aus",
+        "bei",
+        "bis",
+        "da",
+        "das",
+        "dem",
+        "den",
+        "der",
+        "des",
+        "die",
+        "ein",
+        "eine",
+        "er",
+        "es",
+        "für",
+        "hat",
+        "hatte",
+        "heute",
+        "ich",
+        "im",
+        "in",
+        "ist",
+        "kam",
+        "kann",
+        "mein",
+        "mit",
+        "nach",
+        "nicht",
+        "noch",
+        "nun",
+        "oder",
+        "schon",
+        "seit",
+        "sie",
+        "sind",
+        "so",
+        "um",
+        "und",
+        "vom",
+        "von",
+        "vor",
+        "war",
+        "waren",
+        "was",
+        "wegen",
+        "wenn",
+        "wer",
+        "wie",
+        "wir",
+        "wird",
+        "wo",
+        "wurde",
+        "zu",
+        "zum",
+        "zur",
+        "a",
+        "al",
+        "como",
+        "con",
+        "cuando",
+        "de",
+        "del",
+        "desde",
+        "donde",
+        "el",
+        "ella",
+        "en",
+        "era",
+        "eran",
+        "es",
+        "esa",
+        "ese",
+        "esta",
+        "este",
+        "está",
+        "fue",
+        "fueron",
+        "ha",
+        "han",
+        "hasta",
+        "hay",
+        "la",
+        "las",
+        "le",
+        "lo",
+        "los",
+        "más",
+        "me",
+        "mi",
+        "no",
+        "nos",
+        "o",
+        "para",
+        "pero",
+        "por",
+        "que",
+        "se",
+        "ser",
+        "si",
+        "sin",
+        "sobre",
+        "son",
+        "su",
+        "sus",
+        "también",
+        "tiene",
+        "un",
+        "una",
+        "y",
+        "ya",
+        "yo",
+    ]
+)
+"""Words that count nothing: behind "Apollo 2" they leave the number to the name."""
+
+
+class WholeNames:
+    """Finds names in texts.
+
+    Args:
+        names: normalised (`normalise_name`).
+        texts: of the bank; longer names that these tell for certain count as such everywhere ("Apollo 2 launches").
+    """
+
+    def __init__(self, names: Collection[str], texts: Iterable[str] = ()) -> None:
+        self._names = sorted(filter(None, names), key=len, reverse=True)
+        self._longer = {longer for text in texts for longer in self._told_longer(text)}
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def stand_in(self, text: str) -> bool:
+        """Whether one of the names stands in a text, whole and not inside a longer one."""
+        return any(self._whole(match) for match in self._matches(text))
+
+    def only_inside_longer(self, text: str) -> bool:
+        """Whether the names stand in a text, and nowhere but inside longer ones."""
+        found = list(self._matches(text))
+        return bool(found) and not any(map(self._whole, found))
+
+    def _whole(self, match: re.Match[str]) -> bool:
+        if match["name"].casefold() in ALSO_WORDS and not match["name"][0].isupper():
+            return False
+        return not match["number"] or not (_is_part(match) or _spelled(match) in self._longer)
+
+    def _told_longer(self, text: str) -> Iterable[str]:
+        return [_spelled(match) for match in self._matches(text) if match["number"] and _is_part(match)]
+
+    def _matches(self, text: str) -> Iterable[re.Match[str]]:
+        if not self._names:
+            return ()
+        return self._pattern.finditer(" ".join(unicodedata.normalize("NFKC", text).split()))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        alternatives = "|".join(map(_bounded, self._names))
+        return re.compile(rf"(?P<name>{alternatives})(?:{_NUMBER})", re.IGNORECASE)
+
+
+def looks_like_a_name(text: str) -> bool:
+    """Whether what was given can be meant as a name: it has a capital, a digit, or letters of a script without capitals."""
+    return any(letter.isupper() or letter.isdigit() for letter in text) or _UNCASED.search(text) is not None
+
+
+def _bounded(name: str) -> str:
+    written = re.escape(name)
+    return written if _UNCASED.search(name) else rf"(?<![\w-]){written}(?!\w|-[^\W_])"
+
+
+def _is_part(match: re.Match[str]) -> bool:
+    """Whether the number behind a name belongs to it: what follows does not say of what it is the number."""
+    if match["name"][-1].isdigit():
+        return False
+    after = (match["after"] or "").strip()
+    return not after or not after.islower() or after in _FUNCTION_WORDS
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return " ".join(f"{match['name']}{match['number']}".casefold().replace("-", " ").split())
