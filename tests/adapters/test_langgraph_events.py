@@ -96,6 +96,7 @@ def test_a_fork_tells_what_it_superseded_and_restored(light: Hindsight, face: st
     """A regenerated turn names the memories that it closed."""
     graph = chat(light)
     events(graph, face, HumanMessage("I own a kayak.", id="m1"))
+    events(graph, face, HumanMessage("My sister is Ines.", id="m1b"))
     events(graph, face, HumanMessage("My canoe is green.", id="m2"))
     (canoe,) = [unit for unit in light.bank("ann").iterate_units() if "canoe" in unit.text]
     told = events(graph, face, RemoveMessage(id="m2"), HumanMessage("My canoe is blue.", id="m3"))

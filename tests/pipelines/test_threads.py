@@ -117,13 +117,22 @@ def test_what_a_dropped_message_withdrew_holds_again(moving: MemoryBank) -> None
 def test_what_was_withdrawn_within_a_dropped_branch_holds_only_on_that_branch(moving: MemoryBank) -> None:
     """A statement and its withdrawal are dropped together, and each comes back as the branch one is on has it."""
     bank, lives, moved = moving, BERLIN, MOVED
-    assert follow(bank, H1, lives, moved) == ["h1", "m1"]
+    assert follow(bank, H1, A1, lives, moved) == ["a1", "h1", "m1"]
     for _ in range(2):
-        assert follow(bank, H1, H2) == ["h1", "h2"]
-        assert follow(bank, H1, lives) == ["b1", "h1"]
-        assert follow(bank, H1, lives, moved) == ["h1", "m1"]
-        assert follow(bank, H1, lives, H3) == ["b1", "h1", "h3"]
-        assert follow(bank, H1, lives, moved) == ["h1", "m1"]
+        assert follow(bank, H1, A1, H2) == ["a1", "h1", "h2"]
+        assert follow(bank, H1, A1, lives) == ["a1", "b1", "h1"]
+        assert follow(bank, H1, A1, lives, moved) == ["a1", "h1", "m1"]
+        assert follow(bank, H1, A1, lives, H3) == ["a1", "b1", "h1", "h3"]
+        assert follow(bank, H1, A1, lives, moved) == ["a1", "h1", "m1"]
+
+
+def test_a_window_of_the_first_message_and_the_newest_turn_drops_nothing(bank: MemoryBank) -> None:
+    """Clients trim so; an edit of the first question looks the same, and must not close what may be true."""
+    assert follow(bank, H1, A1) == ["a1", "h1"]
+    assert follow(bank, H1, H2) == ["a1", "h1", "h2"]
+    assert follow(bank, H1, H3) == ["a1", "h1", "h2", "h3"]
+    assert follow(bank, H1, A1, H2, H3) == ["a1", "h1", "h2", "h3"]
+    assert follow(bank, H3, BERLIN) == ["a1", "b1", "h1", "h2", "h3"]
 
 
 STRIKE = Message("New mooring fees are off the agenda.", "alice", "2024-05-03T10:00", "s1")
@@ -166,8 +175,8 @@ def test_an_item_that_a_dropped_message_struck_is_on_its_list_again(
 
     struck = [items[0], items[2]]
     for _ in range(2):
-        assert listed(H1, STRIKE) == struck
-        assert listed(H1, H2) == items
+        assert listed(H1, A1, STRIKE) == struck
+        assert listed(H1, A1, H2) == items
 
 
 def test_an_edited_message_is_its_later_wording(bank: MemoryBank) -> None:

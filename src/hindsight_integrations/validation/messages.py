@@ -97,8 +97,8 @@ def read_message(item: Any) -> Message:  # noqa: ANN401 - a Message, dict or Lan
 
 def _from_dict(item: Mapping[str, Any]) -> Message:
     role, text = role_named(item), item.get("content", item.get("text"))
-    if text is None and item.get("tool_calls"):
-        text = ""  # as OpenAI writes a message that only calls tools
+    if text is None and ("content" in item or "text" in item or item.get("tool_calls")):
+        text = ""  # as OpenAI writes a message that only calls tools, or refuses
     if text is None:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."

@@ -9,14 +9,17 @@ from typing import Any
 
 from hindsight_integrations.model.results import RetainResult
 from hindsight_integrations.model.threads import OnFork, ThreadMark
+from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.forks import read_fork
 from hindsight_integrations.tempr.retain.pipeline import store
 from hindsight_integrations.tempr.retain.prepare import prepare
 from hindsight_integrations.tempr.retain.proposal import FollowedThread, Proposal
 from hindsight_integrations.tempr.retain.threads import thread_digests
 from hindsight_integrations.tempr.retain.tools import RetainTools
+from hindsight_integrations.validation.intake import ConversationIntake
 from hindsight_integrations.validation.messages import id_of
 from hindsight_integrations.validation.retain_request import RetainRequest
+from hindsight_integrations.validation.roles import role_of
 
 EARLIER_MESSAGES = 20  # of the list, known already, given along as context of new ones [decision 137]
 
@@ -99,6 +102,7 @@ def _followed(
     whole: bool,
 ) -> FollowedThread:
     keys = request.intake.keys if request else ()
+    said = request.intake.messages if request and isinstance(request.intake, ConversationIntake) else ()
     return FollowedThread(
         thread=given.thread,
         namespace=given.namespace,
@@ -109,6 +113,7 @@ def _followed(
         digest=digest,
         at=max([given.at, *(request.intake.moments.values() if request else ())]),
         on_fork=given.on_fork,
+        asked=frozenset(each.id for each in said if each.id and role_of(each) is Role.USER),
     )
 
 

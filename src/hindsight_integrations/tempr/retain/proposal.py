@@ -39,6 +39,7 @@ class FollowedThread:
         thread: the conversation.
         namespace: which of its lists of messages.
         messages: (id, content hash) of those to be retained, in order; where `whole` is false the new ones alone.
+        asked: ids of those that a user wrote.
         whole: these are all of the list, which was not just continued.
         before: how far the thread was read before.
         seen: how many messages the list has.
@@ -56,6 +57,7 @@ class FollowedThread:
     digest: str
     at: datetime
     on_fork: OnFork = OnFork.SUPERSEDE
+    asked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hindsight_integrations.model.threads import OnFork, Thread, ThreadEntry
@@ -59,19 +59,31 @@ def _written(value: object) -> str:
         return type(value).__name__
 
 
-def thread_change(thread: Thread, messages: Sequence[tuple[str, str]], *, on_fork: OnFork) -> ThreadChange:
+def thread_change(
+    thread: Thread,
+    messages: Sequence[tuple[str, str]],
+    *,
+    on_fork: OnFork,
+    asked: Collection[str] = frozenset(),
+) -> ThreadChange:
     """Compare a list of messages with the thread as it was last followed.
 
     A message of the log that the list lacks was dropped by a fork if it is no ancestor of the list's last known message;
-    an ancestor was only trimmed. Where list and log have nothing in common nothing was dropped.
+    an ancestor was only trimmed. Where list and log have nothing in common nothing was dropped, nor where they have only the first
+    message and the list goes on with a user's new one: that is how clients trim that keep the first message and the newest turn, and
+    an edit of the first question, which looks the same, must not close what may be true.
 
     Args:
         thread: as it was last followed.
         messages: (id, content hash) of the list as it is now, in order; those alone that are retained.
         on_fork: what becomes of dropped messages.
+        asked: ids of the messages of the list that a user wrote.
     """
     log = thread.entries
     listed = dict(messages)
+    if _trimmed_to_first(thread, messages, asked):
+        added = tuple(_added(replace(thread, entries={}), messages[1:]))
+        return ThreadChange(added, head=messages[-1][0])
     added = tuple(_added(thread, messages))
     last_known = next((each for each, _ in reversed(messages) if each in log), None)
     head = messages[-1][0] if messages else thread.mark.head
@@ -87,6 +99,13 @@ def thread_change(thread: Thread, messages: Sequence[tuple[str, str]], *, on_for
         if each in gone or each in back or listed.get(each, entry.content_hash) != entry.content_hash
     )
     return ThreadChange((*changed, *added), tuple(gone), tuple(back), head)
+
+
+def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked: Collection[str]) -> bool:
+    """Whether a list is the thread's first message, which it has moved on from, and new ones that a user begins."""
+    log, (first, *rest) = thread.entries, [each for each, _ in messages] or [""]
+    known_first = first in log and log[first].parent is None and thread.mark.head != first
+    return known_first and bool(rest) and rest[0] in asked and not any(each in log for each in rest)
 
 
 def _added(thread: Thread, messages: Sequence[tuple[str, str]]) -> Iterator[ThreadEntry]:
