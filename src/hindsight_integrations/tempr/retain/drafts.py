@@ -30,6 +30,7 @@ from hindsight_integrations.model.units import (
     UnitKind,
 )
 from hindsight_integrations.tempr.retain.extraction.result import Extraction
+from hindsight_integrations.tempr.retain.extraction.verbatim import LONGEST_MESSAGE
 from hindsight_integrations.tempr.retain.time_normalisation import occurrence
 from hindsight_integrations.text.vocabulary.records import canonical_record
 from hindsight_integrations.validation.roles import role_of
@@ -378,11 +379,14 @@ def _said_by_person(sources: Sequence[str], messages: Mapping[str, Message]) -> 
 
 
 def _speaker(text: str, sources: Sequence[str], messages: Mapping[str, Message]) -> str:
-    """Whose message it is, where the text is one message word for word."""
+    """Whose message it is, where the text is one message word for word, or a piece of a long one."""
     message = messages.get(sources[0]) if len(sources) == 1 else None
-    if message is None or normalised_text(text) != normalised_text(message.spoken):
+    if message is None:
         return ""
-    return message.speaker
+    said = text.removeprefix(f"{message.speaker}: ")
+    if len(message.text) > LONGEST_MESSAGE:
+        return message.speaker if said != text and said in message.text else ""
+    return message.speaker if normalised_text(text) == normalised_text(message.spoken) else ""
 
 
 def _connect(drafts: list[Draft], facts: Sequence[ExtractedFact], kept: Mapping[int, int]) -> None:

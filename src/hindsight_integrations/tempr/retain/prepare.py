@@ -17,7 +17,7 @@ from hindsight_integrations.tempr.retain.documents import DocumentPlan, plan_doc
 from hindsight_integrations.tempr.retain.drafts import Origin, draft_facts
 from hindsight_integrations.tempr.retain.extraction.llm import LLMExtractor
 from hindsight_integrations.tempr.retain.extraction.result import Extraction, without_sources
-from hindsight_integrations.tempr.retain.extraction.verbatim import passages, questions_answered
+from hindsight_integrations.tempr.retain.extraction.verbatim import in_pieces, passages, questions_answered
 from hindsight_integrations.tempr.retain.proposal import Proposal, WaitingPassage, forgettings
 from hindsight_integrations.tempr.retain.recalled_text import (
     may_repeat,
@@ -212,9 +212,10 @@ async def _extract_messages(
 
     def verbatim() -> Extraction:
         worth = worth_remembering(fresh, recalled, tools.languages, judged=tools.endings is not None)
-        aliases = _known_names([message.text for message in worth.messages], tools)
+        pieces = in_pieces(worth.messages)
+        aliases = _known_names([message.text for message in pieces], tools)
         answered = questions_answered([*before, *fresh])
-        facts = tools.verbatim.extract(worth.messages, answered=answered, zone=request.zone, aliases=aliases)
+        facts = tools.verbatim.extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), dropped=worth.left_out)
 
     return await _with_endings(await tools.workers.read(verbatim), request, fresh, before, tools)

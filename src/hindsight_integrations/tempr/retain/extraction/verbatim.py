@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from types import MappingProxyType
 
@@ -25,6 +25,7 @@ from hindsight_integrations.validation.roles import role_of
 
 SHORT_ANSWER = 3  # words; a longer answer mostly says what it is about (no source)
 NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
+LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens: a quarter of what a recall returns by default; longer ones are cut
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 
@@ -110,6 +111,26 @@ def passages(text: str) -> list[str]:
             else chunk_text(paragraph, PASSAGE_CHARACTERS)
         )
         if piece
+    ]
+
+
+def in_pieces(messages: Iterable[Message]) -> list[Message]:
+    """The messages, those too long to be recalled whole in pieces of at most 2,000 characters.
+
+    A text of that length was pasted: the times in it are not those of what its sender tells, so its pieces have none.
+    """
+    return [
+        piece
+        for message in messages
+        for piece in (
+            [message]
+            if len(message.text) <= LONGEST_MESSAGE
+            else [
+                replace(message, text=text.strip(), timestamp=None)
+                for text in chunk_text(message.text, LONGEST_MESSAGE // 2)
+            ]
+        )
+        if piece.text.strip()
     ]
 
 
