@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 
 from hindsight_integrations import Hindsight
 from hindsight_integrations.langgraph import create_recall_node, create_retain_node
@@ -15,7 +16,7 @@ LONG = (
 
 def test_a_sentence_in_the_middle_of_a_long_message_is_recalled_by_an_agent(light: Hindsight) -> None:
     bank = light.bank("ann")
-    config = {"configurable": {"thread_id": "t"}}
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
     create_retain_node(bank).invoke(
         {"messages": [HumanMessage(LONG, id="m1"), AIMessage("I read it.", id="m2")]}, config
     )
