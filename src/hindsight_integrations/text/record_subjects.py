@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
+from rapidfuzz import fuzz, process
 
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.time import Granule
@@ -34,16 +37,20 @@ UNKNOWN_WORDS = (
 LEAST_PART = (
     4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
 )
-CLOSE, CLOSE_LETTERS = (
-    0.86,
-    5,
-)  # difflib's ratio of a misspelt word, and how long it must be: "autbus" for "autobus" (no source)
+LEAST_FORM = 3  # letters in front of the rest of a compound: "Rad" of Radkilometer (no source)
+CLOSE = 86  # per cent of letters in common of a misspelt word: "autbus" for "autobus" (no source)
+CLOSE_LETTERS = 5  # how long it must be (no source)
 MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category [decision 173]
 
 VALUED = (RecordKind.EXPENSE, RecordKind.INCOME, RecordKind.QUANTITY)
 """Kinds whose records are numbers to compute with."""
 _NAMED_ALONE = (RecordKind.TASK, RecordKind.EVENT, RecordKind.DOCUMENT_ITEM)
 """Kinds that a category alone names: "which chores are left", "the items on the agenda"."""
+T = TypeVar("T")
+
+Best: TypeAlias = tuple[str, Collection[tuple[RecordKind, str]]]
+"""A memory that answers a question: its text, and kinds and categories of its records."""
+
 _WORD = re.compile(r"[^\W_]+(?:['.&+-][^\W_]+)*|[$\u20ac\u00a3]")
 
 FOOD = "food"
@@ -102,19 +109,31 @@ class KnownThings:
     """
 
     def __init__(self, categories: Sequence[RecordCategory], languages: Sequence[Language]) -> None:
-        self._categories, self._languages = categories, languages
+        self._languages = languages
         self._known = KnownCategories(categories)
-        parts = {c.name: {w for w in c.name.lower().split() if len(w) >= LEAST_PART} for c in categories}
-        counted = Counter(word for words in parts.values() for word in words)
-        self._own_words = {
-            name: {word for word in words if counted[word] == 1 and self.thing(word) is None}
-            for name, words in parts.items()
-            if " " in name
+        self._kinds = {
+            kind: [c for c in categories if c.kind is kind]
+            for kind in dict.fromkeys(c.kind for c in categories)
         }
+        self._inflected = [each for each in languages if each.code != "en"]
+        self._things: dict[str, set[str]] = {c.name: self._things_of(c) for c in categories}
+        self._by_thing = _index((c.kind, thing, c.name) for c in categories for thing in self._things[c.name])
+        self._by_stems = _index(
+            (c.kind, stems, c.name) for c in categories for stems in self._stems(c.name, c.kind)
+        )
+        self._by_part = _index(
+            (c.kind, part, c.name) for c in categories for part in self._own_parts(c, categories)
+        )
+        meant = set().union(*self._things.values())
+        synonyms = (
+            form for each in languages for form, thing in each.records.things.items() if thing in meant
+        )
+        self._forms = list(dict.fromkeys((*self._things, *synonyms)))
+        self._stated = {*self._things, *(form for each in languages for form in each.records.things)}
 
     def of_kind(self, kind: RecordKind) -> list[RecordCategory]:
         """The bank's categories of a kind."""
-        return [category for category in self._categories if category.kind == kind]
+        return self._kinds.get(kind, [])
 
     def thing(self, words: str) -> str | None:
         """What words mean in any of the languages, by its English name; None for words in no table."""
@@ -125,52 +144,55 @@ class KnownThings:
 
     def named(self, words: str) -> list[Subject]:
         """What words mean, of each kind that has such records: a category by any of its names, or all that belong to it."""
-        return [Subject(kind, names) for kind in RecordKind if (names := self._named(words, kind))]
+        return [Subject(kind, names) for kind in self._kinds if (names := self._named(words, kind))]
 
     def _named(self, words: str, kind: RecordKind) -> tuple[str, ...]:
-        meant, of_kind = self.thing(words), self.of_kind(kind)
+        meant = self.thing(words) or ""
         names = dict.fromkeys(self._known.named(words, kind))
-        names |= dict.fromkeys(c.name for c in of_kind if meant in self._things_of(c))
-        names |= dict.fromkeys(c.name for c in of_kind if self._alike(c, words))
-        names = names or dict.fromkeys(c.name for c in of_kind if words in self._own_words.get(c.name, ()))
-        parts = PARTS_OF.get(meant or "") if kind is RecordKind.EXPENSE else None
-        if parts:
-            names |= dict.fromkeys(c.name for c in of_kind if self._things_of(c) & parts)
+        names |= dict.fromkeys(self._by_thing.get((kind, meant), ()))
+        names |= dict.fromkeys(
+            name for each in self._stems(words, kind) for name in self._by_stems.get((kind, each), ())
+        )
+        names = names or dict.fromkeys(self._by_part.get((kind, words), ()))
+        if kind is RecordKind.EXPENSE:
+            names |= dict.fromkeys(
+                n for part in PARTS_OF.get(meant, ()) for n in self._by_thing.get((kind, part), ())
+            )
         return tuple(names)
 
     def close_to(self, word: str) -> str | None:
         """The name or synonym of a category that a word is a compound of, or misspelt; None if it is neither."""
-        for language in self._languages:
-            for form in (*language.records.things, *(c.name for c in self._categories)):
-                tail = word[len(form) :]
-                if tail and word.startswith(form) and language.records.tail.fullmatch(tail):
-                    return form
+        for end in range(len(word) - 1, LEAST_FORM - 1, -1):
+            tails = (each.records.tail.fullmatch(word, end) for each in self._languages)
+            if word[:end] in self._stated and any(tails):
+                return word[:end]
         if len(word) < CLOSE_LETTERS:
             return None
-        things = {thing for category in self._categories for thing in self._things_of(category)}
-        forms = {
-            form for each in self._languages for form, thing in each.records.things.items() if thing in things
-        }
-        forms |= {category.name for category in self._categories}
-        return next(iter(get_close_matches(word, sorted(forms), n=1, cutoff=CLOSE)), None)
+        found = process.extractOne(word, self._forms, scorer=fuzz.ratio, score_cutoff=CLOSE)
+        return found[0] if found else None
 
     def _things_of(self, category: RecordCategory) -> set[str]:
         """What a category is of: the thing that one of its spellings names, else those that its words name."""
         whole = next(filter(None, map(self.thing, (category.name, *category.spellings))), None)
         return {whole} if whole else set(filter(None, map(self.thing, category.name.split())))
 
-    def _alike(self, category: RecordCategory, words: str) -> bool:
-        """Whether words differ from a category's name by their endings alone, in a language other than English.
+    def _stems(self, words: str, kind: RecordKind) -> list[tuple[str, ...]]:
+        """Words without their endings, in each language but English.
 
         English has its singulars and plurals (`category_key`); a stemmer makes one of university and universe.
         """
-        name = category_key(category.name, category.kind).split()
-        said = category_key(words, category.kind).split()
-        return len(name) == len(said) and any(
-            all(language.stem(a) == language.stem(b) for a, b in zip(name, said, strict=True))
-            for language in self._languages
-            if language.code != "en"
-        )
+        key = category_key(words, kind).split()
+        return [(language.code, *map(language.stem, key)) for language in self._inflected] if key else []
+
+    def _own_parts(self, category: RecordCategory, categories: Sequence[RecordCategory]) -> list[str]:
+        """Words of a name of several words that are no other category's, and no thing by themselves: "choir" of choir practice."""
+        words = category.name.lower().split()
+        if len(words) < 2:
+            return []
+        others = {
+            word for each in categories if each.name != category.name for word in each.name.lower().split()
+        }
+        return [w for w in words if len(w) >= LEAST_PART and w not in others and self.thing(w) is None]
 
     def unit(self, words: str) -> str | None:
         """The unit that words name: money, a measure, or what the bank counts in; None for other words."""
@@ -195,7 +217,7 @@ class KnownThings:
     def adds_up(self, subject: Subject) -> bool:
         """Whether values of a subject may be added: not weights, and not what is per something."""
         of_kind = [c for c in self.of_kind(subject.kind) if c.name in subject.categories]
-        return not any(self._things_of(c) & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
+        return not any(self._things[c.name] & NEVER_SUMMED or any("/" in u for u in c.units) for c in of_kind)
 
 
 def converts(unit: str, other: str) -> bool:
@@ -206,13 +228,27 @@ def converts(unit: str, other: str) -> bool:
     return one is not None and two is not None and one[0] == two[0]
 
 
+def _index(rows: Iterable[tuple[RecordKind, T, str]]) -> dict[tuple[RecordKind, T], list[str]]:
+    """Names by kind and what they are found by, in order, each once."""
+    found: dict[tuple[RecordKind, T], dict[str, None]] = {}
+    for kind, key, name in rows:
+        found.setdefault((kind, key), {})[name] = None
+    return {key: list(names) for key, names in found.items()}
+
+
+@lru_cache(maxsize=64)
+def known_things(categories: tuple[RecordCategory, ...], languages: tuple[Language, ...]) -> KnownThings:
+    """What a bank has records of; kept, since every question of a bank asks it."""
+    return KnownThings(categories, languages)
+
+
 def touched(
     question: str,
     known: KnownThings,
     languages: Sequence[Language],
     *,
     time: str = "",
-    best: Sequence[tuple[str, Collection[tuple[RecordKind, str]]]] = (),
+    best: Callable[[], Sequence[Best]] = tuple,
 ) -> tuple[Subject, ...]:
     """What a question wants figures or a list of, at most three subjects; empty where it wants none.
 
@@ -221,14 +257,16 @@ def touched(
         known: what the bank has records of.
         languages: the question may be in.
         time: the words of it that name a time; empty for none.
-        best: the memories that answer it best: their texts, and kinds and categories of their records.
+        best: gives the memories that answer it best; asked where no word names a category.
     """
     asked = _Question(question, time, known, languages)
     if not asked.words or len(question) > LONGEST or asked.says("advice") or asked.states:
         return ()
+    if asked.says("otherwise") and not asked.says("figures") and not asked.says("goals"):
+        return ()
     found = list(dict.fromkeys(asked.categories()))
     if not found and asked.says("figures"):
-        found = list(asked.measured()) or list(asked.most_of(best))
+        found = list(asked.measured()) or list(asked.most_of(best()))
     subjects = tuple(found or asked.kinds())[:MOST_SUBJECTS]
     return tuple(replace(each, unit=asked.unit_of(each), period=asked.period) for each in subjects)
 
@@ -317,7 +355,7 @@ class _Question:
         whether = any(each.records.yes_or_no.match(self.text) for each in self._languages)
         return self._timed or not whether
 
-    def most_of(self, best: Sequence[tuple[str, Collection[tuple[RecordKind, str]]]]) -> Iterator[Subject]:
+    def most_of(self, best: Sequence[Best]) -> Iterator[Subject]:
         """The category of most of the memories that have a word of it which nobody understands: "how much went into the tank"."""
         stems = {each.stem(word) for word in self.unknown() for each in self._languages}
         alike = [

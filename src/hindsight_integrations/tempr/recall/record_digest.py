@@ -34,7 +34,14 @@ from hindsight_integrations.tempr.recall.record_figures import (
     within,
 )
 from hindsight_integrations.text.open_tasks import open_tasks
-from hindsight_integrations.text.record_subjects import VALUED, KnownThings, Subject, touched
+from hindsight_integrations.text.record_subjects import (
+    VALUED,
+    Best,
+    KnownThings,
+    Subject,
+    known_things,
+    touched,
+)
 from hindsight_integrations.text.time_expressions import TimeWindow
 from hindsight_integrations.text.times import question_time
 
@@ -89,17 +96,19 @@ class _Asked:
     def of(cls, run: RecallContext, ranking: IntArray) -> _Asked:
         """The same, read from the question's words and, where they name no category, from what it found."""
         query, tools = run.query, run.tools
-        known = KnownThings(_categories(run), tools.languages)
+        known = known_things(tuple(_categories(run)), tuple(tools.languages))
         found = question_time(query.text, query.query_timestamp, tools.dates, tools.languages)
-        best = run.view.ledger.units(run.view.bank, ranking[:BEST])
+
+        def best() -> list[Best]:
+            units = run.view.ledger.units(run.view.bank, ranking[:BEST]).values()
+            return [(unit.text, {(each.kind, each.category) for each in unit.records}) for unit in units]
+
         subjects = touched(
             query.text,
             known,
             tools.languages,
             time=found.phrase if found else "",
-            best=[
-                (unit.text, {(each.kind, each.category) for each in unit.records}) for unit in best.values()
-            ],
+            best=best,
         )
         window = query.window or (_of_whole_days(found) if found else None)
         return cls(subjects, known, window, Calendar(tools.dates.zone, tools.dates.week_starts))
