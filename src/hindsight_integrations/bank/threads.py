@@ -15,6 +15,7 @@ from hindsight_integrations.model.time import as_utc
 from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
 from hindsight_integrations.validation.extraction_options import checked_options
+from hindsight_integrations.validation.intake import NothingToRetain
 from hindsight_integrations.validation.limits import checked_list, checked_words
 from hindsight_integrations.validation.messages import identified
 from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
@@ -77,7 +78,10 @@ class AsyncThreads(BankVerbs):
             if not (said := heard(some, listened_to)):
                 return None
             item = RetainItem(said, thread, None, context, tags, metadata)
-            return retain_request(item, bank=self._context.name, clock=tools.clock, dates=tools.dates)
+            try:
+                return retain_request(item, bank=self._context.name, clock=tools.clock, dates=tools.dates)
+            except NothingToRetain:
+                return None
 
         given = ThreadList(
             items=identified(checked_list(messages, "messages")),

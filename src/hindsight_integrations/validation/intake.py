@@ -44,6 +44,10 @@ MAX_NUMBER = 2**63  # above every number that is used for an id
 Content = str | Document | Sequence[Any]
 
 
+class NothingToRetain(InvalidRequest):
+    """Messages without a word to keep: empty ones, or a model's reasoning alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationIntake:
     """Checked messages of one retain.
@@ -235,7 +239,7 @@ def _take_messages(
             )
         moments.setdefault((thread, identity), moment)
     if not messages and not snippets:
-        raise InvalidRequest(
+        raise NothingToRetain(
             "messages", "there is nothing to retain in them", "Pass at least one message with text."
         )
     keys = (MessageKey(thread, name, content_hash(m.speaker, m.text)) for name, m in messages.items())
