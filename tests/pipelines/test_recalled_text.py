@@ -172,3 +172,10 @@ def test_sentences_that_differ_in_a_code_are_two(light: Hindsight) -> None:
     bank = light.bank("alice")
     said = [turn(number, "assistant", f"Boatyard m{number} sells paint.") for number in (1, 2)]
     assert [bank.retain([each], thread="t").created for each in said] == [1, 1]
+
+
+def test_a_users_own_sum_is_no_pasted_digest(light: Hindsight) -> None:
+    bank = light.bank("ann")
+    said = "My rent is made up so:\n400 + 850\n= 1,250 euros a month"
+    bank.retain([{"role": "user", "content": said, "id": "sum"}], timestamp="2024-05-01")
+    assert any(unit.text == f"user: {said}" for unit in bank.iterate_units())

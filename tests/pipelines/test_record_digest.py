@@ -161,7 +161,7 @@ def test_what_lies_next_to_the_time_asked_about_is_named(bank: MemoryBank) -> No
     [digest] = digests(bank, "How much did I spend on coffee this week?")
     assert digest.asked is not None
     assert digest.asked.total == Decimal("12.95")
-    assert "not counted, told of in this time and of another: 2.75 EUR on Jun 8" in digest.heading
+    assert "not counted, mentioned in this time, dated outside it: 2.75 EUR on Jun 8" in digest.heading
 
 
 def test_a_record_partly_in_the_time_is_named_and_not_counted(bank: MemoryBank) -> None:
@@ -247,6 +247,29 @@ def test_what_does_not_fit_is_cut_and_counted(light: Hindsight) -> None:
     assert f"rows: cut, the latest {len(digest.rows)} of 28" in digest.heading
     assert digest.rows[-1].at.date().isoformat() == "2025-05-28"
     assert digests(bank, "How much did I spend on coffee?", max_record_tokens=5) == ()
+
+
+def test_what_was_not_read_enters_no_figure(light: Hindsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more records than are read a time is summed where all of it was read, and nothing else is said to be a sum."""
+    bank = filled(light.bank("many"), [coffee(f"2025-05-{day:02}", 1) for day in range(1, 29)])
+    monkeypatch.setattr("hindsight_integrations.tempr.recall.record_digest.MOST_READ", 10)
+    [digest] = digests(bank, "How much did I spend on coffee?")
+    assert (digest.asked, digest.of, len(digest.rows)) == (None, 28, 10)
+    assert "too many records to add up" in digest.heading
+    assert figures(bank, "How much did I spend on coffee from May 3 to May 7?").total == 5
+    [digest] = digests(bank, "How much did I spend on coffee from May 3 to May 20?")
+    assert (digest.asked, digest.figures) == (None, ())
+
+
+def test_no_other_time_is_taken_for_the_one_asked_about(bank: MemoryBank) -> None:
+    [digest] = digests(bank, "How much did I spend on lunch this week?")
+    assert digest.asked is None
+    assert "Jun 9 to 15: no records" in digest.heading
+
+
+def test_a_forgotten_goal_is_among_what_a_digest_rests_on(bank: MemoryBank) -> None:
+    [digest] = digests(bank, "Am I meeting my coffee budget?")
+    assert digest.goals[0].unit_id in digest.unit_ids
 
 
 def test_several_subjects_share_the_budget(bank: MemoryBank) -> None:

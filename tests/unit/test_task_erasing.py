@@ -9,6 +9,7 @@ from builders import at
 
 from hindsight_integrations.backends.ledger.rules.task_payloads import Traces, without
 from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.whole_names import WholeNames
 
 
 def payload(**changes: Any) -> str:
@@ -52,7 +53,7 @@ def test_what_was_said_of_the_agent_goes_with_the_message() -> None:
         traces(thread="t"),
         traces(window=Interval(at(0), at(1))),
         traces({"d1"}),
-        traces(names=frozenset({"bob"})),
+        traces(names=WholeNames({"bob"})),
         traces({"Bob sells plums."}),
     ):
         assert without(text, gone) is None

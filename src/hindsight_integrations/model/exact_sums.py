@@ -28,3 +28,10 @@ def exact_sum(values: Sequence[Decimal]) -> Decimal | None:
             return sum(values, Decimal(0))
         except Inexact:
             return None
+
+
+def total(values: Sequence[Decimal]) -> Decimal:
+    """The sum; 0 of none. Exact, unless it has more digits than any amount has: then to the 28 of Decimal's context."""
+    found = exact_sum(values)
+    with localcontext(WIDE):
+        return sum(values, Decimal(0)) if found is None else found

@@ -145,15 +145,16 @@ class RecordDigest:
         kind: of the records.
         categories: of what, by the bank's names; empty for any.
         window: the time asked about; None for any.
-        figures: of the time asked about first, then of shorter and longer ones, a value a unit; empty for kinds that are no
-            numbers.
+        figures: of the time asked about, then of shorter and longer times, one for each unit; empty for kinds that are no numbers.
         periods: the sum of each day, week or month with records, where the question speaks of these.
         goals: how they stand to goals of the bank.
         heading: figures, goals, what was not counted, and whether the rows are complete, in words.
         rows: in order of time.
         tokens: what `text` costs.
         of: how many rows there are in all; where more memories have some than are read, of those no others are counted one each.
-        unit_ids: of the memories that entered a figure or a row.
+        unit_ids: of the memories that entered a figure, a goal or a row.
+        asked: the figures of the time asked about, else of all time, those of the first unit where there are several; None where
+            there are none, or too many records to add up.
     """
 
     kind: RecordKind
@@ -167,11 +168,7 @@ class RecordDigest:
     tokens: int
     of: int
     unit_ids: tuple[str, ...]
-
-    @property
-    def asked(self) -> Figures | None:
-        """The figures of the time asked about, else of all time; those of the first unit where there are several."""
-        return self.figures[0] if self.figures else None
+    asked: Figures | None = None
 
     @property
     def complete(self) -> bool:

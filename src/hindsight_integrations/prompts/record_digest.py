@@ -14,6 +14,10 @@ from hindsight_integrations.text.vocabulary.currencies import currency_of
 
 MOST_NAMED = 3  # records that are named as not counted
 MOST_PERIODS = 31  # days, weeks or months that are told, the latest
+_TIMED = r"(?:today|this week|this month|all time|[A-Z][a-z]{2} \d[^:\n]*)[^:\n]*: (?:sum \S|no records|\d+ records?\b|\S+ \S+ in \d)"
+_OTHER = r"(?:goal at (?:most|least) \S|not counted, |by (?:day|week|month)\b|rows: (?:complete|cut), |figures are of |too many records )"
+DIGEST_LINE = rf"(?:Records, seen on [A-Z][^\n]*: [^\n]* records\b|= (?:{_TIMED}|{_OTHER}))[^\n]*"
+"""A line above the rows of a digest, as `DigestWords` writes it: a user may paste one."""
 _CENT = Decimal("0.01")
 _PER = {Granule.DAY: "a day", Granule.WEEK: "a week", Granule.MONTH: "a month"}
 _PERIODS = {Granule.DAY: "days", Granule.WEEK: "weeks", Granule.MONTH: "months"}

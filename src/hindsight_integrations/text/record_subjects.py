@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias, TypeVar
 
 from rapidfuzz import fuzz, process
@@ -38,7 +38,7 @@ LEAST_PART = (
     4  # letters of a word that tells a category of several words alone: "honey" of honey sales (no source)
 )
 LEAST_FORM = 3  # letters in front of the rest of a compound: "Rad" of Radkilometer (no source)
-CLOSE = 86  # per cent of letters in common of a misspelt word: "autbus" for "autobus" (no source)
+CLOSE = 86  # per cent of its letters that a misspelt word has in common with the right one: "autbus" for "autobus" (no source)
 CLOSE_LETTERS = 5  # how long it must be (no source)
 MAJORITY = 0.6  # of the best memories with a word of the question, from which on it is about their category [decision 173]
 
@@ -53,18 +53,17 @@ Best: TypeAlias = tuple[str, Collection[tuple[RecordKind, str]]]
 
 _WORD = re.compile(r"[^\W_]+(?:['.&+-][^\W_]+)*|[$\u20ac\u00a3]")
 
-FOOD = "food"
 PARTS_OF = {
-    FOOD: frozenset(
+    "food": frozenset(
         {
-            "bakery", "breakfast", "bread", "brunch", "coffee", "dessert", "dinner", "fast food", "fruit", "groceries",
+            "bakery", "breakfast", "brunch", "coffee", "dessert", "dinner", "fast food", "fruit", "groceries",
             "ice cream", "juice", "lunch", "meals", "meat", "pizza", "restaurant", "snacks", "sweets", "takeaway", "tea",
             "vegetables",
         }
     ),
     "meals": frozenset({"breakfast", "brunch", "dinner", "lunch"}),
 }  # fmt: skip
-"""What belongs to a more general thing. A category in no language's table of things may belong to it or not."""
+"""What belongs to a more general thing."""
 NEVER_SUMMED = frozenset(
     {
         "weight",
@@ -288,12 +287,13 @@ class _Question:
         told = any(each.questions.statement.search(question) for each in languages)
         self.states = told and len(self.words) >= LEAST_STATED and not self.says("figures")
         self._named: set[int] = set()  # places of words that name a category
+        self._found: list[Subject] = []  # what they name
 
     def says(self, what: str) -> bool:
         """Whether a pattern of `RecordWords` is found in it, in any language."""
         return any(getattr(each.records, what).search(self.text) for each in self._languages)
 
-    @property
+    @cached_property
     def said_kinds(self) -> set[RecordKind]:
         """The kinds it speaks of."""
         return {
@@ -309,7 +309,9 @@ class _Question:
         place = 0
         while place < len(self.words):
             found, length = self._at(place)
-            self._named |= set(range(place, place + length)) if found else set()
+            if found:
+                self._found += found
+                self._named |= set(range(place, place + length))
             which = place > 0 and any(self.words[place - 1] in each.records.which for each in self._languages)
             for subject in found:
                 if subject.kind not in VALUED:
@@ -322,11 +324,7 @@ class _Question:
 
     def _listed(self) -> Iterator[Subject]:
         """Categories of tasks, events and the like that it names."""
-        kinds = self.said_kinds
-        names = [self._at(place)[0] for place in sorted(self._named)]
-        for subject in (each for found in names for each in found):
-            if subject.kind in (kinds or _NAMED_ALONE):
-                yield subject
+        return (each for each in self._found if each.kind in (self.said_kinds or _NAMED_ALONE))
 
     def _at(self, place: int) -> tuple[list[Subject], int]:
         """What the longest name that begins there means, and of how many words it is."""

@@ -8,11 +8,11 @@ from decimal import Decimal, localcontext
 
 from hindsight_integrations.errors import InvalidRequest
 from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
-from hindsight_integrations.model.exact_sums import WIDE, exact_sum
+from hindsight_integrations.model.exact_sums import WIDE, total
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import factor, same_measure
+from hindsight_integrations.text.vocabulary.units import converted, same_measure
 
 
 def aggregate(entries: Sequence[RecordEntry], how: Aggregation, *, other: bool = True) -> Aggregate:
@@ -73,25 +73,11 @@ def _in_one_unit(entries: Sequence[RecordEntry]) -> tuple[str, tuple[str, ...], 
             f"Pass unit={wanted!r} or another of them, or narrow kind or category.",
         )
     values = [
-        _converted(entry.record.value, unit, wanted)
+        converted(entry.record.value, unit, wanted)
         for entry, unit in zip(entries, units, strict=True)
         if isinstance(entry.record.value, Decimal)
     ]
     return wanted, tuple(sorted(counted.keys() - {wanted})), values
-
-
-def _converted(value: Decimal, unit: str, wanted: str) -> Decimal:
-    """Exact where the result has a finite number of digits; else to the 28 of Decimal's context."""
-    if unit == wanted:
-        return value
-    ratio = factor(unit, wanted)
-    return value * ratio.numerator / ratio.denominator
-
-
-def total(values: Sequence[Decimal]) -> Decimal:
-    """The sum; 0 of none. Exact, unless it has more digits than any amount has: then to the 28 of Decimal's context."""
-    found = exact_sum(values)
-    return sum(values, Decimal(0)) if found is None else found
 
 
 def mean(values: Sequence[Decimal]) -> Decimal | None:

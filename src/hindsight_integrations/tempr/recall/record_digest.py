@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import numpy as np
 
@@ -47,6 +47,8 @@ from hindsight_integrations.text.times import question_time
 
 MOST_READ = 2_000  # memories of one digest that are read, the latest: 0.1 s on two cores (decision 173)
 LEAST_ROW = 4  # tokens; bounds how many rows are worth counting (no source)
+EVER: Days = (date.min, date.max)
+NEVER: Days = (date.max, date.min)
 BEST = 10  # memories whose records tell what is asked about, where no word does [decision 173]
 
 
@@ -131,6 +133,30 @@ def _categories(run: RecallContext) -> list[RecordCategory]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The records that were read.
+
+    Attributes:
+        entries: in order of time.
+        unread: how many memories with further ones were not read.
+        known: the days of which all were read.
+    """
+
+    entries: Sequence[RecordEntry]
+    unread: int
+    known: Days
+
+    def covers(self, days: Days | None) -> bool:
+        """Whether all records of these days were read; of all time where there are none."""
+        first, last = self.known
+        return self.known == EVER or (days is not None and first <= days[0] and days[1] <= last)
+
+
+def _overlap(one: Days, other: Days) -> Days:
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
 class _Digesting:
     """Makes the digest of one subject.
 
@@ -149,6 +175,7 @@ class _Digesting:
         self._days = None if asked.window is None else self._calendar.days(asked.window)
         self._words = DigestWords(self._today)
         self._figures: list[Figures] = []
+        self._of_time_asked: Figures | None = None
         self._goals: list[Standing] = []
         self._periods: tuple[PeriodValue, ...] = ()
 
@@ -161,27 +188,29 @@ class _Digesting:
         window = self._asked.window
         if self._subject.kind in VALUED and window is not None and window.start > self._moment:
             return None  # nothing is spent or walked yet
-        entries, unread = self._entries()
-        if not entries:
+        read = self._read()
+        if not read.entries:
             return None
-        listed = self._listed(entries)
+        listed = self._listed(read.entries)
         if self._subject.kind not in VALUED and not listed:
             return None
-        lines = self._figured(entries, unread)
+        lines = self._figured(read)
         title = self._words.title(self._subject.kind, self._subject.categories)
         if window is not None and self._days is None:
-            lines.append("of the part of a day asked about the rows alone are known")
-        of = len(listed) + unread
+            lines.append("figures are of whole days; the rows are those of the time asked about")
+        of = len(listed) + read.unread
         heading, rows = self._fitting([title, *lines], [self._row(each) for each in listed], of, budget)
         if not heading:
             return None
         text = "\n".join([heading, *(row.text for row in rows)])
-        entered = {entry.memory.id for entry in (entries if self._figures else listed)}
+        entered = {entry.memory.id for entry in (read.entries if self._figures else listed)}
+        entered |= {standing.unit_id for standing in self._goals}
         [tokens] = self._run.tools.tokens.count([text])
         return RecordDigest(
             kind=self._subject.kind,
             categories=self._subject.categories,
             window=window,
+            asked=self._of_time_asked,
             figures=tuple(self._figures),
             periods=self._periods,
             goals=tuple(self._goals),
@@ -192,22 +221,37 @@ class _Digesting:
             unit_ids=tuple(sorted(entered)),
         )
 
-    def _entries(self) -> tuple[list[RecordEntry], int]:
-        """All records of the subject in order of time, and how many memories with further, earlier ones were not read."""
-        query, found, unread = self._run.query, list[RecordEntry](), 0
+    def _read(self) -> _Read:
+        """The records of the subject: all of them, or the latest, of the time asked about where it names one."""
+        query, window = self._run.query, self._asked.window
+        entries: list[RecordEntry] = []
+        unread, known = 0, EVER
         for category in self._subject.categories or (None,):
             wanted = RecordFilter(self._subject.kind, category, as_of=query.as_of)
             wanted = replace(wanted, include_invalidated=query.include_invalidated)
-            entries, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
-            if more and query.window is None and self._asked.window is not None:
-                wanted = replace(wanted, window=self._asked.window)
-                entries, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
-            found += entries
+            found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+            if more:
+                if window is not None:
+                    wanted = replace(wanted, window=window)
+                    found, more = latest_records(self._run.view, wanted, self._allowed, most=MOST_READ)
+                known = _overlap(known, self._known(found, more))
+            # steps of a category "walking" are of both where both are asked about
+            earlier = {(entry.memory.id, entry.record) for entry in entries}
+            entries += [entry for entry in found if (entry.memory.id, entry.record) not in earlier]
             unread += more
-        found = list({(id(each.record), each.memory.id): each for each in found}.values())
         if self._subject.kind is RecordKind.TASK:
-            found = open_tasks(found, self._run.tools.languages)
-        return sorted(found, key=lambda entry: (entry.at, entry.memory.mentioned_at)), unread
+            entries = open_tasks(entries, self._run.tools.languages)
+        entries.sort(key=lambda entry: (entry.at, entry.memory.mentioned_at))
+        return _Read(entries, unread, known)
+
+    def _known(self, found: Sequence[RecordEntry], more: int) -> Days:
+        """The days of which all records were read, where not all of the bank were; none of a part of a day."""
+        if self._asked.window is not None and self._days is None:
+            return NEVER
+        first, last = self._days or EVER
+        if more and found:
+            first = max(first, self._calendar.days_of(found[0])[0] + timedelta(days=1))
+        return first, last
 
     def _listed(self, entries: Sequence[RecordEntry]) -> list[RecordEntry]:
         """The records of the time asked about: whatever touches its days, or, of a part of a day, begins in it."""
@@ -220,29 +264,31 @@ class _Digesting:
         spans = [(entry, self._calendar.days_of(entry)) for entry in entries]
         return [entry for entry, (begins, ends) in spans if ends >= first and begins <= last]
 
-    def _figured(self, entries: Sequence[RecordEntry], unread: int) -> list[str]:
+    def _figured(self, read: _Read) -> list[str]:
         """Figures and goals, kept, and in words; nothing of kinds that are no numbers, and none over history."""
         if self._subject.kind not in VALUED or self._run.query.include_invalidated:
             return []
-        unit, words = self._subject.unit, self._words
-        given = entries if unit is None else [given_in(entry, unit) for entry in entries]
+        unit, words, period = self._subject.unit, self._words, self._subject.period
+        given = read.entries if unit is None else [given_in(entry, unit) for entry in read.entries]
         past = [entry for entry in given if entry.at <= self._moment]
-        times = list(self._times(past, unread))
+        times = list(self._times(past, read))
         self._figures += [figures for parts in times for figures in parts]
-        lines = (
-            [words.nothing("asked", self._days)]
-            if self._days and not (times and times[0][0].days == self._days)
-            else []
-        )
+        lines = []
+        if times and times[0][0].days == self._days and (self._days or self._asked.window is None):
+            self._of_time_asked = times[0][0]
+        elif not read.covers(self._days):
+            lines.append(f"too many records to add up: the latest {MOST_READ} memories were read")
+        elif self._days:
+            lines.append(words.nothing("asked", self._days))
         lines += [words.figures(times[0])] if times else []
         lines += [words.short(times[1:])] if times[1:] else []
-        if past and not unread:
+        if past and read.covers(None):
             self._goals += self._standings(past)
-            if self._subject.period and self._adds_up:
-                self._periods = sums_of(past, self._subject.period, self._days, self._calendar)
+            if period and self._adds_up:
+                self._periods = sums_of(past, period, self._days, self._calendar)
         lines += [words.goal(each) for each in self._goals]
-        if self._subject.period and self._periods:
-            lines.append(words.periods(self._subject.period, self._periods, self._figures[0].unit))
+        if period and self._periods:
+            lines.append(words.periods(period, self._periods, self._figures[0].unit))
         return [*lines, *self._left_out(within(past, self._days, self._calendar), given)]
 
     @property
@@ -250,8 +296,11 @@ class _Digesting:
         alike = self._subject.kind is not RecordKind.QUANTITY or len(self._subject.categories) == 1
         return alike and self._asked.known.adds_up(self._subject)
 
-    def _times(self, past: Sequence[RecordEntry], unread: int) -> Iterator[list[Figures]]:
-        """The figures of the time asked about, else of all time, then of the present day, week and month and all time."""
+    def _times(self, past: Sequence[RecordEntry], read: _Read) -> Iterator[list[Figures]]:
+        """The figures of the time asked about, else of all time, then of the present day, week and month and all time.
+
+        Left out are times that were not read whole, or have the records of one before.
+        """
         around = {
             "today": self._calendar.around(self._today, Granule.DAY),
             "this week": self._calendar.around(self._today, Granule.WEEK),
@@ -263,14 +312,11 @@ class _Digesting:
         else:
             name = next((name for name, days in around.items() if days == self._days), "asked")
             times.insert(0, (name, self._days))
-        known_from = self._calendar.days_of(past[0])[0] + timedelta(days=1) if unread and past else None
         seen = set[tuple[str, ...]]()
         for name, days in dict.fromkeys(times):
-            if known_from is not None and (days is None or days[0] < known_from) and days != self._days:
-                continue
             inside = within(past, days, self._calendar).inside
             ids = tuple(f"{entry.memory.id} {entry.record}" for entry in inside)
-            if not inside or ids in seen:
+            if not inside or ids in seen or not read.covers(days):
                 continue
             seen.add(ids)
             yield figures_of(inside, name, days, self._calendar, adds_up=self._adds_up)
@@ -295,7 +341,7 @@ class _Digesting:
         if self._days is not None:
             planned = [entry for entry in planned if self._calendar.days_of(entry)[0] <= self._days[1]]
         for why, left in (
-            ("told of in this time and of another", counted.told_inside),
+            ("mentioned in this time, dated outside it", counted.told_inside),
             ("partly in this time", counted.partly),
             ("planned", planned),
         ):

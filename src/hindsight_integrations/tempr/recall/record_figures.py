@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import Decimal, localcontext
 
 from hindsight_integrations.model.aggregates import RecordEntry
-from hindsight_integrations.model.exact_sums import WIDE, exact_sum
+from hindsight_integrations.model.exact_sums import WIDE, exact_sum, total
 from hindsight_integrations.model.record_digest import Bound, DayValue, Figures, PeriodValue, Standing, Target
 from hindsight_integrations.model.records import RecordKind
 from hindsight_integrations.model.time import MICROSECOND, Granule, Interval, Weekday
@@ -16,7 +16,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.record_subjects import KnownThings, Subject
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 from hindsight_integrations.text.vocabulary.records import unit_of
-from hindsight_integrations.text.vocabulary.units import factor, same_measure
+from hindsight_integrations.text.vocabulary.units import converted, same_measure
 
 ONE_DAY = timedelta(days=1)
 _PERIODS = {"day": Granule.DAY, "week": Granule.WEEK, "month": Granule.MONTH}
@@ -132,8 +132,8 @@ def _figures(
     with localcontext(WIDE):
         whole = exact_sum(numbers)
         mean = None if whole is None else whole / len(numbers)
-    number: Callable[[DayValue], Decimal] = lambda each: Decimal(each.value)  # noqa: E731
-    figures = replace(figures, mean=mean, smallest=min(dated, key=number), largest=max(dated, key=number))
+    smallest, largest = (dated[numbers.index(each)] for each in (min(numbers), max(numbers)))
+    figures = replace(figures, mean=mean, smallest=smallest, largest=largest)
     if not adds_up or whole is None:
         return figures
     by_day = periods_of(entries, Granule.DAY, calendar)
@@ -151,7 +151,7 @@ def sums_of(
 ) -> tuple[PeriodValue, ...]:
     """The sums of all days, weeks or months with records that touch a stretch of days, whole, in order of time.
 
-    None where a record is no number, lies in several of them, or values measure different things.
+    Empty where a record is no number, lies in several of them, or values measure different things.
     """
     unit = _usual_unit(entries)
     alike = len({same_measure(unit_of(entry.record)) for entry in entries}) == 1
@@ -209,8 +209,7 @@ def standing(
     if target.unit and target.unit != unit:
         if same_measure(target.unit) != same_measure(unit):
             return None
-        ratio = factor(target.unit, unit)
-        target = replace(target, value=target.value * ratio.numerator / ratio.denominator)
+        target = replace(target, value=converted(target.value, target.unit, unit))
     numbers = all(isinstance(_in_unit(entry, unit), Decimal) for entry in entries)
     if not numbers or len({same_measure(unit_of(entry.record)) for entry in entries}) > 1:
         return None
@@ -277,17 +276,9 @@ def _usual_unit(entries: Sequence[RecordEntry]) -> str:
 
 
 def _in_unit(entry: RecordEntry, unit: str) -> Decimal | str:
-    """A value in another unit of its measure: exact where the result has a finite number of digits."""
-    value, own = entry.record.value, unit_of(entry.record)
-    if own == unit or not isinstance(value, Decimal):
-        return value
-    ratio = factor(own, unit)
-    with localcontext(WIDE):
-        return value * ratio.numerator / ratio.denominator
+    value = entry.record.value
+    return converted(value, unit_of(entry.record), unit) if isinstance(value, Decimal) else value
 
 
 def _sum(entries: Iterable[RecordEntry], unit: str) -> Decimal:
-    values = [value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)]
-    whole = exact_sum(values)
-    with localcontext(WIDE):
-        return sum(values, Decimal(0)) if whole is None else whole
+    return total([value for entry in entries if isinstance(value := _in_unit(entry, unit), Decimal)])

@@ -23,6 +23,7 @@ from hindsight_integrations.model.units import MemoryUnit
 from hindsight_integrations.model.writes import Place
 from hindsight_integrations.ports.arrays import IntArray
 from hindsight_integrations.prompts.recalled import HEADING
+from hindsight_integrations.prompts.record_digest import DIGEST_LINE
 from hindsight_integrations.search.bank_view import BankView
 from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
@@ -48,7 +49,7 @@ RENDERED = re.compile(
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
 FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
-    r"|Records, seen on [^\n]*\d{4}-\d\d-\d\d: [^\n]* records[^\n]*|= [^\n]*\d[^\n]*)\s*"
+    rf"|{DIGEST_LINE})\s*"
 )  # what stands around memories and above the rows of a record digest in a prompt; see `prompts/`
 LEAST_WORDS = 3  # in a row that prove a quotation [decision 138]
 SHARED = 2  # content words of a memory that a sentence has, if it tells it in its own words [decision 138]

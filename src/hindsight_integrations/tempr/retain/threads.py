@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hindsight_integrations.model.threads import OnFork, Thread, ThreadEntry
@@ -69,9 +69,9 @@ def thread_change(
     """Compare a list of messages with the thread as it was last followed.
 
     A message of the log that the list lacks was dropped by a fork if it is no ancestor of the list's last known message;
-    an ancestor was only trimmed. Where list and log have nothing in common nothing was dropped, nor where they have only the first
-    message and the list goes on with a user's new one: that is how clients trim that keep the first message and the newest turn, and
-    an edit of the first question, which looks the same, must not close what may be true.
+    an ancestor was only trimmed. Nothing was dropped where list and log have nothing in common, or only the first message, which a new
+    one of the user follows: clients trim so that keep the first message and the newest turn. An edit of the first question looks the
+    same, and closes nothing either, since what it replaces may be true.
 
     Args:
         thread: as it was last followed.
@@ -82,9 +82,10 @@ def thread_change(
     log = thread.entries
     listed = dict(messages)
     if _trimmed_to_first(thread, messages, asked):
-        added = tuple(_added(replace(thread, entries={}), messages[1:]))
+        added = tuple(_added(log, messages[1:], thread.mark.head))
         return ThreadChange(added, head=messages[-1][0])
-    added = tuple(_added(thread, messages))
+    known = any(each in log for each, _ in messages)
+    added = tuple(_added(log, messages, None if known else thread.mark.head))
     last_known = next((each for each, _ in reversed(messages) if each in log), None)
     head = messages[-1][0] if messages else thread.mark.head
     if last_known is None:
@@ -103,17 +104,19 @@ def thread_change(
 
 def _trimmed_to_first(thread: Thread, messages: Sequence[tuple[str, str]], asked: Collection[str]) -> bool:
     """Whether a list is the thread's first message, which it has moved on from, and new ones that a user begins."""
-    log, (first, *rest) = thread.entries, [each for each, _ in messages] or [""]
-    known_first = first in log and log[first].parent is None and thread.mark.head != first
-    return known_first and bool(rest) and rest[0] in asked and not any(each in log for each in rest)
+    log, ids = thread.entries, [each for each, _ in messages]
+    if len(ids) < 2 or ids[1] not in asked or thread.mark.head == ids[0]:
+        return False
+    first = log.get(ids[0])
+    return first is not None and first.parent is None and not any(each in log for each in ids[1:])
 
 
-def _added(thread: Thread, messages: Sequence[tuple[str, str]]) -> Iterator[ThreadEntry]:
-    """Entries of messages that the log lacks, each with the message before it; a first one goes on where the thread ended."""
-    known = any(each in thread.entries for each, _ in messages)
-    before = None if known else thread.mark.head
+def _added(
+    log: Mapping[str, ThreadEntry], messages: Sequence[tuple[str, str]], before: str | None
+) -> Iterator[ThreadEntry]:
+    """Entries of messages that the log lacks, each with the message before it, the first with the one given."""
     for each, content_hash in messages:
-        if each not in thread.entries:
+        if each not in log:
             yield ThreadEntry(each, content_hash, before)
         before = each
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
+from hindsight_integrations.model.exact_sums import WIDE
 from hindsight_integrations.model.plurals import is_plural, plural
 from hindsight_integrations.text.vocabulary.currencies import currency_of
 from hindsight_integrations.text.vocabulary.physical_units import physical_symbol, size
@@ -143,3 +145,12 @@ def _lowered(text: str) -> str:
 
 def _blanks(text: str) -> str:
     return _BLANK.sub(" ", text).strip(" .,;:")
+
+
+def converted(value: Decimal, unit: str, wanted: str) -> Decimal:
+    """A value in another canonical unit: exact where it has a finite number of digits, else to the 28 of Decimal's context."""
+    if unit == wanted:
+        return value
+    ratio = factor(unit, wanted)
+    with localcontext(WIDE):
+        return value * ratio.numerator / ratio.denominator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from hindsight_integrations.model.identifiers import identifies_any
@@ -22,7 +22,7 @@ class Traces:
         messages: (thread, message id) of forgotten messages: these leave a payload.
         window: messages sent in it leave a payload.
         thread: so do all messages of this conversation.
-        names: and those in which one of these normalised names stands.
+        names: and those in which one of these names stands.
         identifiers: or one of these identifiers, however it is written.
     """
 
@@ -30,7 +30,7 @@ class Traces:
     messages: frozenset[tuple[str, str]]
     window: Interval | None = None
     thread: str | None = None
-    names: frozenset[str] = frozenset()
+    names: WholeNames = field(default_factory=lambda: WholeNames(()))
     identifiers: tuple[str, ...] = ()
 
 
@@ -64,11 +64,7 @@ def _forgotten(value: Json, thread: str, traces: Traces) -> bool:
     if not isinstance(value, dict) or "text" not in value:
         return False
     said = f"{value.get('speaker')}: {value['text']}"
-    if (
-        traces.thread == thread
-        or WholeNames(traces.names).stand_in(said)
-        or identifies_any(said, traces.identifiers)
-    ):
+    if traces.thread == thread or traces.names.stand_in(said) or identifies_any(said, traces.identifiers):
         return True
     sent = value.get("timestamp", value.get("said_at"))
     inside = traces.window is not None and isinstance(sent, str) and _within(sent, traces.window)

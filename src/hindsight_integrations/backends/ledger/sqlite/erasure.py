@@ -113,7 +113,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     named = {
         *_whole(connection, _chosen(connection, found.id, erasure), whole),
         *_older(connection, found.id, erasure),
-        *_telling(connection, found.id, erasure, whole),
+        *_telling(connection, found.id, erasure),
     }
     chosen = _with_derived(connection, sorted(named), erasure)
     places = reached_turns(connection, found.id, chosen, erasure, whole)
@@ -132,7 +132,7 @@ def _erased(connection: Connection, bank: str, erasure: Erasure, now: datetime) 
     if erasure.everything:
         gone, counts = _erase_all(connection, found.id)
     else:
-        traces = traces_of(connection, chosen, erasure, places, names)
+        traces = traces_of(connection, chosen, erasure, places, whole)
         target = Target(connection, found.id, found.revision + 1)
         restored = _undo_endings(target, chosen)
         move_documents(target, chosen)
@@ -247,7 +247,7 @@ def _whole(connection: Connection, rows: list[int], whole: WholeNames) -> list[i
     return [row for row, text in found if not whole.only_inside_longer(text)]
 
 
-def _telling(connection: Connection, bank: int, erasure: Erasure, whole: WholeNames) -> list[int]:
+def _telling(connection: Connection, bank: int, erasure: Erasure) -> list[int]:
     """Row ids of the units given by id, and of those in whose text, context or metadata an identifier or a name stands."""
     given = json.dumps(erasure.units)
     chosen = connection.execute(
@@ -255,14 +255,13 @@ def _telling(connection: Connection, bank: int, erasure: Erasure, whole: WholeNa
         (bank, given, UnitKind.ITEM),
     ).fetchall()
     if erasure.identifiers or erasure.told:
+        told = WholeNames(erasure.told, _texts(connection, bank) if erasure.told else ())
         texts = connection.execute(
             "SELECT id, text || ' ' || context || ' ' || metadata FROM units WHERE bank = ? AND kind <> ?",
             (bank, UnitKind.ITEM),
         )
         chosen += [
-            (row,)
-            for row, text in texts
-            if (erasure.told and whole.stand_in(text)) or identifies_any(text, erasure.identifiers)
+            (row,) for row, text in texts if told.stand_in(text) or identifies_any(text, erasure.identifiers)
         ]
     return sorted({row for (row,) in chosen})
 

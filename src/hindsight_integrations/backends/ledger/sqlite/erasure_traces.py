@@ -14,6 +14,7 @@ from hindsight_integrations.backends.ledger.sqlite.rows import NOT_OBSERVED
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.tasks import TaskKind
 from hindsight_integrations.model.time import Interval
+from hindsight_integrations.model.whole_names import WholeNames
 from hindsight_integrations.model.writes import Place
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -78,7 +79,7 @@ def _erase_tasks(connection: Connection, bank: int, traces: Traces) -> int:
 
 
 def traces_of(
-    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: frozenset[str]
+    connection: Connection, rows: list[int], erasure: Erasure, messages: set[Place], names: WholeNames
 ) -> Traces:
     """By what waiting tasks are known that carry these units, messages or names."""
     found = connection.execute(
