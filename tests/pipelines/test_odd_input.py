@@ -190,6 +190,36 @@ def test_no_value_is_too_large_to_compute_with(light: Hindsight) -> None:
             "How many children do I have?",
             'user: Three (asked "How many children do you have?")',
         ),
+        (
+            "Shall I book the 9 am train?",
+            "\U0001f44d",
+            "Which train did I agree to?",
+            'user: \U0001f44d (asked "Shall I book the 9 am train?")',
+        ),
+        (
+            "Shall I send the parcel to Linz?",
+            "ok",
+            "Where does my parcel go?",
+            'user: ok (asked "Shall I send the parcel to Linz?")',
+        ),
+        (
+            "Are you vegetarian? Sorry for asking!",
+            "Yes",
+            "Am I vegetarian?",
+            'user: Yes (asked "Are you vegetarian?")',
+        ),
+        (
+            "Which dish would you like, 1. pasta or 2. pizza?",
+            "2",
+            "Which dish do I like?",
+            'user: 2 (asked "Which dish would you like, 1. pasta or 2. pizza?")',
+        ),
+        (
+            "Would you like one of these?\n1) pasta\n2) pizza",
+            "number 2",
+            "Would I like pizza?",
+            'user: number 2 (asked "Would you like one of these? 1) pasta 2) pizza")',
+        ),
     ],
 )
 def test_a_short_answer_is_kept_with_the_question_it_answers(
@@ -203,9 +233,22 @@ def test_a_short_answer_is_kept_with_the_question_it_answers(
     node.invoke({"messages": said}, run)
     node.invoke({"messages": [*said, HumanMessage(answer, id="m2"), AIMessage("Noted.", id="a2")]}, run)
     assert bank.recall(question).units[0].text == expected
-    receipt = bank.forget(message="a1", thread="t")
-    assert len(receipt.unit_ids) == 1
-    assert asked not in str([unit.text for unit in bank.iterate_units()])
+    bank.forget(message="a1", thread="t")
+    assert not [unit.text for unit in bank.iterate_units() if expected in unit.text]
+
+
+@every_row(
+    "said",
+    [
+        "On Mon, Jan 6, 2025 at 10:00, Anna wrote:\n> I will come.\nI like that.",
+        "Date: Mon, 6 Jan 2025 10:00:00 +0100\nSubject: Contract\nThe contract is attached.",
+        "My answer:\n> See you on January 6, 2025.\nI like that.",
+    ],
+)
+def test_the_dates_of_a_quoted_mail_are_not_those_of_the_message(light: Hindsight, said: str) -> None:
+    bank = light.bank(said[:9])
+    bank.retain([{"role": "user", "content": said, "id": "m1"}], timestamp="2025-03-01")
+    assert [(unit.text, unit.occurred) for unit in bank.iterate_units()] == [(f"user: {said}", None)]
 
 
 def test_the_users_own_word_goes_before_the_agents(light: Hindsight) -> None:

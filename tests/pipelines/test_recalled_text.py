@@ -174,6 +174,16 @@ def test_sentences_that_differ_in_a_code_are_two(light: Hindsight) -> None:
     assert [bank.retain([each], thread="t").created for each in said] == [1, 1]
 
 
+def test_what_an_agent_takes_back_is_said_anew(light: Hindsight) -> None:
+    """A sentence with a further "not" is no repetition, though it shares every word with the one before."""
+    bank = light.bank("alice")
+    said = [
+        turn(0, "assistant", "The appointment was cancelled."),
+        turn(1, "assistant", "The appointment was not cancelled."),
+    ]
+    assert [bank.retain([each], thread="t").created for each in said] == [1, 1]
+
+
 def test_a_users_own_sum_is_no_pasted_digest(light: Hindsight) -> None:
     bank = light.bank("ann")
     said = "My rent is made up so:\n400 + 850\n= 1,250 euros a month"

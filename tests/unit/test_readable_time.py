@@ -19,15 +19,15 @@ TODAY = Interval(datetime(2025, 11, 26, tzinfo=UTC), datetime(2025, 11, 27, tzin
     [
         (FRIDAY, "2025-11-27T09:00", "planned for Friday, November 28, 2025"),
         (FRIDAY, "2025-11-28T09:00", "planned for Friday, November 28, 2025"),
-        (FRIDAY, "2025-11-29T09:00", "happened on Friday, November 28, 2025"),
+        (FRIDAY, "2025-11-29T09:00", "was planned for Friday, November 28, 2025"),
         (FRIDAY, None, "happened on Friday, November 28, 2025"),
         (DECEMBER, "2025-11-27T09:00", "planned for December 2025"),
-        (DECEMBER, "2026-02-01T09:00", "happened in December 2025"),
+        (DECEMBER, "2026-02-01T09:00", "was planned for December 2025"),
         (TODAY, "2025-11-26T12:00", "happened on Wednesday, November 26, 2025"),
         (None, "2025-11-27T09:00", "mentioned on Wednesday, November 26, 2025"),
     ],
 )
 def test_what_lies_ahead_is_planned(occurred: Interval | None, asked: str | None, words: str) -> None:
-    """What was announced for a day is planned until the day is over; what was told of today happened."""
+    """What was announced for a day is planned until the day is over and was planned after it; what was told of today happened."""
     seen_from = None if asked is None else datetime.fromisoformat(asked).replace(tzinfo=UTC)
     assert readable_time(occurred, SAID, seen_from) == words

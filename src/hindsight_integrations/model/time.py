@@ -117,16 +117,17 @@ def readable_time(
     Args:
         occurred: when it happened or will happen.
         mentioned_at: when it was said.
-        seen_from: the moment of the question; what begins later, or was announced and is not over, is planned. None where nobody
-            asks, and everything happened.
+        seen_from: the moment of the question. What begins later, or was announced and is not over, is planned; what was announced
+            and is over "was planned", since nobody said that it took place. None where nobody asks: everything happened.
     """
     if occurred is None:
         return f"mentioned on {_day(mentioned_at)}"
     start, last = occurred.start, occurred.end - MICROSECOND
-    planned = seen_from is not None and (
-        seen_from < start or (mentioned_at < start and seen_from < occurred.end)
-    )
-    verb, one = ("planned", "for") if planned else ("happened", "")
+    verb, one = "happened", ""
+    if seen_from is not None and mentioned_at < start:
+        verb, one = ("planned" if seen_from < occurred.end else "was planned"), "for"
+    elif seen_from is not None and seen_from < start:
+        verb, one = "planned", "for"
     if (start.month, start.day) == (1, 1) and _is_one(occurred, Granule.YEAR):
         return f"{verb} {one or 'in'} {start:%Y}"
     if start.day == 1 and _is_one(occurred, Granule.MONTH):

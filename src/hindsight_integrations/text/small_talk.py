@@ -9,6 +9,8 @@ from hindsight_integrations.text.languages import LANGUAGES
 from hindsight_integrations.text.stating import spoken_sentences
 
 _LONGEST = 80  # characters; what is longer says something
+_ASSENTS = {"ok", "okay", "k", "sounds good", "alright", "genau", "passt", "vale"}
+_SIGNS = "\U0001f44d\U0001f44e\U0001f44c\u2705\u2714\u274c\u2716"  # thumbs up and down, OK hand, check marks, crosses
 _BREAKS = re.compile(r"[,;:\u2013\u2014]\s*")
 
 
@@ -23,6 +25,12 @@ def is_small_talk(text: str, *, answers: bool = False) -> bool:
         return False
     parts = [part for sentence in spoken_sentences(text) for part in _BREAKS.split(sentence) if _says(part)]
     return all(any(_is_idle(part, language, answers) for language in LANGUAGES.values()) for part in parts)
+
+
+def is_assent(text: str) -> bool:
+    """Whether a message agrees or disagrees in a word or a sign: "ok", "no", a thumbs-up."""
+    words = text.strip().rstrip(".!,").strip()
+    return words.casefold() in _ASSENTS or (not _says(words) and any(sign in words for sign in _SIGNS))
 
 
 def asks_to_forget(text: str) -> bool:

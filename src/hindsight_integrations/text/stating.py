@@ -8,8 +8,8 @@ from hindsight_integrations.text.asking_words import AskingWords
 from hindsight_integrations.text.language import Language
 
 _ENDS = re.compile(
-    r"(?<=[.!?…])[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
-)  # what stands in brackets behind a sentence belongs to it
+    r"(?<=[.!?…])(?<!\s\d\.)(?<!\s\d\d\.)[\"'\u201d\u2019)\]]*\s+(?!\()|\n+"
+)  # but not behind an ordinal or the number of a choice; what stands in brackets behind a sentence belongs to it
 _MARKS = re.compile(r"^[\s\-*•>¿¡\"'\u201c\u201e]+")
 
 

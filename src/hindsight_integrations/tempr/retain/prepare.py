@@ -211,10 +211,12 @@ async def _extract_messages(
     recalled = await _recalled(fresh, tools, request.dropped)
 
     def verbatim() -> Extraction:
-        worth = worth_remembering(fresh, recalled, tools.languages, judged=tools.endings is not None)
+        answered = questions_answered([*before, *fresh])
+        worth = worth_remembering(
+            fresh, recalled, tools.languages, answers=answered.keys(), judged=tools.endings is not None
+        )
         pieces = in_pieces(worth.messages)
         aliases = _known_names([message.text for message in pieces], tools)
-        answered = questions_answered([*before, *fresh])
         facts = tools.verbatim.extract(pieces, answered=answered, zone=request.zone, aliases=aliases)
         return Extraction((tuple(facts),), dropped=worth.left_out)
 

@@ -29,7 +29,7 @@ from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.small_talk import asks_to_forget, is_small_talk
+from hindsight_integrations.text.small_talk import asks_to_forget, is_assent, is_small_talk
 from hindsight_integrations.text.stating import (
     only_asks,
     spoken_sentences,
@@ -45,7 +45,7 @@ LOOKED_UP = 48  # words of a message they are looked for by, the longest, which 
 MOST_LINES = 100  # of a pasted prompt that are looked up one by one [decision 138]
 NEAREST_LINE = 3  # memories that each is compared with: in its very words the best [decision 138]
 RENDERED = re.compile(
-    r"\((?:mentioned on|happened (?:in|on|from)|planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
+    r"\((?:mentioned on|happened (?:in|on|from)|(?:was )?planned (?:for|from)) [^()]*\)\s*$", re.MULTILINE
 )  # the date beside a memory in a prompt; see `model.time.readable_time`
 FRAME = re.compile(
     rf"\s*(?:{re.escape(HEADING)}|<<<MEMORIES|MEMORIES>>>"
@@ -144,6 +144,7 @@ def worth_remembering(
     recalled: Mapping[str, Sequence[MemoryUnit]],
     languages: Sequence[Language],
     *,
+    answers: Collection[str] = (),
     judged: bool = False,
 ) -> Worth:
     """What of messages is to be remembered word for word.
@@ -155,11 +156,15 @@ def worth_remembering(
         messages: of a conversation.
         recalled: memories that each may repeat, by its id.
         languages: they may be in.
+        answers: ids of messages that answer a question of the agent's: "ok" and a thumbs-up say something there.
         judged: whether a model will say what the messages end, so that requests to forget go to it.
     """
     kept: list[Message] = []
     left_out: list[Dropped] = []
     for message in messages:
+        if message.id in answers and is_assent(message.text):
+            kept.append(message)
+            continue
         text, reason = _worth(message, recalled.get(message.id or "", ()), languages, judged=judged)
         if text:
             kept.append(message if text == message.text else replace(message, text=text))
@@ -224,19 +229,19 @@ class _Recalled:
         words: all of it, speaker included.
         own: what the speaker said.
         stems: of its words that say something.
-        negated: whether it says that something is not so.
+        negations: its words that negate ("not", "cancelled"), sorted.
     """
 
     words: str
     own: str
     stems: frozenset[str]
-    negated: bool
+    negations: list[str]
 
 
 def _as_recalled(unit: MemoryUnit, language: Language) -> _Recalled:
     own = unit.text.removeprefix(f"{unit.speaker}: ") if unit.speaker else unit.text
     return _Recalled(
-        _words(unit.text), _words(own), content_stems(unit.text, language), _is_negated(own, language)
+        _words(unit.text), _words(own), content_stems(unit.text, language), _negations(own, language)
     )
 
 
@@ -278,18 +283,18 @@ def _repeats(sentence: str, memories: Sequence[_Recalled], language: Language) -
     words = _words(bare)
     if any(_within(words, each.words) or _within(each.own, words) for each in memories):
         return True
-    said, names, negated = content_stems(bare, language), _names(bare), _is_negated(bare, language)
+    said, names, negations = content_stems(bare, language), _names(bare), _negations(bare, language)
     return any(
         len(said & each.stems) >= SHARED
         and len(further := said - each.stems) <= FURTHER
-        and negated == each.negated
+        and negations == each.negations
         and not any(any(map(str.isdigit, stem)) or stem in names for stem in further)
         for each in memories
     )
 
 
-def _is_negated(text: str, language: Language) -> bool:
-    return language.negation.search(text) is not None
+def _negations(text: str, language: Language) -> list[str]:
+    return sorted(match[0].casefold() for match in language.negation.finditer(text))
 
 
 def _names(text: str) -> set[str]:

@@ -28,6 +28,12 @@ NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens: a quarter of what a recall returns by default; longer ones are cut
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_CHOICES = re.compile(r"(?:^|\s)\(?[1-9][.)]\s")  # "1. Pasta", "2) Pizza"
+_CLOSING = " *_\"')]\u201d\u2019"
+_QUOTED = re.compile(
+    r"^(?:>.*|(?:On|Am|El)\b.*\b(?:wrote|schrieb|escribió)\b.*:|(?:Sent|Date|Gesendet|Datum|Enviado|Fecha):.*)$",
+    re.MULTILINE,
+)  # lines of a quoted mail, whose dates are not those of what its sender tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,7 @@ def in_pieces(messages: Iterable[Message]) -> list[Message]:
 
 
 def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
-    """By id of each short answer of a person the agent's message before it that ends with a question.
+    """By id of each short answer of a person the agent's message before it, if that asks something.
 
     "Rex" says nothing without "What is your dog called?".
 
@@ -149,7 +155,7 @@ def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
         short = len(message.text.split()) <= SHORT_ANSWER and not message.text.rstrip().endswith("?")
         if asked is not None and role is Role.USER and short and message.id:
             found[message.id] = asked
-        asks = role is Role.ASSISTANT and message.text.rstrip().endswith("?")
+        asks = role is Role.ASSISTANT and any(map(_is_question, spoken_sentences(message.text)))
         asked = message if asks and message.id else None
     return found
 
@@ -180,9 +186,21 @@ def _of_message(
 
 
 def _answer(message: Message, asked: Message) -> str:
-    """An answer with the question it answers: `user: Rex (asked "What is your dog called?")`."""
-    question = " ".join(spoken_sentences(asked.text)[-1].split())
-    return f'{message.spoken} (asked "{question}")'
+    """An answer with the question it answers: `user: Rex (asked "What is your dog called?")`.
+
+    The question is the last one asked; where the answer has a number, with the numbered choices beside it.
+    """
+    sentences = spoken_sentences(asked.text)
+    last = max(place for place, sentence in enumerate(sentences) if _is_question(sentence))
+    question = sentences[last]
+    if any(letter.isdigit() for letter in message.text) and len(asked.text) <= PASSAGE_CHARACTERS:
+        choices = _CHOICES.search(asked.text)
+        question = asked.text if choices else question
+    return f'{message.spoken} (asked "{" ".join(question.split())}")'
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip(_CLOSING).endswith(("?", "\uff1f", "\u061f"))
 
 
 def _occurred(
@@ -190,7 +208,7 @@ def _occurred(
 ) -> tuple[str | None, str | None]:
     if timestamp is None:
         return None, None
-    occurred = event_time(text, timestamp, dates, languages)
+    occurred = event_time(_QUOTED.sub("", text), timestamp, dates, languages)
     return iso_bounds(occurred, dates.zone) if occurred else (None, None)
 
 
