@@ -221,9 +221,9 @@ def test_models_of_three_kinds_are_taken(opener: Opener, light_config: Any, mode
         (MockEmbedding(embed_dim=4), r"MockEmbedding is no chat model"),
         (Settings, "is no chat model"),
         (7, "an object of builtins.int is no chat model"),
-        ("", "is not of the form 'openai:<name>'"),
-        ("anthropic:claude", "is not of the form 'openai:<name>'"),
-        ("gpt-4o-mini", "is not of the form 'openai:<name>'"),
+        ("", "is not of the form '<provider>:<name>'"),
+        ("gpt-4o-mini", "is not of the form '<provider>:<name>'"),
+        ("nobody:gpt-4o-mini", "LangChain makes no 'nobody:gpt-4o-mini'"),
     ],
 )
 def test_a_model_that_is_nobodys_is_refused(
@@ -232,7 +232,7 @@ def test_a_model_that_is_nobodys_is_refused(
     """It is said when the engine is opened, with what would be accepted; not at the first retain."""
     with pytest.raises(InvalidRequest, match=problem) as caught:
         opener(config=light_config, model=model)
-    assert "Pass a LlamaIndex LLM, a LangChain chat model, 'openai:<name>'" in str(caught.value)
+    assert "Pass a LlamaIndex LLM, a LangChain chat model, '<provider>:<name>'" in str(caught.value)
 
 
 @every_row(

@@ -32,8 +32,14 @@ from pydantic import BaseModel, SecretStr
 from table import every_row
 
 from hindsight_integrations.backends.language_model.langchain import LangChainModel
-from hindsight_integrations.backends.language_model.named_models import openai_model
-from hindsight_integrations.errors import InvalidRequest, MalformedOutput, ModelRefused, ModelUnavailable
+from hindsight_integrations.backends.language_model.named_models import language_model, openai_model
+from hindsight_integrations.errors import (
+    InvalidRequest,
+    MalformedOutput,
+    MissingDependency,
+    ModelRefused,
+    ModelUnavailable,
+)
 from hindsight_integrations.model.facts import ExtractedFact
 from hindsight_integrations.ports.language_model import LanguageModel, Prompt, PromptMessage, Role
 from hindsight_integrations.testing.language_model_contract import (
@@ -293,3 +299,16 @@ def test_an_unknown_vendors_http_status_is_understood(status: int, expected: typ
     )
     with pytest.raises(expected):
         asyncio.run(LangChainModel(ScriptedModel([failure])).complete(verdict_prompt()))
+
+
+def test_a_provider_without_its_package_says_what_to_install() -> None:
+    """Names are LangChain's, and so is the advice."""
+    with pytest.raises(MissingDependency, match="pip install langchain-anthropic"):
+        language_model("anthropic:claude-sonnet-4-5")
+
+
+def test_a_named_provider_is_asked_through_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`init_chat_model` makes the client; the name stands in errors and recordings."""
+    scripted = ScriptedModel(script=["{}"])
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", {"groq:llama-4": scripted}.get)
+    assert language_model("groq:llama-4").name == "groq:llama-4"

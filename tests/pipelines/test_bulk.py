@@ -128,10 +128,10 @@ def test_an_item_that_cannot_be_embedded_keeps_to_itself(opener: Callable[..., H
 
 
 def test_what_is_no_item_is_refused(light: Hindsight) -> None:
-    """A bare string or a batch size of zero is a mistake of the caller, named before anything is written."""
+    """A number among texts keeps to itself; a batch size of zero is refused before anything is written."""
     bank = light.bank("notes")
-    with pytest.raises(InvalidRequest, match="RetainItem"):
-        bank.retain_many(["text"])  # type: ignore[list-item]
+    ((place, error),) = bank.retain_many([7]).failed
+    assert (place, "cannot be retained" in str(error)) == (0, True)
     with pytest.raises(InvalidRequest, match="batch_size"):
         bank.retain_many(notes(1), batch_size=0)
     assert bank.retain_many([]).items == ()

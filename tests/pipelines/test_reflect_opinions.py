@@ -19,6 +19,7 @@ from hindsight_integrations import (
     ModelUnavailable,
     OpinionChange,
     OpinionOutcome,
+    Reflection,
 )
 from hindsight_integrations.model.confidence import confidence_of
 from hindsight_integrations.model.opinions import Assessment, OpinionOrigin
@@ -435,7 +436,7 @@ def test_reflections_at_once_form_one_opinion(
     """Eight of the same at the same time: one forms it, the others find it formed."""
     model.script = [answer(opinion())] * 8
 
-    async def all_at_once() -> list[Any]:
+    async def all_at_once() -> list[Reflection]:
         asking = (bank.asynchronous.reflect(QUESTION, operation=operation) for _ in range(8))
         return await asyncio.gather(*asking)
 

@@ -17,7 +17,7 @@ class Vendor(StrEnum):
 
 
 MODELS = (
-    "Pass a LlamaIndex LLM, a LangChain chat model, 'openai:<name>', or an object with the methods of "
+    "Pass a LlamaIndex LLM, a LangChain chat model, '<provider>:<name>', or an object with the methods of "
     "hindsight_integrations.ports.language_model.LanguageModel."
 )
 EMBEDDERS = (

@@ -38,6 +38,7 @@ from hindsight_integrations.tempr.retain.extraction.message_endings import Endin
 from hindsight_integrations.tempr.retain.tools import RetainTools
 from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.languages.en import ENGLISH
+from hindsight_integrations.validation.redaction import Redact
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,6 +73,7 @@ class Tools:
     time_parser: TimeParser | None = None
     languages: Sequence[Language] = (ENGLISH,)
     endings: EndingJudge | None = None
+    redact: Redact | None = None
 
     @property
     def dates(self) -> LocalDates:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hindsight_integrations.bank.context import BankContext, BankVerbs, Tools
+from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.bank.unit_changes import stored_unit
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import StorageError
@@ -57,6 +58,7 @@ MAX_UNITS = 10_000  # of one recall
 class ReadingVerbs(BankVerbs):
     """Verbs that find memories, and look at one or at the bank."""
 
+    @observed
     async def recall(
         self,
         query: str,

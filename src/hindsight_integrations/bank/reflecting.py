@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from hindsight_integrations.bank.context import BankContext
 from hindsight_integrations.bank.reading import ReadingVerbs
 from hindsight_integrations.bank.reflections import Reflections
+from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.cara.reflection.reflecting import reflect, reflect_events
 from hindsight_integrations.model.profile import BankProfile
 from hindsight_integrations.model.reflections import ReflectEvent, Reflection
@@ -36,6 +37,7 @@ class ReflectingVerbs(ReadingVerbs):
         self._answering_as = answering_as
         self._reflections = Reflections(context, answering_as)
 
+    @observed
     async def reflect(
         self,
         query: str,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hindsight_integrations.bank.context import BankVerbs, writes
+from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.choices import choice
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.model.requests import RetainItem
@@ -16,7 +17,7 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.tempr.retain.following import ThreadList, follow
 from hindsight_integrations.validation.extraction_options import checked_options
 from hindsight_integrations.validation.intake import NothingToRetain
-from hindsight_integrations.validation.limits import checked_list, checked_words
+from hindsight_integrations.validation.limits import checked_flag, checked_list, checked_words
 from hindsight_integrations.validation.messages import identified
 from hindsight_integrations.validation.retain_request import RetainRequest, retain_request
 from hindsight_integrations.validation.tool_messages import checked_roles, heard
@@ -28,6 +29,7 @@ class AsyncThreads(BankVerbs):
     namespace = "threads"
 
     @writes
+    @observed
     async def follow(
         self,
         messages: Iterable[Any],
@@ -42,6 +44,7 @@ class AsyncThreads(BankVerbs):
         on_model_failure: OnModelFailure | str | None = None,
         background: bool = False,
         extraction_timeout_s: float | None = None,
+        remember: bool = True,
     ) -> RetainResult:
         """Retain what is new of a conversation, and bring its memories to the branch it is on.
 
@@ -64,6 +67,7 @@ class AsyncThreads(BankVerbs):
             on_model_failure: as in `retain`.
             background: as in `retain`.
             extraction_timeout_s: as in `retain`.
+            remember: False marks the new messages as seen and stores nothing of them, so that no later call remembers them.
 
         Raises:
             InvalidRequest: a message is unreadable, or two of one id differ, or the engine was opened read-only.
@@ -79,7 +83,9 @@ class AsyncThreads(BankVerbs):
                 return None
             item = RetainItem(said, thread, None, context, tags, metadata)
             try:
-                return retain_request(item, bank=self._context.name, clock=tools.clock, dates=tools.dates)
+                return retain_request(
+                    item, bank=self._context.name, clock=tools.clock, dates=tools.dates, redact=tools.redact
+                )
             except NothingToRetain:
                 return None
 
@@ -91,4 +97,6 @@ class AsyncThreads(BankVerbs):
             on_fork=choice(OnFork, on_fork, "on_fork"),
         )
         await tools.workers.write(self._context.claim_embedder)
-        return await follow(given, requested, self._context.retain_tools(options))
+        return await follow(
+            given, requested, self._context.retain_tools(options), remember=checked_flag(remember, "remember")
+        )

@@ -11,13 +11,14 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import checked_names
 from hindsight_integrations.bank.erasing import erased, foreseen
 from hindsight_integrations.bank.erasure_by_text import erasure_of
+from hindsight_integrations.bank.telemetry import observed
 from hindsight_integrations.bank.unit_changes import corrected, restored, withdrawn
 from hindsight_integrations.config import OnModelFailure
 from hindsight_integrations.config.retain import AS_SET
 from hindsight_integrations.errors import HindsightError, InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure, ForgetReceipt
 from hindsight_integrations.model.facts import ExtractedFact
-from hindsight_integrations.model.requests import RetainItem
+from hindsight_integrations.model.requests import Document, RetainItem
 from hindsight_integrations.model.results import BulkResult, RetainResult
 from hindsight_integrations.model.time import Interval
 from hindsight_integrations.model.units import MemoryUnit
@@ -30,7 +31,7 @@ from hindsight_integrations.validation.arguments import (
     checked_window,
 )
 from hindsight_integrations.validation.extraction_options import checked_options
-from hindsight_integrations.validation.intake import Content, documents_in
+from hindsight_integrations.validation.intake import Content, documents_in, items_of
 from hindsight_integrations.validation.limits import (
     MAX_NAME,
     checked_count,
@@ -41,6 +42,7 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.redaction import redacted
 from hindsight_integrations.validation.retain_request import retain_request
 
 BATCH_SIZE = 64  # items; about what one commit of a few hundred facts holds
@@ -50,6 +52,7 @@ class WritingVerbs(BankVerbs):
     """Verbs that change the bank."""
 
     @writes
+    @observed
     async def retain(
         self,
         content: Content,
@@ -80,8 +83,8 @@ class WritingVerbs(BankVerbs):
 
         Args:
             content: text, a Document, or messages: Message, dicts with role and content, or messages of LangChain or
-                LlamaIndex. Also LlamaIndex's documents and nodes, one or a list: the nodes of a source are that document,
-                whole again, and must all be there; several documents are retained in one commit.
+                LlamaIndex. Also documents of LangChain and documents and nodes of LlamaIndex, one or a list: the nodes of a source are
+                that document, whole again, and must all be there; several documents are retained in one commit.
             context: what this is, for extraction ("support chat").
             timestamp: when it was said or written, for what carries no time of its own; now if None.
             thread: the conversation; message ids are unique within it.
@@ -125,7 +128,9 @@ class WritingVerbs(BankVerbs):
             )
         items = [replace(item, content=document) for document in documents] or [item]
         requests = [
-            retain_request(each, bank=bank, clock=tools.clock, dates=tools.dates, append=append)
+            retain_request(
+                each, bank=bank, clock=tools.clock, dates=tools.dates, append=append, redact=tools.redact
+            )
             for each in items
         ]
         await tools.workers.write(self._context.claim_embedder)
@@ -134,7 +139,7 @@ class WritingVerbs(BankVerbs):
     @writes
     async def retain_many(
         self,
-        items: Iterable[RetainItem],
+        items: Iterable[RetainItem | str | Document | Any],
         *,
         progress: Callable[[int, int], object] | None = None,
         batch_size: int = BATCH_SIZE,
@@ -145,16 +150,17 @@ class WritingVerbs(BankVerbs):
         remembered is skipped, so that after a kill the same call does what is left.
 
         Args:
-            items: what to retain; of two versions of one document or message the later one wins.
+            items: `RetainItem`s, texts, documents (ours, LangChain's or LlamaIndex's) or conversations (lists of messages); messages
+                alone are one conversation. Of two versions of one document or message the later one wins.
             progress: called after each batch with the number of items done, and of all; what it raises stops the work.
             batch_size: at most so many items a commit, 1 to 10,000.
 
         Raises:
-            InvalidRequest: batch_size is out of range, an item is no RetainItem, or the engine was opened read-only.
+            InvalidRequest: batch_size is out of range, or the engine was opened read-only.
             EngineClosed: the engine was closed; batches committed before stay.
         """
         size = checked_count(batch_size, "batch_size", most=10_000)
-        requests = [self._request(item) for item in checked_list(items, "items")]
+        requests = [self._request(item) for item in items_of(checked_list(items, "items"))]
         if progress is not None and not callable(progress):
             raise InvalidRequest(
                 "progress", f"{shown(progress)} cannot be called", "Pass a function, or None."
@@ -200,7 +206,7 @@ class WritingVerbs(BankVerbs):
         """
         tools = self._context.tools
         values = {
-            "text": None if text is None else checked_text(text, "text"),
+            "text": None if text is None else checked_text(redacted(text, tools.redact), "text"),
             "occurred": occurred if isinstance(occurred, Interval) else checked_window(occurred, tools.dates),
             "tags": None if tags is None else checked_tags(tags),
             "metadata": None if metadata is None else checked_metadata(metadata),
@@ -350,10 +356,8 @@ class WritingVerbs(BankVerbs):
 
     def _request(self, item: RetainItem) -> Given:
         """An item as a request, or the error that makes it none."""
-        if not isinstance(item, RetainItem):
-            raise InvalidRequest("items", f"{type(item).__name__} is not a RetainItem", "Wrap it in one.")
         bank, tools = self._context.name, self._context.tools
         try:
-            return retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates)
+            return retain_request(item, bank=bank, clock=tools.clock, dates=tools.dates, redact=tools.redact)
         except HindsightError as error:
             return error

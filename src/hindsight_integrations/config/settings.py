@@ -33,7 +33,7 @@ class HindsightConfig:
         date_order: of dates in figures, "dmy", "mdy" or "ymd"; None refuses a timestamp that several orders make a date of.
         week_starts: on which day weeks begin, "this week" and weeks that records are added up by: monday, saturday or
             sunday.
-        model: the language model to use where `open` names none, as "openai:<name>"; None means no model. A key that
+        model: the language model to use where `open` names none, as LangChain's `init_chat_model` takes it ("openai:gpt-5-mini"); None means no model. A key that
             happens to be in the environment never selects one.
         model_timeout_s: seconds of one call of the model, its tries and their pauses included; a call that takes longer has
             failed (`ModelUnavailable`). A LanguageModel of your own keeps its own time.

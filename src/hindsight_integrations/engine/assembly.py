@@ -79,13 +79,15 @@ class AsyncHindsight(Engine):
         accept_loss: bool = False,
         clock: Clock | None = None,
         time_parser: TimeParser | None = None,
+        redact: Callable[[str], str] | None = None,
     ) -> Self:
         """Open the memory kept in a directory, creating it if need be; ":memory:" keeps nothing on disk.
 
         Args:
             path: the data directory; one process owns it for writing.
-            model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or "openai:<name>"; None
-                takes the one the settings name (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
+            model: a LlamaIndex LLM, a LangChain chat model, a LanguageModel (`testing.RecordedModel`), or a name as LangChain's
+                `init_chat_model` takes it ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5"); None takes the one the settings name
+                (HINDSIGHT_MODEL). Without any, messages are stored verbatim and answers are extracts.
             embeddings: a LlamaIndex embedding model, a LangChain Embeddings object or an Embedder; None takes the configured local one (bge-small).
             reranker: "default" takes the MiniLM cross-encoder if its weights are on this machine; None reranks nothing.
             config: settings; None reads them from the environment.
@@ -97,6 +99,9 @@ class AsyncHindsight(Engine):
                 beside newer indexes), instead of raising LedgerLost; the indexes are then rebuilt from what is there.
             clock: what time it is, for tests and replays.
             time_parser: reads the time of questions in which the built-in grammar finds none.
+            redact: replaces what must not be stored: it gets the text of every message, document, given fact and edit, before a
+                model or the ledger does. Give it the same answer for the same text. Items (`bank.items`, LangGraph's store) and the
+                chat history of LlamaIndex's `HindsightMemory` are kept as they are.
 
         Raises:
             InvalidRequest: the path, the model or the embeddings are none, the settings name an unknown time zone or language, or a worker is wanted that
@@ -137,8 +142,17 @@ class AsyncHindsight(Engine):
             time_parser=time_parser,
             languages=languages,
             endings=_ending_judge(chosen, settings),
+            redact=_redact(redact),
         )
         return cls(tools, storage, workers)
+
+
+def _redact(redact: Callable[[str], str] | None) -> Callable[[str], str] | None:
+    if redact is not None and not callable(redact):
+        raise InvalidRequest(
+            "redact", f"{shown(redact)} cannot be called", "Pass a function of a text, or None."
+        )
+    return redact
 
 
 def _place(path: str | Path) -> str:

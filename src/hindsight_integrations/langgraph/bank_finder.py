@@ -20,6 +20,7 @@ BankName = str | Callable[[Any, Runtime[Any]], str]
 BankFrom = str | Sequence[str]
 
 AUTH = "auth"
+SWITCH = "use_memory"  # of a run's configurable or context: False turns memory off for the run
 WITHIN = ("context", "config", "state")
 UNNAMED: tuple[str, ...] = (
     AUTH,  # first, since the other two are the client's to choose
@@ -123,6 +124,19 @@ class BankFinder:
             return self._memory.asynchronous
         engine = self._memory.asynchronous if isinstance(self._memory, Hindsight) else self._memory
         return await engine.bank(self.name(state, config))
+
+
+def uses_memory(config: RunnableConfig) -> bool:
+    """Whether a run uses memory: `use_memory` of its configurable or context, True by default.
+
+    Raises:
+        InvalidRequest: it is neither true nor false.
+    """
+    sources = (config.get("configurable", {}), current_runtime().context)
+    chosen = next((value for source in sources if (value := value_of(source, SWITCH)) is not None), True)
+    if not isinstance(chosen, bool):
+        raise InvalidRequest(SWITCH, f"{shown(chosen)} is not a boolean", "Use True or False.")
+    return chosen
 
 
 def _checked_places(bank_from: BankFrom) -> tuple[str, ...]:

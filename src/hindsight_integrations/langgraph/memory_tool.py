@@ -14,7 +14,8 @@ from pydantic import Field, ValidationError
 
 from hindsight_integrations import InvalidRequest
 from hindsight_integrations.errors import shown
-from hindsight_integrations.langgraph.bank_finder import BankFinder
+from hindsight_integrations.langgraph.bank_finder import BankFinder, uses_memory
+from hindsight_integrations.prompts.memory_tools import MEMORY_OFF
 
 Asked = Callable[[Any], Any]  # a call of a bank of either face: of the async one an awaitable
 Reply = tuple[str, Any]  # what the model reads, and the artifact: plain JSON
@@ -97,6 +98,8 @@ class MemoryTool(BaseTool):
         runtime = arguments.get("runtime")
         if runtime is not None and not isinstance(runtime, ToolRuntime):
             raise ToolException(_again(self.name, "runtime is no argument", self.args))
+        if not uses_memory(config):
+            raise ToolException(MEMORY_OFF)
         said = {name: value for name, value in arguments.items() if name != "runtime"}
         said |= dict(zip(self.args, given, strict=False))
         return ToolCall(self.where.name(_state(arguments), config), said, runtime, config)

@@ -12,7 +12,14 @@ from langchain_core.runnables import RunnableConfig
 
 from hindsight_integrations import Budget, FactType, InvalidRequest, TagsMatch
 from hindsight_integrations.choices import choice
-from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName, value_of
+from hindsight_integrations.langgraph.bank_finder import (
+    AnyMemory,
+    BankFinder,
+    BankFrom,
+    BankName,
+    uses_memory,
+    value_of,
+)
 from hindsight_integrations.langgraph.events import EventKind, emit
 from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.memories import (
@@ -84,6 +91,8 @@ def create_recall_node(
 
     Several recalls at once (`Send`, parallel branches) need a key each, or one that takes several writes in a step:
     `Annotated[list[Memory], Topic(Memory)]` of `langgraph.channels` gathers them for the next step and keeps none longer.
+
+    A run with `use_memory=False` in its configurable or context recalls nothing.
 
     Args:
         memory: Hindsight or AsyncHindsight, or one bank of either, which then serves every run.
@@ -157,7 +166,7 @@ class _Recall:
     messages_key: str
 
     def run(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, query, found = self.where.name(state, config), self._question(state), None
+        name, query, found = self.where.name(state, config), self._question(state, config), None
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = self.where.open(state, config)
             if query:
@@ -165,14 +174,16 @@ class _Recall:
         return self._update(state, name, found)
 
     async def arun(self, state: Any, config: RunnableConfig) -> dict[str, Any]:  # noqa: ANN401 - the user's state type
-        name, query, found = self.where.name(state, config), self._question(state), None
+        name, query, found = self.where.name(state, config), self._question(state, config), None
         with tolerated(self.failing, node=place_of(config).node, bank=name, missing=MISSING):
             bank = await self.where.aopen(state, config)
             if query:
                 found = await bank.recall(query.text, **query.asked, **self.options)
         return self._update(state, name, found)
 
-    def _question(self, state: object) -> Question | None:
+    def _question(self, state: object, config: RunnableConfig) -> Question | None:
+        if not uses_memory(config):
+            return None
         if self.query_key is not None:
             return question(value_of(state, self.query_key))
         return last_question(state, self.messages_key)

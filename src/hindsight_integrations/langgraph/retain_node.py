@@ -9,7 +9,13 @@ from langchain_core.runnables import RunnableConfig
 
 from hindsight_integrations import InvalidRequest, RetainResult
 from hindsight_integrations.choices import choice
-from hindsight_integrations.langgraph.bank_finder import AnyMemory, BankFinder, BankFrom, BankName
+from hindsight_integrations.langgraph.bank_finder import (
+    AnyMemory,
+    BankFinder,
+    BankFrom,
+    BankName,
+    uses_memory,
+)
 from hindsight_integrations.langgraph.events import EventKind, emit
 from hindsight_integrations.langgraph.failures import tolerated
 from hindsight_integrations.langgraph.node import MemoryNode, Place, place_of
@@ -45,6 +51,8 @@ def create_retain_node(
     recognised by thread and message id, and what a run missed the next one of the thread catches up with. A message's
     time is `additional_kwargs["timestamp"]` (a datetime, an ISO string or Unix seconds), else now. Never give this node
     a cache policy, and give it the whole list of messages: what is missing at its end counts as dropped.
+
+    A run with `use_memory=False` in its configurable or context stores nothing of its messages, and no later run remembers them.
 
     It sends a `retained` event, or a `warning` where memory failed, to whoever streams with `stream_mode="custom"`.
 
@@ -88,7 +96,7 @@ def create_retain_node(
         if messages := messages_in(state, messages_key):
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = where.open(state, config)
-                result = target.threads.follow(messages, **options | _of_run(place, messages_key))
+                result = target.threads.follow(messages, **options | _of_run(place, messages_key, config))
                 _tell(name, result)
         return {}
 
@@ -97,7 +105,9 @@ def create_retain_node(
         if messages := messages_in(state, messages_key):
             with tolerated(policy, node=place.node, bank=name, missing=NOT_REMEMBERED, remedy=CAUGHT_UP):
                 target = await where.aopen(state, config)
-                result = await target.threads.follow(messages, **options | _of_run(place, messages_key))
+                result = await target.threads.follow(
+                    messages, **options | _of_run(place, messages_key, config)
+                )
                 _tell(name, result)
         return {}
 
@@ -113,13 +123,14 @@ def _check_worker(where: BankFinder) -> None:
         )
 
 
-def _of_run(place: Place, messages_key: str) -> dict[str, Any]:
+def _of_run(place: Place, messages_key: str, config: RunnableConfig) -> dict[str, Any]:
     """What a run says of its messages: the thread, which of the thread's lists they are, and where they come from.
 
     Two runs without a thread are two conversations, so that neither drops anything of the other.
     """
     keys = (place.namespace, "" if messages_key == "messages" else messages_key)
     said: dict[str, Any] = {"thread": place.thread, "namespace": "|".join(filter(None, keys))}
+    said["remember"] = uses_memory(config)
     said["metadata"] = {"run_id": place.run_id, "checkpoint_ns": place.namespace or None}
     return said if place.thread else said | {"on_fork": OnFork.KEEP}
 
@@ -134,4 +145,7 @@ def _tell(bank: str, result: RetainResult) -> None:
         superseded=list(result.superseded),
         restored=list(result.restored),
         queued=len(result.queued),
+        calls=result.calls,
+        tokens_in=result.tokens_in,
+        tokens_out=result.tokens_out,
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.store.base import (
+    NOT_PROVIDED,
     BaseStore,
     GetOp,
+    InvalidNamespaceError,
     Item,
     ListNamespacesOp,
+    NotProvided,
     Op,
     PutOp,
     Result,
@@ -127,6 +131,32 @@ class HindsightStore(BaseStore):
         for call, place in steps:
             place(await call(items))
         return results
+
+    def put(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        """Store or update an item, as LangGraph's `BaseStore.put`; a label with a dot is refused with the remedy."""
+        with _dots_explained():
+            super().put(namespace, key, value, index, ttl=ttl)
+
+    async def aput(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        """As `put`."""
+        with _dots_explained():
+            await super().aput(namespace, key, value, index, ttl=ttl)
 
     def forget(self, namespace: tuple[str, ...], key: str | None = None) -> int:
         """Erase an item, or with no key all under a prefix, and scrub it from every file at once; how many.
@@ -303,3 +333,17 @@ def _checked_minutes(given: object) -> float:
             "Pass minutes above 0, or None for an item that stays.",
         )
     return given
+
+
+@contextmanager
+def _dots_explained() -> Iterator[None]:
+    """Add the remedy to LangGraph's refusal of a label with a dot, such as an e-mail address."""
+    try:
+        yield
+    except InvalidNamespaceError as error:
+        if "periods" not in str(error):
+            raise
+        remedy = (
+            "Use hindsight_integrations.langgraph.namespace_label(...) for labels such as e-mail addresses."
+        )
+        raise InvalidNamespaceError(f"{error} {remedy}") from None

@@ -33,6 +33,9 @@ class MemoryRetained(MemoryEvent):
         superseded: ids of memories that hold no more, since their messages were edited or dropped.
         restored: ids of memories that hold again.
         queued: passages that wait for the model.
+        calls: how often the model was called.
+        tokens_in: prompt tokens it reported.
+        tokens_out: completion tokens it reported.
     """
 
     units: list[str]
@@ -40,6 +43,9 @@ class MemoryRetained(MemoryEvent):
     superseded: list[str] = Field(default_factory=list)
     restored: list[str] = Field(default_factory=list)
     queued: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 class MemoryRecalled(MemoryEvent):

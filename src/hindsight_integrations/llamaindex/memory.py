@@ -43,7 +43,7 @@ from hindsight_integrations.llamaindex.spoken import spoken, told_apart
 from hindsight_integrations.model.chats import chat_key
 from hindsight_integrations.prompts.recalled import memories_block
 from hindsight_integrations.tolerance import tolerated
-from hindsight_integrations.validation.limits import checked_tags
+from hindsight_integrations.validation.limits import checked_flag, checked_tags
 from hindsight_integrations.validation.metadata import checked_metadata
 from hindsight_integrations.validation.tool_messages import checked_roles
 from hindsight_integrations.verb_options import (
@@ -96,6 +96,8 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             retains both; "skip": it goes on likewise, and a failing model's turn does not wait; "raise". Mistakes
             (InvalidRequest, a forgotten bank) are always raised, after the message was kept.
         background: with a model, retain without waiting for it; see the bank's `retain`.
+        use_memory: False recalls nothing and stores nothing of the messages put meanwhile, also later. Set the attribute at any time:
+            `memory.use_memory = False`. The chat's history is kept either way.
         chat_store: LlamaIndex's, of either kind, for the history; None means a file beside the bank.
         tokenizer_fn: a text to its tokens; LlamaIndex's global one if None.
 
@@ -119,6 +121,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
     recall_options: dict[str, Any] = Field(default_factory=dict)
     on_error: str = OnError.QUEUE.value
     background: bool = False
+    use_memory: bool = True
     chat_store: Any = Field(default=None, repr=False)  # it may hold the chat
     tokenizer_fn: Any = Field(default=None, exclude=True, repr=False)
 
@@ -141,6 +144,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         recall_options: Mapping[str, Any] | None = None,
         on_error: OnError | str = OnError.QUEUE,
         background: bool = False,
+        use_memory: bool = True,
         chat_store: AnyChatStore | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         class_name: str | None = None,
@@ -164,6 +168,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
             ),
             on_error=choice(OnError, on_error, "on_error").value,
             background=background,
+            use_memory=checked_flag(use_memory, "use_memory"),
             chat_store=loaded_chat_store(chat_store) or chat_store_beside(opened.reference),
             tokenizer_fn=checked_tokenizer(tokenizer_fn),
         )
@@ -260,6 +265,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
                     metadata=self.metadata,
                     on_model_failure="queue" if on_error is OnError.QUEUE else None,
                     background=self.background,
+                    remember=self.use_memory,
                 )
             dispatcher.event(retained(bank.name, result))
 
@@ -296,7 +302,7 @@ class HindsightMemory(BaseMemory):  # type: ignore[misc] # see events.py
         asked = [message for message in messages if message.role == "user"]
         last = (_text(asked[-1]) or "").strip() if asked else ""
         query = (question or last).strip()
-        if not query or not self.memory_tokens:
+        if not query or not self.memory_tokens or not self.use_memory:
             return []
         # Asked before the question is put (chat engines), after, or after its answer (agents): it is one turn.
         turn = (len(asked) - (query == last), query)

@@ -72,6 +72,9 @@ def retained(bank: str, result: RetainResult) -> MemoryRetained:
         superseded=list(result.superseded),
         restored=list(result.restored),
         queued=len(result.queued),
+        calls=result.calls,
+        tokens_in=result.tokens_in,
+        tokens_out=result.tokens_out,
     )
 
 

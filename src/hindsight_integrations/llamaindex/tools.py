@@ -72,6 +72,15 @@ class HindsightToolSpec(BaseToolSpec):  # type: ignore[misc] # see events.py
             "metadata": checked_metadata({} if metadata is None else metadata),
         }
 
+    def to_tool_list(self, *args: Any, **kwargs: Any) -> list[Any]:  # noqa: ANN401 - LlamaIndex's
+        """The tools, of a type that LlamaIndex's agents take under a strict type checker.
+
+        Args:
+            args: as LlamaIndex's `BaseToolSpec.to_tool_list` takes them.
+            kwargs: likewise.
+        """
+        return list(super().to_tool_list(*args, **kwargs))
+
     def retain_memory(self, content: str) -> str:
         """Keep something for later conversations: a fact about the user, a decision, a preference, an event.
 

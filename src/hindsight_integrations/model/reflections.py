@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -13,6 +14,8 @@ from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.results import RecallResult
 from hindsight_integrations.model.turns import SourceTurn
+
+SchemaT = TypeVar("SchemaT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class Reflection:
         recalled: everything recalled for it.
         based_on: all it stands on, in the order of the answer's citations, with what was said of which it was made.
         opinions: the opinions the answer put forward, and what became of each.
-        structured: the answer in the form of `response_schema`, if one was given.
+        structured: the answer in the form of `response_schema`, if one was given; `structured_as(schema)` gives it typed.
         sufficient: whether memory had what the answer needs.
         steps: the tools used on the way, in order; none of a single call.
         mental_models: ids of the mental models that were shown.
@@ -173,6 +176,21 @@ class Reflection:
     tokens_in: int = 0
     tokens_out: int = 0
     notes: tuple[str, ...] = ()
+
+    def structured_as(self, schema: type[SchemaT]) -> SchemaT:
+        """The structured answer, typed.
+
+        Args:
+            schema: the `response_schema` that was given.
+
+        Raises:
+            LookupError: there is no such answer; where memory has nothing to say, a reflection has none.
+        """
+        if isinstance(self.structured, schema):
+            return self.structured
+        raise LookupError(
+            f"the reflection has no {schema.__name__}; `sufficient` says whether memory had an answer"
+        )
 
     @property
     def records(self) -> tuple[RecordDigest, ...]:

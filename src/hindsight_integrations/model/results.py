@@ -156,8 +156,9 @@ class RetainResult:
         counts: new units per network.
         skipped_messages: messages that were already retained.
         dropped: what was not kept and why.
-        tokens_in: prompt tokens the extraction model reported, 0 without one.
+        tokens_in: prompt tokens the model reported, 0 without one.
         tokens_out: completion tokens it reported.
+        calls: how often the model was called, repairs included.
         revision: the bank's revision afterwards; every channel has reached it.
         parked: passages the model answered, but not usably, even after a repair prompt.
         queued: passages kept because the model was unavailable (`on_model_failure="queue"`).
@@ -189,6 +190,7 @@ class RetainResult:
     superseded: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
+    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from hindsight_integrations.prompts.reflect_tools import record_line, sorts_line
 from hindsight_integrations.prompts.rendering import template
 
 NOTED = "noted by the agent"  # what extraction is told a text is that the agent asks to keep
+MEMORY_OFF = "Memory is turned off for this conversation. Answer without it."
 NOTHING = "Nothing is remembered about this."
 NOT_KEPT = "Nothing was kept: no fact was found in it. Say it again in full sentences that state something."
 KNOWN = "That was known already."

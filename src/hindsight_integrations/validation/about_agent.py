@@ -10,7 +10,7 @@ from typing import Any
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.writes import MessageKey
-from hindsight_integrations.validation.limits import MAX_BACKGROUND
+from hindsight_integrations.validation.limits import MAX_BACKGROUND, checked_flag
 
 SYSTEM = frozenset({"system", "developer"})
 
@@ -30,17 +30,6 @@ class Snippet:
     said_at: datetime
     key: MessageKey
     document_id: str | None = None
-
-
-def checked_mark(given: object) -> bool:
-    """The mark, if it is one.
-
-    Raises:
-        InvalidRequest: it is neither True nor False.
-    """
-    if isinstance(given, bool):
-        return given
-    raise InvalidRequest("about_agent", f"{shown(given)} is no mark", "Pass True or False.")
 
 
 def checked_snippet(text: str, field: str) -> str:
@@ -70,10 +59,10 @@ def speaks_of_agent(item: Any, position: int, *, marked: bool) -> bool:  # noqa:
         InvalidRequest: the mark is on a message from somebody who does not speak for the program.
     """
     if isinstance(item, Message):
-        own = checked_mark(item.about_agent)
+        own = checked_flag(item.about_agent, "about_agent")
         speaker = item.speaker if item.role is None else item.role
     elif isinstance(item, Mapping):
-        own = checked_mark(item.get("about_agent", False))
+        own = checked_flag(item.get("about_agent", False), "about_agent")
         speaker = item.get("role") or item.get("type") or "user"
     else:
         own, speaker = False, getattr(item, "type", "")

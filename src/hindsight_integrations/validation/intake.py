@@ -12,7 +12,7 @@ from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.reasoning import without_reasoning
-from hindsight_integrations.model.requests import Document, Message
+from hindsight_integrations.model.requests import Document, Message, RetainItem
 from hindsight_integrations.model.results import Dropped
 from hindsight_integrations.model.text import content_hash
 from hindsight_integrations.model.time import LocalDates, as_utc
@@ -20,12 +20,12 @@ from hindsight_integrations.model.turns import Role
 from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.validation.about_agent import (
     Snippet,
-    checked_mark,
     checked_snippet,
     speaks_of_agent,
 )
 from hindsight_integrations.validation.arguments import checked_instant
 from hindsight_integrations.validation.limits import (
+    checked_flag,
     checked_id,
     checked_moment,
     checked_text,
@@ -35,6 +35,7 @@ from hindsight_integrations.validation.llamaindex_documents import documents_of,
 from hindsight_integrations.validation.llamaindex_messages import plain
 from hindsight_integrations.validation.messages import as_message, read_message
 from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.redaction import Redact, redacted
 from hindsight_integrations.validation.roles import role_of
 
 logger = logging.getLogger("hindsight_integrations")
@@ -124,6 +125,7 @@ def take_in(
     document_id: str | None = None,
     append: bool = False,
     about_agent: bool = False,
+    redact: Redact | None = None,
 ) -> Intake:
     """Check and normalise what is to be retained.
 
@@ -136,11 +138,12 @@ def take_in(
         document_id: id of a plain text, if the caller has one.
         append: the text is to be added to the document of that id.
         about_agent: the text, or the system messages, say who the agent is.
+        redact: replaces what must not be stored.
 
     Raises:
         InvalidRequest: nothing to retain, over a limit, unreadable times, or one id for two different messages.
     """
-    marked = checked_mark(about_agent)
+    marked = checked_flag(about_agent, "about_agent")
     if isinstance(content, str):
         content = Document(content, id=document_id)
     documents = documents_in(content)
@@ -148,21 +151,23 @@ def take_in(
         raise InvalidRequest("content", f"it is {len(documents)} documents", "Give each an item of its own.")
     if documents:
         (document,) = documents
-        marked = checked_mark(document.about_agent) or marked
+        document = replace(document, text=redacted(document.text, redact))
+        marked = checked_flag(document.about_agent, "about_agent") or marked
         return _take_document(document, now=now, dates=dates, append=append, about_agent=marked)
     if append:
         raise InvalidRequest("append", "only documents grow by it", "Retain messages without it.")
     if isinstance(content, Iterable) and not isinstance(content, bytes | Mapping | type):
-        return _take_messages(plain(content), now=now, dates=dates, thread=thread, about_agent=marked)
+        items = plain(content)
+        return _take_messages(items, now=now, dates=dates, thread=thread, about_agent=marked, redact=redact)
     raise InvalidRequest(
         "content",
         f"{type(content).__name__} cannot be retained",
-        "Pass text, a Document, a list of messages, or documents or nodes of LlamaIndex.",
+        "Pass text, a Document, a list of messages, or documents of LangChain or LlamaIndex.",
     )
 
 
 def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a caller has
-    """The documents that content is, if it is one or several: text, a Document, or documents and nodes of LlamaIndex.
+    """The documents that content is, if it is one or several: text, a Document, or documents and nodes of LangChain and LlamaIndex.
 
     Empty for the messages of a conversation.
 
@@ -171,11 +176,50 @@ def documents_in(content: Any) -> list[Document]:  # noqa: ANN401 - whatever a c
     """
     if isinstance(content, Document):
         return [content]
+    if is_langchain_document(content):
+        return [_of_langchain(content)]
     if is_node(content):
         return documents_of([content])
-    if isinstance(content, list | tuple) and any(map(is_node, content)):
-        return documents_of(content)
+    if isinstance(content, list | tuple) and content:
+        if all(map(is_langchain_document, content)):
+            return [_of_langchain(document) for document in content]
+        if any(map(is_node, content)):
+            return documents_of(content)
     return []
+
+
+def is_langchain_document(item: object) -> bool:
+    """Whether this is a Document of LangChain, which is not imported."""
+    return any(
+        kind.__name__ == "Document" and kind.__module__.startswith("langchain_core.")
+        for kind in type(item).__mro__
+    )
+
+
+def _of_langchain(document: Any) -> Document:  # noqa: ANN401 - langchain_core.documents.Document
+    return Document(document.page_content, id=document.id, metadata=document.metadata)
+
+
+def items_of(values: Iterable[Any]) -> list[RetainItem]:
+    """What many texts, documents and conversations are as items: a list of messages alone is one conversation.
+
+    Args:
+        values: items, texts, documents and nodes, lists of messages; or messages.
+    """
+    items = list(values)
+    if items and all(map(_is_message, items)):
+        return [RetainItem(items)]
+    if items and all(is_node(item) for item in items):
+        return [RetainItem(document) for document in documents_of(items)]
+    return [item if isinstance(item, RetainItem) else RetainItem(item) for item in items]
+
+
+def _is_message(item: Any) -> bool:  # noqa: ANN401 - whatever a caller has
+    if isinstance(item, Message):
+        return True
+    if isinstance(item, Mapping):
+        return "role" in item or "content" in item
+    return hasattr(item, "content") and (hasattr(item, "type") or hasattr(item, "role"))
 
 
 def document_thread(document_id: str) -> str:
@@ -210,7 +254,13 @@ def _take_document(
 
 
 def _take_messages(
-    items: list[Any], *, now: datetime, dates: LocalDates, thread: str, about_agent: bool
+    items: list[Any],
+    *,
+    now: datetime,
+    dates: LocalDates,
+    thread: str,
+    about_agent: bool,
+    redact: Redact | None,
 ) -> ConversationIntake:
     messages: dict[str, Message] = {}
     moments: dict[Place, datetime] = {}
@@ -218,7 +268,8 @@ def _take_messages(
     snippets: dict[Place, Snippet] = {}
     for position, item in enumerate(items):
         if speaks_of_agent(item, position, marked=about_agent):
-            if (said := _snippet(item, position, now=now, dates=dates, thread=thread)) is None:
+            said = _snippet(item, position, now=now, dates=dates, thread=thread, redact=redact)
+            if said is None:
                 dropped.append(Dropped(f"message {position}", "empty"))
             else:
                 snippets[said.key.place] = said
@@ -227,6 +278,7 @@ def _take_messages(
         if message is None or not checked_words(message.text, f"text of message {position}"):
             dropped.append(Dropped(f"message {position}", "not conversation" if message is None else "empty"))
             continue
+        message = _redacted(message, redact)
         identity, moment, filled = _filled(message, position, now=now, dates=dates, unread=dropped)
         filled = _said(filled)
         if not filled.text:
@@ -249,6 +301,10 @@ def _take_messages(
     )
 
 
+def _redacted(message: Message, redact: Redact | None) -> Message:
+    return message if redact is None else replace(message, text=redacted(message.text, redact))
+
+
 def _said(message: Message) -> Message:
     """A message of a model without its inline reasoning."""
     if role_of(message) is not Role.ASSISTANT:
@@ -264,9 +320,10 @@ def _snippet(
     now: datetime,
     dates: LocalDates,
     thread: str,
+    redact: Redact | None,
 ) -> Snippet | None:
     """What a marked system message says of the agent; None if it says nothing."""
-    message = read_message(item)
+    message = _redacted(read_message(item), redact)
     if not checked_words(message.text, f"text of message {position}"):
         return None
     identity, moment, filled = _filled(message, position, now=now, dates=dates)

@@ -133,6 +133,17 @@ def checked_tags(tags: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+def checked_flag(value: object, field: str) -> bool:
+    """A truth value.
+
+    Raises:
+        InvalidRequest: it is something else.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidRequest(field, f"{shown(value)} is not a boolean", "Use True or False.")
+
+
 def checked_moment(moment: object, field: str, *, date_order: DateOrder | None = None) -> datetime | None:
     """A time as a datetime (naive stays naive); None stays None.
 

@@ -27,6 +27,7 @@ from hindsight_integrations.validation.limits import (
     checked_words,
 )
 from hindsight_integrations.validation.metadata import checked_metadata
+from hindsight_integrations.validation.redaction import Redact, redacted, redacted_fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,13 @@ class RetainRequest:
 
 
 def retain_request(
-    item: RetainItem, *, bank: str, clock: Clock, dates: LocalDates, append: bool = False
+    item: RetainItem,
+    *,
+    bank: str,
+    clock: Clock,
+    dates: LocalDates,
+    append: bool = False,
+    redact: Redact | None = None,
 ) -> RetainRequest:
     """A retain, checked.
 
@@ -74,9 +81,10 @@ def retain_request(
         clock: gives the mention time of what has none.
         dates: how times are read.
         append: the text is to be added to the document of that id.
+        redact: replaces what must not be stored.
 
     Raises:
-        InvalidRequest: the input is empty, over a limit or inconsistent.
+        InvalidRequest: the input is empty, over a limit or inconsistent, or `redact` failed.
     """
     thread = checked_words(item.thread, "thread")
     return RetainRequest(
@@ -88,11 +96,12 @@ def retain_request(
             document_id=item.document_id,
             append=append,
             about_agent=item.about_agent,
+            redact=redact,
         ),
         bank=bank,
         zone=dates.zone,
         thread=thread,
-        context=checked_words(item.context, "context"),
+        context=redacted(checked_words(item.context, "context"), redact),
         tags=checked_tags(item.tags),
         metadata=checked_metadata({} if item.metadata is None else item.metadata),
         entities=tuple(
@@ -102,7 +111,8 @@ def retain_request(
         facts=None
         if item.facts is None
         else tuple(
-            checked_fact(fact, position) for position, fact in enumerate(checked_list(item.facts, "facts"))
+            redacted_fact(checked_fact(fact, position), redact)
+            for position, fact in enumerate(checked_list(item.facts, "facts"))
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What callers may name as their model, and what becomes of it: "openai:<name>", a vendor's object, a LanguageModel."""
+"""What callers may pass as their model: a name, a vendor's object, or a LanguageModel."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ def language_model(
     """What callers may name as their model, as a LanguageModel; one that they wrote themselves keeps its own time.
 
     Args:
-        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or "openai:<name>".
+        model: a LanguageModel, a LlamaIndex LLM, a LangChain chat model, or a name as `init_chat_model` takes it
+            ("openai:gpt-5-mini", "anthropic:claude-sonnet-4-5").
         in_words: what asks for JSON by words, for services that take no schema.
         timeout_s: seconds of a call, tries included.
 
     Raises:
-        InvalidRequest: it is none of these, or a name with another provider, or with none.
-        MissingDependency: it is "openai:<name>", and langchain-openai is not installed.
-        ModelRefused: it is "openai:<name>", and there is no API key.
+        InvalidRequest: it is none of these, or a name of no known provider.
+        MissingDependency: it is a name, and the package of its provider is not installed.
+        ModelRefused: it is a name, and there is no API key.
     """
     if isinstance(model, str):
-        named = openai_model(model, in_words=in_words, timeout_s=timeout_s)
+        named = _named_model(model, in_words=in_words, timeout_s=timeout_s)
         return TimedModel(named, timeout_s=timeout_s, tries=TRIES)
     match vendor_of_model(model):
         case Vendor.OURS:
@@ -55,6 +56,35 @@ def language_model(
         case Vendor.LANGCHAIN:
             chat_model = cast("BaseChatModel", model)
             return TimedModel(LangChainModel(chat_model, in_words=in_words), timeout_s=timeout_s)
+
+
+def _named_model(name: str, *, in_words: InWords[Any] | None, timeout_s: float) -> LangChainModel:
+    """The model of a name as LangChain's `init_chat_model` takes it; OpenAI's need langchain-openai alone.
+
+    Raises:
+        InvalidRequest: no provider of that name is known, or its client lacks something, such as a key.
+        MissingDependency: the package of the provider, or langchain, is not installed.
+        ModelRefused: there is no API key of OpenAI's.
+    """
+    provider, _, model = name.partition(":")
+    if not (provider and model):  # a provider is never guessed: memory text goes only where the caller says
+        problem = f"{shown(name)} is not of the form '<provider>:<name>'"
+        raise InvalidRequest("model", problem, f"Write 'openai:gpt-5-mini'. {MODELS}")
+    if provider == PROVIDER:
+        return openai_model(name, in_words=in_words, timeout_s=timeout_s)
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        remedy = "pip install 'hindsight-integrations[langchain]'"
+        raise MissingDependency("langchain", f"{shown(name)} needs it: {remedy}") from error
+    try:
+        chat_model = init_chat_model(name)
+    except ImportError as error:
+        raise MissingDependency(f"the package of {shown(provider)}", str(error)) from error
+    except ValueError as error:  # an unknown provider, or what its client misses, such as a key
+        reason = str(error).splitlines()[0]
+        raise InvalidRequest("model", f"LangChain makes no {shown(name)}: {reason}", MODELS) from error
+    return LangChainModel(chat_model, name=name, in_words=in_words)
 
 
 def openai_model(

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from hindsight_integrations.errors import InvalidRequest, MissingDependency
 
+CONNECT_S = 5.0  # seconds for the hub to accept a connection
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 
@@ -217,7 +221,9 @@ def hub_file(repository: str, revision: str, path: str, offline: bool) -> Path:
     """
     return _fetched(
         f"{repository}/{path}",
-        lambda hub: hub.hf_hub_download(repository, path, revision=revision, local_files_only=offline),
+        lambda hub, out_of_reach: hub.hf_hub_download(
+            repository, path, revision=revision, local_files_only=offline or out_of_reach
+        ),
     )
 
 
@@ -229,22 +235,43 @@ def hub_folder(repository: str, revision: str, patterns: Sequence[str], offline:
     """
     return _fetched(
         repository,
-        lambda hub: hub.snapshot_download(
-            repository, revision=revision, allow_patterns=list(patterns), local_files_only=offline
+        lambda hub, out_of_reach: hub.snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=list(patterns),
+            local_files_only=offline or out_of_reach,
         ),
     )
 
 
-def _fetched(what: str, fetch: Callable[[ModuleType], str]) -> Path:
-    """What `fetch` got with the hub's client, its failures converted."""
+def _fetched(what: str, fetch: Callable[[ModuleType, bool], str]) -> Path:
+    """What `fetch` got with the hub's client, its failures converted.
+
+    The client tries for half a minute where there is no network. It is told to look into its cache alone, where the hub cannot
+    be reached in a few seconds.
+    """
     try:
         import huggingface_hub
+        from huggingface_hub.constants import ENDPOINT
         from huggingface_hub.errors import HfHubHTTPError
     except ImportError as error:
         raise MissingDependency("huggingface_hub", "pip install huggingface_hub") from error
     try:
         # OSError covers connection failures, timeouts and the hub's own "not in the local cache".
-        return Path(fetch(huggingface_hub))
+        return Path(fetch(huggingface_hub, not _reachable(ENDPOINT)))
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise MissingDependency(what, reason) from error
+
+
+def _reachable(address: str) -> bool:
+    """Whether a server accepts a connection within a few seconds. Behind a proxy that is for the client to find out."""
+    if getproxies():
+        return True
+    parts = urlsplit(address)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_S).close()
+    except OSError:
+        return False
+    return True

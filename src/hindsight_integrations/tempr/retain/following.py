@@ -46,8 +46,16 @@ class ThreadList:
     on_fork: OnFork
 
 
-async def follow(given: ThreadList, requested: Requested, tools: RetainTools) -> RetainResult:
+async def follow(
+    given: ThreadList, requested: Requested, tools: RetainTools, *, remember: bool = True
+) -> RetainResult:
     """Retain what is new of a conversation, and bring its memories to the branch it is on.
+
+    Args:
+        given: the conversation.
+        requested: makes a request of some of its messages.
+        tools: the engine's.
+        remember: False marks what is new as known and stores nothing of it.
 
     Raises:
         ModelError: extraction or embedding failed; nothing was written.
@@ -69,7 +77,10 @@ async def follow(given: ThreadList, requested: Requested, tools: RetainTools) ->
             return await _stored(Proposal((), followed=followed), tools)
         async with tools.in_flight.alone(request.slots):
             fork = await tools.workers.read(read_fork, followed, tools.projector.ledger, bank)
-            proposal = await prepare(replace(request, dropped=fork.gone), tools) or _known(request)
+            proposal = None
+            if remember:
+                proposal = await prepare(replace(request, dropped=fork.gone), tools)
+            proposal = proposal or _known(request)
             return await _stored(replace(proposal, followed=followed), tools)
 
 

@@ -116,6 +116,7 @@ def _together(results: Sequence[RetainResult]) -> RetainResult:
         skipped_messages=sum(result.skipped_messages for result in results),
         tokens_in=sum(result.tokens_in for result in results),
         tokens_out=sum(result.tokens_out for result in results),
+        calls=sum(result.calls for result in results),
         **listed,
     )
 
@@ -126,6 +127,7 @@ def _with_tokens(result: RetainResult, judgement: Judgement) -> RetainResult:
         result,
         tokens_in=result.tokens_in + judgement.tokens_in,
         tokens_out=result.tokens_out + judgement.tokens_out,
+        calls=result.calls + judgement.calls,
     )
 
 
@@ -172,6 +174,7 @@ def _result(proposal: Proposal, kept: set[str], created: set[str], receipt: Rece
         revision=receipt.revision,
         tokens_in=proposal.tokens_in,
         tokens_out=proposal.tokens_out,
+        calls=proposal.calls,
         parked=parked(waiting, TaskKind.EXTRACT_PARKED),
         queued=parked(waiting, TaskKind.EXTRACT_QUEUED),
     )

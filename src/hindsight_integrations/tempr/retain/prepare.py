@@ -81,6 +81,7 @@ async def _prepare_conversation(
         forget=forgettings(extraction.forget, origin),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+        calls=extraction.calls,
     )
 
 
@@ -130,6 +131,7 @@ async def _prepare_document(
         dropped=(*extraction.dropped, *dropped),
         tokens_in=extraction.tokens_in,
         tokens_out=extraction.tokens_out,
+        calls=extraction.calls,
     )
 
 

@@ -94,6 +94,7 @@ class Proposal:
         followed: the conversation these messages continue, if the caller gave it whole; of one retain alone.
         tokens_in: prompt tokens the extraction cost.
         tokens_out: completion tokens it cost.
+        calls: how often the model was called for it.
     """
 
     drafts: Sequence[Draft]
@@ -112,6 +113,7 @@ class Proposal:
     followed: FollowedThread | None = None
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: int = 0
 
 
 def joined(proposals: Sequence[Proposal]) -> Proposal:

@@ -197,7 +197,7 @@ class LLMExtractor:
         except PromptTooLong as error:
             return _parked(Extraction(((),)), passage, f"PromptTooLong: {error}")
         shown = (tuple(unit.id for unit in passage.memories),)
-        spent = Extraction(((),), answered.tokens_in, answered.tokens_out, shown=shown)
+        spent = Extraction(((),), answered.tokens_in, answered.tokens_out, answered.tries, shown=shown)
         if items is None:
             reason = f"the model's answer was outside its schema, repairs included: {answered.problem}"
             return _parked(spent, passage, reason)

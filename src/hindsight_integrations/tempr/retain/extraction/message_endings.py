@@ -86,6 +86,7 @@ class EndingJudge:
             shown=(tuple(shown),),
             tokens_in=extraction.tokens_in + endings.tokens_in,
             tokens_out=extraction.tokens_out + endings.tokens_out,
+            calls=extraction.calls + endings.calls,
             dropped=(*extraction.dropped, *endings.dropped),
         )
 
@@ -133,6 +134,7 @@ class _Endings:
     dropped: list[Dropped] = field(default_factory=list)
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: int = 0
 
     def add(
         self,
@@ -143,6 +145,7 @@ class _Endings:
         """Add the answer to one passage, whose judged messages are given by their numbers."""
         self.tokens_in += answered.tokens_in
         self.tokens_out += answered.tokens_out
+        self.calls += answered.tries
         if answered.output is None:
             ids = ", ".join(message.id or "" for message in messages.values())
             self._drop(f"messages {ids}", f"the model did not say what they end: {answered.problem}")

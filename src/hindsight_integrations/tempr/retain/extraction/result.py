@@ -37,6 +37,7 @@ class Extraction:
         chunks: facts of each chunk, in order; none for one that waits.
         tokens_in: prompt tokens reported by the model, repairs included.
         tokens_out: completion tokens reported by the model, repairs included.
+        calls: how often the model was called, repairs included.
         dropped: what the model wrote that is no memory, and why.
         waiting: passages to be tried again.
         given: whether the caller stated the facts.
@@ -47,6 +48,7 @@ class Extraction:
     chunks: tuple[tuple[ExtractedFact, ...], ...]
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: int = 0
     dropped: tuple[Dropped, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     given: bool = False
@@ -60,6 +62,7 @@ def joined(extractions: Sequence[Extraction]) -> Extraction:
         chunks=tuple(chunk for one in extractions for chunk in one.chunks),
         tokens_in=sum(one.tokens_in for one in extractions),
         tokens_out=sum(one.tokens_out for one in extractions),
+        calls=sum(one.calls for one in extractions),
         dropped=tuple(item for one in extractions for item in one.dropped),
         waiting=tuple(
             replace(item, chunk=number) for number, one in enumerate(extractions) for item in one.waiting

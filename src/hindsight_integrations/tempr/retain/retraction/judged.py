@@ -22,11 +22,13 @@ class Judgement:
             was not asked about, nothing.
         tokens_in: prompt tokens it reported.
         tokens_out: completion tokens it reported.
+        calls: how often it was called.
     """
 
     ends: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     tokens_in: int = 0
     tokens_out: int = 0
+    calls: int = 0
 
 
 NOT_ASKED = Judgement()
@@ -48,7 +50,7 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         logger.warning("the model did not say what %d statements end: %s", len(asked), type(error).__name__)
         return NOT_ASKED
     if answered.output is None:
-        return Judgement({}, answered.tokens_in, answered.tokens_out)
+        return Judgement({}, answered.tokens_in, answered.tokens_out, answered.tries)
     units = numbered_candidates(asked)
     named = {
         number: {units[memory].id for each in answered.output.endings if each.statement == number
@@ -59,4 +61,4 @@ async def judgement_on(statements: Sequence[OpenStatement], llm: LLMExtractor) -
         (each.text, each.by.id): frozenset(unit.id for unit in each.candidates) & named[number]
         for number, each in enumerate(asked, 1)
     }
-    return Judgement(ends, answered.tokens_in, answered.tokens_out)
+    return Judgement(ends, answered.tokens_in, answered.tokens_out, answered.tries)
