@@ -36,9 +36,9 @@ MOST_UNITS = 30
 MOST_ENTITIES = 1_000
 """Entities of a bank that `memory_graph` reads, the most mentioned ones."""
 
-_WIDTH = 8.0  # inches of a new figure
-_LABEL = 50  # characters of a memory beside an axis
-_LEGEND_LINE = 100  # characters of a memory in a legend
+_WIDTH = 8.5  # inches of a new figure
+_LABEL = 44  # characters of a memory beside an axis
+_LEGEND_LINE = 90  # characters of a memory in a legend
 _ARC = 0.9  # between neighbours on a ring; rings are at least 1 apart
 _NAMES_APART = 0.33  # radians between names on a ring, which are wider than numbers
 _NETWORKS = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import matplotlib as mpl
@@ -246,3 +249,16 @@ def test_importing_the_plots_does_not_import_matplotlib() -> None:
     """Whoever never plots does not wait for it."""
     script = "import sys; from hindsight_integrations import plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_example_of_a_notebook_in_the_readme_runs(bank: MemoryBank) -> None:
+    """It draws its plots; pandas is a stand-in here."""
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    (code,) = [block for block in blocks if "import plots" in block]
+    pandas = ModuleType("pandas")
+    pandas.DataFrame = list  # type: ignore[attr-defined] # as far as it is used
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pandas", pandas)
+        exec(code, {"bank": bank})  # noqa: S102 - the README's own
+    assert len(plt.get_fignums()) == 3

@@ -15,7 +15,7 @@ QUOTED = 40  # characters of a text in a repr
 CELL = 100  # characters of a text in a table
 MOST_ROWS = 50  # of one table
 
-_LEFT = ' style="text-align: left; vertical-align: top"'
+_LEFT = ' style="text-align: left"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Displayed:
 def one_line(text: str, most: int) -> str:
     """The text on one line of at most `most` characters; an ellipsis stands for the rest."""
     line = " ".join(text[: 4 * most].split())
-    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" ,;") + "…"
 
 
 def day(moment: datetime | None) -> str:
