@@ -29,6 +29,7 @@ from hindsight_integrations import (
     RecalledUnit,
     RecallResult,
     Record,
+    RecordEntries,
     RecordEntry,
     RecordKind,
     Reflection,
@@ -36,7 +37,6 @@ from hindsight_integrations import (
     UnitPage,
 )
 from hindsight_integrations.engine.health import Health, TaskHealth
-from hindsight_integrations.model.aggregates import RecordEntries
 from hindsight_integrations.model.display import LINE, Displayed, one_line
 from hindsight_integrations.model.opinions import (
     EvidenceEntry,
