@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         StorageError,
         WrongDimension,
     )
-    from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+    from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntries, RecordEntry
     from hindsight_integrations.model.confidence import ConfidenceChange
     from hindsight_integrations.model.directives import Directive
     from hindsight_integrations.model.entities import Entity, EntityChange, EntityType
@@ -141,7 +141,7 @@ _HOMES = {
     "model.links": ("CausalRelation", "LinkType"),
     "model.opinions": ("Assessment", "Conviction", "Evidence", "Opinion", "OpinionHistory"),
     "model.profile": ("BankProfile", "BigFive", "Disposition", "ProfileChange"),
-    "model.aggregates": ("Aggregate", "Aggregation", "RecordEntry"),
+    "model.aggregates": ("Aggregate", "Aggregation", "RecordEntries", "RecordEntry"),
     "model.records": ("Record", "RecordKind"),
     "model.reflections": (
         "Citation",
@@ -251,6 +251,7 @@ __all__ = [
     "RecallResult",
     "RecalledUnit",
     "Record",
+    "RecordEntries",
     "RecordEntry",
     "RecordKind",
     "ReflectEvent",

@@ -168,10 +168,23 @@ class StorageError(HindsightError):
 
 
 class LedgerBusy(StorageError):
-    """Another process (or engine) has this data directory open for writing."""
+    """Another process, or another engine of this process, has this data directory open for writing.
 
-    def __init__(self, path: Path, pid: int | None) -> None:
-        self.path, self.pid = path, pid
+    Attributes:
+        path: the directory.
+        pid: the process that has it open; None if unknown.
+        here: whether that is this process.
+    """
+
+    def __init__(self, path: Path, pid: int | None, *, here: bool = False) -> None:
+        self.path, self.pid, self.here = path, pid, here
+        if here:
+            super().__init__(
+                f"{path} is already open for writing in this process ({pid}), as when a notebook cell runs twice. Keep using "
+                "the engine that has it open, or close that first with its close(). If no variable holds it any more, "
+                f"MemoryBank.over(bank_at(BankReference({str(path.resolve())!r}, name))) returns its banks."
+            )
+            return
         owner = f"process {pid}" if pid else "another process"
         super().__init__(
             f"{path} is open for writing in {owner}, and one process at a time writes a directory. A server runs as one "

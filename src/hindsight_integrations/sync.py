@@ -26,7 +26,7 @@ from hindsight_integrations.concurrency.sync_loop import OwnLoop, SharedLoop
 from hindsight_integrations.engine.assembly import AsyncHindsight
 from hindsight_integrations.errors import EngineClosed, InvalidRequest
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.references import BankReference
+from hindsight_integrations.model.references import BankReference, DisplayedBank
 from hindsight_integrations.model.tasks import WorkerMode
 
 P = ParamSpec("P")
@@ -198,7 +198,7 @@ class Maintenance(_SyncFace[AsyncMaintenance]):
     edits = _awaited(AsyncMaintenance.edits)
 
 
-class MemoryBank(_SyncFace[AsyncMemoryBank]):
+class MemoryBank(_SyncFace[AsyncMemoryBank], DisplayedBank):
     """One bank of memories: retain, recall, reflect. Made by `Hindsight.bank`; usable from any thread."""
 
     retain = _awaited(AsyncMemoryBank.retain)

@@ -78,6 +78,13 @@ def test_a_turn_tells_what_was_recalled_and_retained(
 
 
 @BOTH_FACES
+def test_a_recall_that_finds_nothing_is_told_too(light: Hindsight, face: str) -> None:
+    """Whoever watches a run sees that memory was asked and had nothing."""
+    told = events(chat(light), face, HumanMessage("Whose kayak?", id="m1"))
+    assert [list(event["units"]) for event in told if event["kind"] == "recalled"] == [[]]
+
+
+@BOTH_FACES
 def test_the_units_told_are_those_of_the_bank(light: Hindsight, face: str) -> None:
     """The ids of an event can be looked up: retained first, recalled the turn after, with scores and channels."""
     graph = chat(light)

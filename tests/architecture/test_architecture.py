@@ -46,6 +46,8 @@ VENDOR_HOMES = {  # each vendor package is imported in exactly one place [CONTRI
     "snowballstemmer": {"text/snowball.py"},
     "safetensors": {"backends/local_models/sentence_transformers.py"},
     "dateparser": {"text/foreign_dates.py"},
+    "pandas": {"model/rows.py"},
+    "matplotlib": {"plots.py"},
 }
 
 # What only one face has: making one face of the other, and what an engine needs of itself.

@@ -17,6 +17,7 @@ from table import every_row
 
 from hindsight_integrations import (
     BankNotFound,
+    BankReference,
     Document,
     EmbedderMismatch,
     EngineClosed,
@@ -25,8 +26,10 @@ from hindsight_integrations import (
     LedgerBusy,
     LedgerReadOnly,
     MalformedOutput,
+    MemoryBank,
     SchemaMismatch,
     StorageError,
+    bank_at,
 )
 from hindsight_integrations.ports.arrays import Matrix
 from hindsight_integrations.testing.doubles import HashEmbedder
@@ -185,12 +188,27 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
 def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""
     opener(tmp_path).bank("alice").retain("Alice likes plums.")
-    with pytest.raises(LedgerBusy, match=f"process {os.getpid()}"):
+    with pytest.raises(LedgerBusy, match=rf"in this process \({os.getpid()}\)"):
         opener(tmp_path)
     reader = opener(tmp_path, read_only=True)
     assert reader.bank("alice").recall("plums").units[0].unit.text == "Alice likes plums."
     with pytest.raises(InvalidRequest, match="read-only"):
         reader.bank("alice").retain("Alice likes figs.")
+
+
+def test_a_cell_that_runs_twice_is_told_how_to_go_on(
+    opener: Callable[..., Hindsight], tmp_path: Path
+) -> None:
+    """The second `Hindsight.open` of a notebook names the ways out, and each of them works."""
+    first, place = opener(tmp_path), str(tmp_path.resolve())
+    first.bank("alice").retain("Alice likes plums.")
+    with pytest.raises(LedgerBusy) as caught:
+        opener(tmp_path / ".." / tmp_path.name)
+    for words in ("already open", "notebook", "close()", f"bank_at(BankReference({place!r}, name))"):
+        assert words in str(caught.value)
+    assert MemoryBank.over(bank_at(BankReference(place, "alice"))).count() == 1
+    first.close()
+    assert opener(tmp_path).bank("alice").count() == 1
 
 
 def test_a_reader_sees_what_the_writer_adds(opener: Callable[..., Hindsight], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,7 @@ def test_no_text_reaches_the_log_or_an_error(
     change_bytes(tmp_path, b"code is 1033", b"code is 103\xb3")
     with caplog.at_level(logging.DEBUG), opener(tmp_path) as engine:
         bank = engine.bank("alice")
-        told = [str(bank.recall("locker")), str(bank.units())]
+        told = [str(asdict(bank.recall("locker"))), str(asdict(bank.units()))]
         with pytest.raises(MemoryDamaged) as caught:
             bank.get(bad)
         told.append(str(caught.value))

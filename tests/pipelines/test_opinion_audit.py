@@ -4,7 +4,7 @@ leaves neither a confidence nor a word behind."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -206,10 +206,14 @@ class Gossip:
 
 def opinions_text(bank: MemoryBank) -> str:
     """All that is served of opinions, observations and mental models, and of what led to them."""
-    logs = [bank.opinions.history(opinion.id) for opinion in bank.opinions.list(include_closed=True)]
-    recalled = bank.recall(f"{QUESTION} {TOKEN}", include_invalidated=True, k=100).units
-    summaries = [bank.entities.observations(entity.name) for entity in bank.entities.list()]
-    return f"{logs} {recalled} {summaries} {bank.mental_models.list()} {bank.tasks.list()}"
+    served = [
+        *(bank.opinions.history(opinion.id) for opinion in bank.opinions.list(include_closed=True)),
+        *bank.recall(f"{QUESTION} {TOKEN}", include_invalidated=True, k=100),
+        *(bank.entities.observations(entity.name) for entity in bank.entities.list()),
+        *bank.mental_models.list(),
+        *bank.tasks.list(),
+    ]
+    return str(list(map(asdict, served)))
 
 
 def files_with(folder: Path, word: str) -> set[str]:

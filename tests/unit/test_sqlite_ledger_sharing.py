@@ -61,6 +61,7 @@ def test_another_process_is_named_and_its_lock_dies_with_it(tmp_path: Path) -> N
         with pytest.raises(LedgerBusy) as caught:
             SqliteLedger.open(tmp_path)
         assert caught.value.pid == holder.pid
+        assert not caught.value.here
         holder.kill()
     SqliteLedger.open(tmp_path).close()
 

@@ -18,12 +18,12 @@ from hindsight_integrations.bank.tasks import AsyncTasks
 from hindsight_integrations.bank.threads import AsyncThreads
 from hindsight_integrations.bank.writing import WritingVerbs
 from hindsight_integrations.model.profile import BankProfile
-from hindsight_integrations.model.references import BankReference
+from hindsight_integrations.model.references import BankReference, DisplayedBank
 from hindsight_integrations.model.tasks import WorkerMode
 from hindsight_integrations.validation.arguments import checked_profile
 
 
-class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs):
+class AsyncMemoryBank(WritingVerbs, ReflectingVerbs, ListingVerbs, DisplayedBank):
     """One bank of memories: retain, recall, reflect. Made by `AsyncHindsight.bank`; usable from any event loop."""
 
     def with_profile(self, profile: BankProfile) -> AsyncMemoryBank:

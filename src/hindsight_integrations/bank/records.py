@@ -11,7 +11,7 @@ from hindsight_integrations.bank.context import BankVerbs, writes
 from hindsight_integrations.bank.entities import MAX_NAME
 from hindsight_integrations.choices import choice
 from hindsight_integrations.errors import InvalidRequest, shown
-from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntry
+from hindsight_integrations.model.aggregates import Aggregate, Aggregation, RecordEntries
 from hindsight_integrations.model.record_kinds import canonical_kind
 from hindsight_integrations.model.records import RecordCategory, RecordKind
 from hindsight_integrations.model.requests import GivenGroup, TagsMatch
@@ -24,8 +24,7 @@ from hindsight_integrations.validation.arguments import Window, checked_instant,
 from hindsight_integrations.validation.limits import checked_list, checked_tags, checked_text
 from hindsight_integrations.validation.tag_groups import checked_tag_groups
 
-Entries: TypeAlias = list[RecordEntry]  # inside the class `list` is the verb
-Categories: TypeAlias = list[RecordCategory]
+Categories: TypeAlias = list[RecordCategory]  # inside the class `list` is the verb
 
 
 class AsyncRecords(BankVerbs):
@@ -45,7 +44,7 @@ class AsyncRecords(BankVerbs):
         tags: Iterable[str] = (),
         tags_match: TagsMatch | str = TagsMatch.ANY,
         tag_groups: GivenGroup | Sequence[GivenGroup] = (),
-    ) -> Entries:
+    ) -> RecordEntries:
         """Every record of this sort with the memory it stands in, in order of time. Nothing is ranked or cut.
 
         What a caller asks for is read as what was stored: "coffees", "food (coffee)" and "coffee purchase" ask for coffee,
@@ -214,12 +213,12 @@ class AsyncRecords(BankVerbs):
             as_of=checked_instant(as_of, "as_of", dates),
         )
 
-    async def _find(self, wanted: RecordFilter) -> Entries:
+    async def _find(self, wanted: RecordFilter) -> RecordEntries:
         bank, tools = self._context.name, self._context.tools
 
-        def found(view: BankView) -> Entries:
+        def found(view: BankView) -> RecordEntries:
             with tools.ledger.snapshot(bank) as ledger:
-                return find_records(replace(view, ledger=ledger), wanted)
+                return RecordEntries(find_records(replace(view, ledger=ledger), wanted))
 
         async with self._context.viewing() as view:
             return await tools.workers.read(found, view)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from hindsight_integrations.bank import OpenBanks, Tools
 from hindsight_integrations.bank.handlers import able_kinds
 from hindsight_integrations.errors import StorageError
+from hindsight_integrations.model.display import Displayed, Table, count, fields
 from hindsight_integrations.model.tasks import TaskState, WorkerMode
 
 
@@ -35,8 +36,8 @@ class TaskHealth:
     last_failure: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+@dataclass(frozen=True, slots=True, repr=False)
+class Health(Displayed):
     """What an engine runs on and how its open banks are, for people.
 
     Attributes:
@@ -57,6 +58,35 @@ class Health:
     tasks: TaskHealth
     damaged: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ledger: tuple[str, ...] = ()
+
+    def _display_facts(self) -> tuple[str, ...]:
+        damaged = sum(map(len, self.damaged.values()))
+        problems = {
+            "banks with failed indexes": len(self.failures),
+            "damaged memories": damaged,
+            "problems of the ledger": len(self.ledger),
+            "dead tasks": self.tasks.dead,
+        }
+        said = [f"{number:,} {what}" for what, number in problems.items() if number]
+        waiting = f"{count(self.tasks.waiting, 'task')} waiting" if self.tasks.waiting else ""
+        return count(len(self.banks), "bank"), *(said or ["no failures"]), waiting
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        banks = [
+            (name, units, revision, self.failures.get(name), self.damaged.get(name))
+            for name, (units, revision) in self.banks.items()
+        ]
+        return (
+            Table(("bank", "memories", "revision", "failures", "damaged"), banks),
+            Table(("backend", ""), list(self.backends.items())),
+            Table(("ledger",), [(problem,) for problem in self.ledger]),
+            fields(
+                worker=self.tasks.worker.value,
+                waiting_tasks=self.tasks.waiting,
+                dead_tasks=self.tasks.dead,
+                last_failure=self.tasks.last_failure,
+            ),
+        )
 
 
 def bank_health(tools: Tools, names: Mapping[str, str], banks: OpenBanks, tasks: TaskHealth) -> Health:

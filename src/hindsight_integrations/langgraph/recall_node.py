@@ -189,8 +189,8 @@ class _Recall:
         return last_question(state, self.messages_key)
 
     def _update(self, state: object, bank: str, found: RecallResult | None) -> dict[str, Any]:
-        memories = as_memories(found) if found else []
-        if found:
+        memories = [] if found is None else as_memories(found)
+        if found is not None:
             emit(EventKind.RECALLED, bank, **told_of(memories))
         return {self.output_key: _written(self.form, memories, state, self.messages_key)}
 

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
+from hindsight_integrations.model.display import Displayed, Table, count, day, fields
 from hindsight_integrations.model.records import Record
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.units import MemoryUnit
 
 
-@dataclass(frozen=True, slots=True)
-class RecordEntry:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordEntry(Displayed):
     """A record, and the memory it stands in."""
 
     record: Record
@@ -22,6 +25,55 @@ class RecordEntry:
     def at(self) -> datetime:
         """When it begins to have happened, or was mentioned if it has no time of its own."""
         return self.memory.began
+
+    def _display_text(self) -> str:
+        return self.memory.text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        record = self.record
+        return " ".join(filter(None, (record.kind.value, record.category, record.words))), day(self.at)
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        record = self.record
+        return (
+            fields(
+                kind=record.kind.value,
+                category=record.category,
+                value=record.words,
+                when=self.at,
+                memory=self.memory.text,
+                memory_id=self.memory.id,
+            ),
+        )
+
+
+class RecordEntries(Displayed, Tabular, list[RecordEntry]):
+    """A list of records, each with the memory it stands in."""
+
+    __slots__ = ()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": entry.record.kind.value,
+                "category": entry.record.category,
+                "value": entry.record.value,
+                "unit": entry.record.unit,
+                "stated": entry.record.stated,
+                "at": entry.at,
+                "closed_at": entry.memory.closed_at,
+                "memory": entry.memory.text,
+                "memory_id": entry.memory.id,
+            }
+            for entry in self
+        ]
+
+    def _display_facts(self) -> tuple[str, ...]:
+        return (count(len(self), "record"),)
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        rows = [(e.record.kind.value, e.record.category, e.record.words, e.at, e.memory.text) for e in self]
+        return (Table(("kind", "category", "value", "when", "memory"), rows),)
 
 
 class Aggregation(StrEnum):
@@ -35,8 +87,8 @@ class Aggregation(StrEnum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Aggregate(Displayed):
     """One value over records, exact to the last digit.
 
     Attributes:
@@ -55,3 +107,15 @@ class Aggregate:
     left_out: tuple[MemoryUnit, ...] = ()
     spellings: tuple[str, ...] = ()
     converted: tuple[str, ...] = ()
+
+    def _display_facts(self) -> tuple[str, ...]:
+        value = "no value" if self.value is None else f"{self.value} {self.unit}".strip()
+        left_out = f"{len(self.left_out):,} left out" if self.left_out else ""
+        return value, f"from {count(len(self.units), 'memory', 'memories')}", left_out
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        rows = [
+            *((unit.text, unit.began, "") for unit in self.units),
+            *((unit.text, unit.began, "left out") for unit in self.left_out),
+        ]
+        return Table(("memory", "when", ""), rows), fields(spellings=self.spellings, converted=self.converted)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from hindsight_integrations.model.display import Displayed, Table
 from hindsight_integrations.model.time import Interval
 
 
@@ -45,8 +46,8 @@ class Erasure:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetReceipt:
+@dataclass(frozen=True, slots=True, repr=False)
+class ForgetReceipt(Displayed):
     """What was erased: ids and counts, and nothing of what they stood for. Of a dry run, what would be, with names.
 
     Attributes:
@@ -70,3 +71,19 @@ class ForgetReceipt:
     dry_run: bool = False
     names: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+
+    def _display_facts(self) -> tuple[str, ...]:
+        counts = [f"{number:,} {kind.replace('_', ' ')}" for kind, number in self.counts.items() if number]
+        return (
+            "dry run" if self.dry_run else "erased",
+            *(counts or ["nothing"]),
+            f"{len(self.restored):,} restored" if self.restored else "",
+            "" if self.files_clean else "files not rewritten yet",
+        )
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        rows = [(kind.replace("_", " "), number) for kind, number in self.counts.items() if number]
+        ids = [(unit_id,) for unit_id in self.unit_ids]
+        names = [(name,) for name in self.names]
+        title = "would be erased" if self.dry_run else "erased"
+        return Table((title, "rows"), rows), Table(("unit ids",), ids), Table(("names",), names)

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
+from hindsight_integrations.model.display import Displayed, Table, count, day, fields
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.units import ValidityKind
 
 
@@ -185,8 +188,8 @@ class OpinionLog:
     assessed_to: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+@dataclass(frozen=True, slots=True, repr=False)
+class Opinion(Displayed):
     """What the agent believes: o = (t, c, tau, b, E) of paper eq. 24, at one moment.
 
     Attributes:
@@ -220,6 +223,29 @@ class Opinion:
         """How firmly it is held, in words (earlier paper 8.4)."""
         return conviction(self.confidence)
 
+    def _display_text(self) -> str:
+        return self.text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        ended = f"no longer held since {day(self.closed_at)}" if self.closed_at else ""
+        confidence = f"confidence {self.confidence:.2f} ({self.strength.value})"
+        return confidence, f"{count(self.evidence, 'fact')} as evidence", ended
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        return (
+            fields(
+                opinion=self.text,
+                confidence=f"{self.confidence:.2f} ({self.strength.value})",
+                formed=self.formed_at,
+                reworded=self.reworded_at,
+                closed=self.closed_at,
+                evidence=self.evidence,
+                entities=self.entities,
+                tags=self.tags,
+                id=self.id,
+            ),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceEntry:
@@ -238,8 +264,8 @@ class EvidenceEntry:
     after: float
 
 
-@dataclass(frozen=True, slots=True)
-class OpinionHistory:
+@dataclass(frozen=True, slots=True, repr=False)
+class OpinionHistory(Displayed, Tabular):
     """Why an opinion is held as firmly as it is: everything from which its confidence follows.
 
     Attributes:
@@ -251,6 +277,51 @@ class OpinionHistory:
     log: OpinionLog
     entries: tuple[EvidenceEntry, ...]
     confidence: float
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "effective_at": entry.evidence.effective_at,
+                "assessment": entry.evidence.assessment.value,
+                "strength": entry.evidence.strength.value,
+                "counts": entry.counts,
+                "before": entry.before,
+                "after": entry.after,
+                "sources": list(entry.evidence.sources),
+                "reason": entry.evidence.reason,
+                "unit_id": entry.evidence.unit_id,
+                "opinion_id": self.log.id,
+            }
+            for entry in self.entries
+        ]
+
+    def _display_text(self) -> str:
+        return self.log.versions[-1].text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        wordings = len(self.log.versions)
+        return (
+            f"confidence {self.log.confidence:.2f} to {self.confidence:.2f}",
+            f"{count(len(self.entries), 'fact')} as evidence",
+            count(wordings, "wording") if wordings > 1 else "",
+        )
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        wordings = [(version.text, version.since, version.reason) for version in self.log.versions]
+        rows = [
+            (
+                entry.evidence.effective_at,
+                f"{entry.evidence.assessment.value} ({entry.evidence.strength.value})",
+                f"{entry.before:.2f} → {entry.after:.2f}" if entry.counts else "does not count",
+                entry.evidence.sources,
+                entry.evidence.reason,
+            )
+            for entry in self.entries
+        ]
+        return (
+            Table(("wording", "since", "reason"), wordings),
+            Table(("when", "assessment", "confidence", "said by", "reason"), rows),
+        )
 
 
 @dataclass(frozen=True, slots=True)

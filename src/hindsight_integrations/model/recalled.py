@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from hindsight_integrations.model.display import Displayed, Table, fields
 from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.requests import TextForm
 from hindsight_integrations.model.time import readable_time
@@ -59,8 +60,8 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledUnit:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecalledUnit(Displayed):
     """A unit as recall returns it.
 
     Attributes:
@@ -112,6 +113,31 @@ class RecalledUnit:
             return self.document.tokens
         short = self.unit.compact if self.form is TextForm.COMPACT else None
         return short.tokens if short else self.unit.tokens
+
+    @property
+    def ranks(self) -> str:
+        """Which channels found it, with its rank in each, in words: "semantic 1, keyword 2"; else why it is there."""
+        hits = ", ".join(f"{channel.value} {hit.rank}" for channel, hit in self.channels.items())
+        return hits or self.reason.words
+
+    def _display_text(self) -> str:
+        return self.text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        return f"score {self.score:.3g}", self.ranks, "" if self.valid else "no longer valid"
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        return (
+            fields(
+                text=self.text,
+                when=self.when,
+                score=f"{self.score:.3g}",
+                found_by=self.ranks,
+                network=self.unit.fact_type.value,
+                entities=self.entities,
+                id=self.unit.id,
+            ),
+        )
 
     def _with_items(self, head: str) -> str:
         if not self.document:

@@ -8,7 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from hindsight_integrations.model.display import Displayed, Table, count
 from hindsight_integrations.model.records import Record, RecordKind
+from hindsight_integrations.model.rows import Tabular
 from hindsight_integrations.model.time import Granule, Interval
 
 TABLE = "table"
@@ -137,8 +139,8 @@ class RecordRow:
     valid: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RecordDigest:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordDigest(Displayed, Tabular):
     """Exact figures of the records that a question touches, and these records, all of them or the latest.
 
     Attributes:
@@ -197,3 +199,30 @@ class RecordDigest:
             "complete": self.complete,
             "unit_ids": list(self.unit_ids),
         }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": row.record.kind.value,
+                "category": row.record.category,
+                "value": row.record.value,
+                "unit": row.record.unit,
+                "stated": row.record.stated,
+                "at": row.at,
+                "valid": row.valid,
+                "text": row.text,
+                "memory_id": row.unit_id,
+            }
+            for row in self.rows
+        ]
+
+    def _display_facts(self) -> tuple[str, ...]:
+        rows = count(self.of, "record") if self.complete else f"{len(self.rows):,} of {self.of:,} records"
+        total = self.asked.total if self.asked else None
+        summed = "" if total is None else f"sum {total} {self.asked.unit if self.asked else ''}".strip()
+        return " ".join((self.kind.value, *self.categories)), rows, summed
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        heading = [(line,) for line in self.heading.splitlines()]
+        rows = [(row.record.category, row.record.words, row.at, row.text) for row in self.rows]
+        return Table((), heading, full=True), Table(("category", "value", "when", "text"), rows)

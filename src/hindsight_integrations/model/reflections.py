@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from hindsight_integrations.model.display import Displayed, Table, count
 from hindsight_integrations.model.mental_models import MentalModel
 from hindsight_integrations.model.recalled import RecalledUnit
 from hindsight_integrations.model.record_digest import RecordDigest
@@ -141,8 +142,8 @@ class ReflectStep:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reflection(Displayed):
     """An answer shaped by a profile, and what it stands on.
 
     Attributes:
@@ -196,6 +197,30 @@ class Reflection:
     def records(self) -> tuple[RecordDigest, ...]:
         """Exact figures of the records that the question touches; what the answer was given to go by."""
         return self.recalled.records
+
+    def _display_text(self) -> str:
+        return self.text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        return (
+            f"from {count(len(self.units), 'memory', 'memories')}",
+            count(len(self.opinions), "opinion") if self.opinions else "",
+            "extractive" if self.extractive else "",
+            "" if self.sufficient else "memory was not sufficient",
+        )
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        units = [(unit.text, unit.when) for unit in self.units]
+        opinions = [
+            (opinion.outcome.value, opinion.text, opinion.confidence, opinion.reason)
+            for opinion in self.opinions
+        ]
+        return (
+            Table((), [(self.text,)], full=True),
+            Table(("based on", "when"), units),
+            Table(("opinion", "text", "confidence", "reason"), opinions),
+            Table(("note",), [(note,) for note in self.notes]),
+        )
 
 
 class ReflectEventKind(StrEnum):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hindsight_integrations.errors import HindsightError
 from hindsight_integrations.model import explaining
+from hindsight_integrations.model.display import Displayed, Table, count, fields
 from hindsight_integrations.model.recalled import (
     EntityObservations,
     RecalledChunk,
@@ -15,17 +17,18 @@ from hindsight_integrations.model.recalled import (
 )
 from hindsight_integrations.model.record_digest import RecordDigest
 from hindsight_integrations.model.requests import RecallQuery
+from hindsight_integrations.model.rows import Tabular, UnitSequence, unit_row
 from hindsight_integrations.model.time import Interval
-from hindsight_integrations.model.trace import Trace
+from hindsight_integrations.model.trace import Channel, Trace
 from hindsight_integrations.model.units import FactType, MemoryUnit
 from hindsight_integrations.model.withdrawals import Ambiguity, ForgetRequest, Withdrawal
 
 EXCERPT_CHARACTERS = 200  # of what was dropped or is to be forgotten, in a result
 
 
-@dataclass(frozen=True, slots=True)
-class RecallResult:
-    """The answer to a recall.
+@dataclass(frozen=True, slots=True, repr=False)
+class RecallResult(Displayed, Tabular, UnitSequence[RecalledUnit]):
+    """The answer to a recall. `len`, iteration and indexing are over its units; without any it is false.
 
     Attributes:
         units: best first; oldest first where `order="time"` was asked for: what fits the budget was chosen by rank all the same,
@@ -77,6 +80,35 @@ class RecallResult:
             explaining.dropped(traces) if recorded else explaining.NOT_RECORDED,
         ]
         return "\n\n".join(section for section in sections if section)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [_recalled_row(rank, unit) for rank, unit in enumerate(self.units, start=1)]
+
+    def _display_text(self) -> str:
+        return self.query.text if self.query else ""
+
+    def _display_facts(self) -> tuple[str, ...]:
+        units, tokens = count(len(self.units), "memory", "memories"), count(self.tokens, "token")
+        return units, tokens, f"confidence {self.confidence:.2f}"
+
+    def _display_tables(self) -> tuple[Table | Displayed, ...]:
+        rows = [(unit.text, unit.when, f"{unit.score:.3g}", unit.ranks) for unit in self.units]
+        columns = ("memory", "when", "score", "found by")
+        return fields(query=self._display_text()), Table(columns, rows), *self.records
+
+
+def _recalled_row(rank: int, recalled: RecalledUnit) -> dict[str, Any]:
+    hits = {channel.value: recalled.channels.get(channel) for channel in Channel}
+    return unit_row(recalled.unit) | {
+        "text": recalled.text,
+        "rank": rank,
+        "score": float(recalled.score),
+        "when": recalled.when,
+        "entities": list(recalled.entities),
+        "valid": recalled.valid,
+        "reason": recalled.reason.value,
+        **{f"{name}_rank": hit.rank if hit else None for name, hit in hits.items()},
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +178,8 @@ class Settled:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RetainResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class RetainResult(Displayed):
     """What a retain did.
 
     Attributes:
@@ -192,6 +224,39 @@ class RetainResult:
     behind: tuple[str, ...] = ()
     calls: int = 0
 
+    def _display_facts(self) -> tuple[str, ...]:
+        amounts = {
+            "messages skipped": self.skipped_messages,
+            "dropped": len(self.dropped),
+            "parked": len(self.parked),
+            "queued": len(self.queued),
+            "closed": len(self.closed),
+            "items removed": len(self.removed),
+            "ambiguous": len(self.ambiguous),
+            "superseded": len(self.superseded),
+            "restored": len(self.restored),
+        }
+        said = [f"{number:,} {word}" for word, number in amounts.items() if number]
+        behind = [f"{index} index behind" for index in self.behind]
+        return f"{self.created:,} created", *behind, *said, f"revision {self.revision}"
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        known = len(self.unit_ids) - self.created
+        networks = [(f"created in {network.value}", number) for network, number in self.counts.items()]
+        waiting = [(f"waits as task {passage.task}", passage.reason) for passage in self.parked + self.queued]
+        rows = [
+            *networks,
+            *([("known already", known)] if known > 0 else []),
+            *(("closed", withdrawal.statement) for withdrawal in self.closed),
+            *(("item removed", withdrawal.statement) for withdrawal in self.removed),
+            *(("ambiguous", ambiguity.statement) for ambiguity in self.ambiguous),
+            *(("asked to forget", request.what) for request in self.forget_requested),
+            *((f"dropped: {dropped.reason}", dropped.what) for dropped in self.dropped),
+            *waiting,
+            *((f"{index} index", "behind; `doctor` says why") for index in self.behind),
+        ]
+        return (Table((), rows),)
+
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
@@ -228,9 +293,9 @@ class BulkResult:
         return tuple((place, item.error) for place, item in enumerate(self.items) if item.error)
 
 
-@dataclass(frozen=True, slots=True)
-class UnitPage:
-    """Some of the memories that match, in order.
+@dataclass(frozen=True, slots=True, repr=False)
+class UnitPage(Displayed, Tabular, UnitSequence[MemoryUnit]):
+    """Some of the memories that match, in order. `len`, iteration and indexing are over this page's; without any it is false.
 
     Attributes:
         units: in order of when they begin, at most `limit`.
@@ -246,3 +311,15 @@ class UnitPage:
     cursor: str | None = None
     damaged: tuple[str, ...] = ()
     items: Mapping[str, tuple[MemoryUnit, ...]] = field(default_factory=dict)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [unit_row(unit) for unit in self.units]
+
+    def _display_facts(self) -> tuple[str, ...]:
+        shown = f"{len(self.units):,} of {count(self.total, 'memory', 'memories')}"
+        damaged = f"{len(self.damaged):,} damaged" if self.damaged else ""
+        return shown, damaged, "" if self.cursor is None else "more pages"
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        rows = [(unit.text, unit.began, unit.fact_type.value, unit.closed_at) for unit in self.units]
+        return (Table(("memory", "when", "network", "closed"), rows),)

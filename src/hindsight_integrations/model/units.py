@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from hindsight_integrations.model.display import Displayed, Table, day, fields
 from hindsight_integrations.model.metadata import Metadata
 from hindsight_integrations.model.records import Record
 from hindsight_integrations.model.time import Interval, iso_time
@@ -63,8 +64,8 @@ class CompactText:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryUnit:
+@dataclass(frozen=True, slots=True, repr=False)
+class MemoryUnit(Displayed):
     """One memory: f = (u, b, t, v, tau_s, tau_e, tau_m, l, c, x) of paper eq. 1; v is kept beside it.
 
     Attributes:
@@ -136,6 +137,31 @@ class MemoryUnit:
     def began(self) -> datetime:
         """When what it tells of began to happen, or it was mentioned if it has no time of its own."""
         return self.occurred.start if self.occurred else self.mentioned_at
+
+    def _display_text(self) -> str:
+        return self.text
+
+    def _display_facts(self) -> tuple[str, ...]:
+        ended = f"closed {day(self.closed_at)}" if self.closed_at else ""
+        return self.fact_type.value, day(self.began), ended, self.id
+
+    def _display_tables(self) -> tuple[Table, ...]:
+        return (
+            fields(
+                text=self.text,
+                occurred=iso_time(self.occurred) if self.occurred else None,
+                mentioned=self.mentioned_at,
+                closed=self.closed_at,
+                network=self.fact_type.value,
+                confidence=self.confidence,
+                records=", ".join(record.words for record in self.records),
+                speaker=self.speaker,
+                thread=self.thread,
+                document=self.document_id,
+                tags=self.tags,
+                id=self.id,
+            ),
+        )
 
 
 class ValidityKind(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -11,6 +12,10 @@ from hindsight_integrations.errors import LedgerBusy, LedgerReadOnly
 
 LOCK_FILE = "ledger.lock"
 OWNER_FILE = "ledger.pid"  # a file of its own: Windows lets nobody read the locked byte of the lock file
+
+
+_LOCKS: weakref.WeakSet[DirectoryLock] = weakref.WeakSet()
+"""All of this process. A pid does not tell: in two containers that share a volume both processes may be number 1."""
 
 
 class DirectoryLock:
@@ -26,20 +31,30 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         self._lock = FileLock(directory / LOCK_FILE, blocking=False, thread_local=False)
         self._owner = directory / OWNER_FILE
+        self._directory = directory.resolve()
         try:
             self._lock.acquire()
             self._owner.write_text(str(os.getpid()), encoding="ascii")
         except Timeout:
-            raise LedgerBusy(directory, self._pid()) from None
+            raise LedgerBusy(directory, self._pid(), here=self._is_held_here()) from None
         except OSError as error:
             self._lock.release()
             raise LedgerReadOnly(directory, error.strerror or str(error)) from error
+        _LOCKS.add(self)
 
     def release(self) -> None:
         """Let others have it. Idempotent."""
         if self._lock.is_locked:
             self._owner.unlink(missing_ok=True)
             self._lock.release()
+
+    def holds(self, directory: Path) -> bool:
+        """Whether it is the lock of this directory and was not released."""
+        return bool(self._lock.is_locked) and self._directory == directory
+
+    def _is_held_here(self) -> bool:
+        here = any(lock.holds(self._directory) for lock in list(_LOCKS))
+        return here and self._pid() == os.getpid()
 
     def _pid(self) -> int | None:
         """The owner's pid; None while it is still writing it."""

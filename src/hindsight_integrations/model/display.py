@@ -1,0 +1,121 @@
+"""How results look: `repr` on one line, and small HTML tables in notebooks. Pure.
+
+Memory text is data: everything that reaches HTML is escaped. Colours are left to the notebook's theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+
+LINE = 150  # characters of a repr, which most are far below
+QUOTED = 40  # characters of a text in a repr
+CELL = 100  # characters of a text in a table
+MOST_ROWS = 50  # of one table
+
+_LEFT = ' style="text-align: left"'
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of a result.
+
+    Attributes:
+        columns: headings; none for a table of fields, whose rows are (name, value).
+        rows: the first 50 are shown, and how many more there are.
+        full: show texts in full; else the rest of a long one is folded away.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    full: bool = False
+
+
+class Displayed:
+    """A mixin: `__repr__` on one line of at most 150 characters, and HTML for notebooks."""
+
+    __slots__ = ()
+
+    def _display_text(self) -> str:
+        """The text that the line quotes; empty for none."""
+        return ""
+
+    def _display_facts(self) -> Iterable[str]:
+        """What the line and the caption say; empty ones are left out."""
+        return ()
+
+    def _display_tables(self) -> Iterable[Table | Displayed]:
+        """The tables of the HTML, and results that stand among them; tables without rows are left out."""
+        return ()
+
+    def __repr__(self) -> str:
+        text = one_line(self._display_text(), QUOTED)
+        facts = filter(None, (repr(text) if text else "", *self._display_facts()))
+        return one_line(f"{type(self).__name__}({', '.join(facts)})", LINE)
+
+    def _repr_html_(self) -> str:
+        facts = ", ".join(filter(None, self._display_facts()))
+        caption = f"<div><b>{escape(type(self).__name__)}</b> {escape(facts)}</div>"
+        return caption + "".join(map(_part, self._display_tables()))
+
+
+def one_line(text: str, most: int) -> str:
+    """The text on one line of at most `most` characters; an ellipsis stands for the rest."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip(" ,;") + "…"
+
+
+def day(moment: datetime | None) -> str:
+    """The day of a moment in ISO 8601, UTC; empty for None."""
+    return "" if moment is None else moment.date().isoformat()
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 memory", "2 memories"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def fields(**values: object) -> Table:
+    """A table of named values; empty ones are left out. Underscores of names are shown as spaces."""
+    rows = [(name.replace("_", " "), value) for name, value in values.items() if value not in (None, "", ())]
+    return Table((), rows)
+
+
+def _part(part: Table | Displayed) -> str:
+    if isinstance(part, Displayed):
+        return part._repr_html_()
+    return _table(part) if part.rows else ""
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th{_LEFT}>{escape(column)}</th>" for column in table.columns)
+    shown = table.rows[:MOST_ROWS]
+    body = "".join(f"<tr>{_cells(row, full=table.full)}</tr>" for row in shown)
+    left_out = len(table.rows) - len(shown)
+    more = f"<div>… and {left_out:,} more</div>" if left_out else ""
+    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>{more}"
+
+
+def _cells(row: Sequence[object], *, full: bool) -> str:
+    return "".join(f"<td{_LEFT}>{_cell(value, full=full)}</td>" for value in row)
+
+
+def _cell(value: object, *, full: bool) -> str:
+    text = _words(value)
+    if full or len(text) <= CELL:
+        return escape(text).replace("\n", "<br>")
+    return f"<details><summary>{escape(one_line(text, CELL))}</summary>{escape(text)}</details>"
+
+
+def _words(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, datetime):
+        return day(value)
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_words, value))
+    return str(value)
