@@ -49,7 +49,9 @@ INTEGRATIONS: dict[str, Callable[[MemoryBank], object]] = {
     "`create_recall_node`": lambda bank: create_recall_node(bank).invoke(STATE, RUN),
     "`HindsightMiddleware`": ask_agent,
     "LangChain's `HindsightRetriever`": lambda bank: LangChainRetriever(bank=bank).invoke(QUESTION),
-    "LangChain's `HindsightRetriever(k=...)`": lambda bank: LangChainRetriever(bank=bank, k=2).invoke(QUESTION),
+    "LangChain's `HindsightRetriever(k=...)`": lambda bank: LangChainRetriever(bank=bank, k=2).invoke(
+        QUESTION
+    ),
     "`create_memory_tools`": lambda bank: create_memory_tools(bank, names=["recall"])[0].invoke(
         {"query": QUESTION}
     ),

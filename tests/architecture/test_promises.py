@@ -8,7 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/promises.md"
-BENCHMARK = re.compile(r"\s*\(`hindsight-evals bench \w+`\)")  # the page names the benchmark beside the promise
+BENCHMARK = re.compile(
+    r"\s*\(`hindsight-evals bench \w+`\)"
+)  # the page names the benchmark beside the promise
 
 
 def promises() -> list[str]:
