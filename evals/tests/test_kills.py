@@ -10,26 +10,27 @@ import pytest
 from bench_runs import done
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed() -> None:
     """Two SIGKILLs in each of eleven kinds of operation, over Lucene and FTS5: all that was acknowledged is there and found."""
     assert done("crash", "--kills", "22", timeout=600).splitlines()[-1].startswith("22 kills, ")
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_no_acknowledged_item_is_lost_when_the_process_is_killed() -> None:
     """Four SIGKILLs amid puts, replacements, deletes and erasures: each key holds what was acknowledged last."""
     assert done("item_kills", "--kills", "4", timeout=600).splitlines()[-1].endswith(" 0 problems")
 
 
-@pytest.mark.promise("No bank sees another's memory.")
+@pytest.mark.promise("No bank sees another bank's memories.")
 def test_threads_tasks_banks_and_engines_do_not_disturb_each_other() -> None:
     """Sixteen threads and 64 tasks on four banks of three engines: no error, no foreign answer, no loss, no twin."""
     assert "0 problems" in done("stress", "--seconds", "6", timeout=600).splitlines()[-1]
 
 
 @pytest.mark.promise(
-    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
+    "once, even if the process is killed at any moment."
 )
 def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> None:
     """Killed six times in the midst of their work, a process with a worker and `hindsight-memory work` together do every
@@ -56,7 +57,8 @@ def test_every_task_has_its_effect_once_whoever_is_killed(tmp_path: Path) -> Non
 
 
 @pytest.mark.promise(
-    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
+    "delivered twice, late, or interrupted by a kill."
 )
 def test_whatever_is_killed_every_opinion_is_what_one_delivery_gives(tmp_path: Path) -> None:
     """Killed after the assessments of evidence, in reflections and in retains, a bank holds after each step what it would have

@@ -29,7 +29,7 @@ REFLECT_OPTIONS = frozenset(inspect.signature(AsyncMemoryBank.reflect).parameter
 
 @dataclass(frozen=True, slots=True)
 class RecallDefaults:
-    """What an integration asks of `bank.recall` where its caller says nothing (docs/doors.md).
+    """What an integration asks of `bank.recall` where its caller says nothing (docs/integrations.md).
 
     Attributes:
         include_core: with core memory, and all of a small bank.

@@ -107,7 +107,7 @@ def test_resuming_a_run_that_died_after_the_write_adds_nothing(bank: MemoryBank,
     assert (lost.calls, bank.count()) == (2, 2)
 
 
-@pytest.mark.promise("The same input twice is one memory.")
+@pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_replay_from_an_old_checkpoint_adds_nothing(bank: MemoryBank, run: Run) -> None:
     """Time travel runs retain again under new checkpoint and task ids; the memories stay the same ones."""
     graph = chat(create_retain_node(bank))

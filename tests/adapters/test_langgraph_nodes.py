@@ -219,7 +219,7 @@ def test_the_prompt_text_dates_memories_and_keeps_each_on_one_line() -> None:
     assert format_memories([]) == ""
 
 
-@pytest.mark.promise("No bank sees another's memory.")
+@pytest.mark.promise("No bank sees another bank's memories.")
 def test_users_do_not_see_each_others_memories(light: Hindsight) -> None:
     """What Alice told is not recalled for Bob, in the same graph."""
     graph = chat(light)

@@ -258,15 +258,15 @@ def test_two_questions_at_once_are_two_operations(opener: Opener, light_config: 
     assert len(bank.opinions.list()) == 2
 
 
-def test_the_readme_example_runs(
+def test_the_example_of_the_docs_runs(
     opener: Opener, light_config: HindsightConfig, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As printed: it is interrupted, tells the changes, and keeps what is approved."""
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    code = next(block for block in blocks if "create_reflect_subgraph" in block)
+    page = (Path(__file__).resolve().parents[2] / "docs/reflect.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (code,) = [block for block in blocks if "create_reflect_subgraph" in block]
     bank = two_opinions(opener, light_config)
-    exec(code, {"bank": bank})  # noqa: S102 - the README's own
+    exec(code, {"bank": bank})  # noqa: S102 - the docs' own
     assert [each.text for each in bank.opinions.list()] == [LOSS]
     told = capsys.readouterr().out
     assert f"1 form {LOSS} None -> 0.7" in told

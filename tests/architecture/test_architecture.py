@@ -136,7 +136,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.promise("Sync and async do the same.")
+@pytest.mark.promise("The sync and async APIs do the same.")
 @every_row(("sync", "asynchronous"), PAIRS)
 def test_both_faces_have_the_same_verbs(sync: type, asynchronous: type) -> None:
     """Verbs, parameters, defaults, annotations and docstrings of both faces are the same, namespaces included."""

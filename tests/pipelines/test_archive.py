@@ -51,7 +51,7 @@ def archived(bank: MemoryBank) -> str:
     return out.getvalue()
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_bank_comes_back_the_same(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Exported and imported elsewhere, a bank gives the same memories with the same ids, scores, names and history."""
     first = filled(opener(tmp_path / "one"))

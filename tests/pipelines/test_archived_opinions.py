@@ -81,7 +81,7 @@ def other(opener: Callable[..., Hindsight], light_config: HindsightConfig) -> Me
     return opener(config=light_config).bank("copy")
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_loaded_bank_believes_what_was_archived(light: Hindsight, other: MemoryBank) -> None:
     """Same ids, same history, same confidences: now, at any moment, and at any revision."""
     bank = light.bank("alice")
@@ -141,7 +141,7 @@ def test_opinions_that_stand_on_each_other_do_no_harm(light: Hindsight, other: M
     assert other.opinions.list(include_closed=True) == []
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 @pytest.mark.parametrize("left_out", ["opinion_wording", "opinion"])
 def test_half_an_opinion_is_refused(light: Hindsight, other: MemoryBank, left_out: str) -> None:
     """Neither an opinion without a wording nor a wording without an opinion comes in, and nothing of the rest."""

@@ -126,7 +126,8 @@ TROUBLES = [Status(429), Status(503), Hang()]
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_by_default_a_model_in_trouble_leaves_nothing_written(
@@ -144,7 +145,8 @@ def test_by_default_a_model_in_trouble_leaves_nothing_written(
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 @pytest.mark.parametrize("trouble", TROUBLES, ids=["rate-limited", "down", "slow"])
 def test_queued_a_model_in_trouble_costs_no_message(
@@ -290,7 +292,8 @@ def test_failures_are_retried_ever_more_rarely_and_then_given_up(opened: Opened,
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 @pytest.mark.parametrize("trouble", [DOWN, ModelRefused("test", "expired")], ids=["down", "refused"])
 def test_an_outage_of_a_day_kills_no_task(opened: Opened, clock: FrozenClock, trouble: Exception) -> None:

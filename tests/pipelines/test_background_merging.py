@@ -186,7 +186,7 @@ UNMARKED: dict[str, Callable[[MemoryBank], object]] = {
 }
 
 
-@pytest.mark.promise("Nobody but the program says who the agent is.")
+@pytest.mark.promise("Only your program can say who the agent is.")
 @every_row("who", UNMARKED)
 def test_nobody_else_says_who_the_agent_is(bank: MemoryBank, who: str) -> None:
     """A user, an assistant, a tool, and what is not marked leave the background byte for byte as it is."""
@@ -197,7 +197,7 @@ def test_nobody_else_says_who_the_agent_is(bank: MemoryBank, who: str) -> None:
     assert len(bank.profile.history()) == 1
 
 
-@pytest.mark.promise("Nobody but the program says who the agent is.")
+@pytest.mark.promise("Only your program can say who the agent is.")
 @every_row(
     "message",
     [

@@ -183,7 +183,7 @@ def test_an_unknown_bank_is_named_with_the_known_ones(light: Hindsight) -> None:
 
 
 @pytest.mark.promise(
-    "One process owns a data directory for writing; others may open it with `read_only=True`."
+    "One process owns a data directory for writing; others can open it with `read_only=True`."
 )
 def test_a_locked_directory_names_the_owner(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """A second engine on the same directory is refused with the pid of the first; a reader is welcome."""

@@ -146,7 +146,7 @@ def test_two_versions_in_one_call_end_with_the_later(light: Hindsight) -> None:
     assert [item.unit.text for item in bank.recall("kayak").units] == ["The kayak is blue."]
 
 
-@pytest.mark.promise("The same input twice is one memory.")
+@pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_the_same_call_twice_leaves_one_copy(real: Hindsight) -> None:
     """The second call skips everything and says so."""
     bank = real.bank("notes")
@@ -154,7 +154,7 @@ def test_the_same_call_twice_leaves_one_copy(real: Hindsight) -> None:
     assert (first.created, second.created, second.failed, bank.count()) == (30, 0, (), 30)
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_a_killed_run_is_finished_by_the_next(tmp_path: Path) -> None:
     """After a SIGKILL between batches the same call does the rest: every note once, found by every index."""
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, check=False)
@@ -183,7 +183,7 @@ def test_many_threads_with_the_same_items_leave_one_copy(light: Hindsight) -> No
     assert (sum(made), bank.count()) == (12, 12)
 
 
-@pytest.mark.promise("Sync and async do the same.")
+@pytest.mark.promise("The sync and async APIs do the same.")
 def test_async_and_sync_faces_agree() -> None:
     """The async verb does the same from any event loop."""
 

@@ -61,7 +61,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.promise(
-    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+    "A memory that differs from what was written is reported (`result.damaged`, "
+    "`doctor(deep=True)`) and never served."
 )
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
 @pytest.mark.parametrize("reranker", [None, FixedReranker()], ids=["fused", "reranked"])
@@ -133,7 +134,8 @@ def test_damage_can_be_got_rid_of(opener: Opener, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise(
-    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+    "A memory that differs from what was written is reported (`result.damaged`, "
+    "`doctor(deep=True)`) and never served."
 )
 def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Path) -> None:
     """Half a sum is a wrong one: records and aggregates say which memory is damaged instead."""
@@ -159,7 +161,8 @@ def test_a_sum_is_not_made_without_a_damaged_record(opener: Opener, tmp_path: Pa
 
 
 @pytest.mark.promise(
-    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+    "A memory that differs from what was written is reported (`result.damaged`, "
+    "`doctor(deep=True)`) and never served."
 )
 @pytest.mark.parametrize("wrong", [b"code is 1032", b"code is 103\xb3"])
 def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: bytes) -> None:
@@ -179,7 +182,8 @@ def test_a_damaged_passage_is_not_served(opener: Opener, tmp_path: Path, wrong: 
 
 
 @pytest.mark.promise(
-    "A memory that is not what was written is named (`result.damaged`, `doctor(deep=True)`), never served."
+    "A memory that differs from what was written is reported (`result.damaged`, "
+    "`doctor(deep=True)`) and never served."
 )
 def test_a_damaged_vector_is_named(opener: Opener, tmp_path: Path) -> None:
     """Vectors say nothing of themselves; a deep look finds one that is not what was stored, and reindex mends it."""

@@ -91,7 +91,7 @@ def test_the_log_says_why(light: Hindsight) -> None:
     ]
 
 
-@pytest.mark.promise("The same input twice is one memory.")
+@pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_the_same_document_twice_is_one(light: Hindsight) -> None:
     """Nothing is created, closed or counted the second time."""
     bank = light.bank("boats")

@@ -29,7 +29,7 @@ for number in range(int(sys.argv[2]), 1_000):
 """
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
@@ -55,7 +55,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
         assert engine.doctor(deep=True).failures == {}
 
 
-@pytest.mark.promise("No bank sees another's memory.")
+@pytest.mark.promise("No bank sees another bank's memories.")
 def test_two_engines_in_memory_see_nothing_of_each_other(opener: Callable[..., Hindsight]) -> None:
     """The same bank name in two ":memory:" engines is two banks, and closing one leaves the other."""
     first, second = opener(), opener()
@@ -76,7 +76,7 @@ def test_memory_only_engines_write_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_missing_indexes_are_rebuilt_on_open(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Deleting every index folder loses nothing: they are made again from the ledger."""
     with opener(tmp_path) as first:

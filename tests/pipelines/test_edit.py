@@ -122,7 +122,8 @@ STORING: dict[str, Callable[[MemoryBank, str], object]] = {
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 @every_row("verb", STORING)
 @every_row("damage", DAMAGES)

@@ -86,7 +86,9 @@ def opened(request: pytest.FixtureRequest, opener: Callable[..., Hindsight], tmp
     return open_engine
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 @pytest.mark.parametrize("flushed", [True, False], ids=["on disk", "waiting"])
 def test_no_file_and_no_channel_keeps_what_was_forgotten(
     opened: Opened, tmp_path: Path, flushed: bool
@@ -259,7 +261,9 @@ def test_a_selector_that_fits_nothing_is_an_error(light: Hindsight, selectors: d
     assert bank.count() == len(OTHERS)
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
     opener: Callable[..., Hindsight], tmp_path: Path
 ) -> None:
@@ -282,7 +286,9 @@ def test_an_erasure_cut_off_by_a_kill_is_finished_on_open(
 
 
 @pytest.mark.slow
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_large_collections_are_cleaned_too(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """With enough memories for Chroma to write its own vector files, the forgotten vector is in none of them."""
     embedder = Recording()

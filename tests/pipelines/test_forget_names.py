@@ -44,7 +44,9 @@ def bank(light: Hindsight) -> MemoryBank:
     return bank
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_somebody_of_a_like_name_is_not_erased_silently(bank: MemoryBank) -> None:
     """The call is refused, says which names are whose for certain with how many memories, and how to go on."""
     before = archived_rows(bank.archive.export, "unit")
@@ -181,7 +183,9 @@ def test_every_erasure_can_be_tried_without_erasing(
         assert done.revision == foreseen.revision + 1
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_the_receipt_of_a_done_erasure_names_nothing(bank: MemoryBank) -> None:
     """Ids and counts: no text, no name, nothing of what was erased."""
     receipt = bank.forget(entity="Anna Berg", names=["Anna Berg", "Anna Borg"])

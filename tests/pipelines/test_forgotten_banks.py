@@ -184,7 +184,8 @@ def test_every_verb_of_both_faces_is_tried_here(light: Hindsight) -> None:
 
 
 @pytest.mark.promise(
-    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises `BankForgotten` and does nothing, whatever bears the name next."
+    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises "
+    "`BankForgotten` and does nothing, even if a new bank has the same name."
 )
 @every_row("face", ["sync", "async"])
 @every_row("verb", VERBS)
@@ -246,7 +247,8 @@ def test_namespaces_taken_before_are_of_the_old_bank_too(light: Hindsight) -> No
 
 
 @pytest.mark.promise(
-    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises `BankForgotten` and does nothing, whatever bears the name next."
+    "An object from `engine.bank(name)` belongs to that bank: after `forget_bank` it raises "
+    "`BankForgotten` and does nothing, even if a new bank has the same name."
 )
 @pytest.mark.parametrize("face", ["sync", "async"])
 def test_retrievers_and_nodes_hold_their_bank(light: Hindsight, face: str) -> None:

@@ -58,7 +58,9 @@ def believing(bank: MemoryBank) -> tuple[str, ...]:
     return facts
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_a_forgotten_fact_is_in_no_opinion_and_in_no_file(real: Hindsight, tmp_path: Path) -> None:
     """The wording before holds again, in recall too; confidences are those of a bank that never heard of it."""
     bank = real.bank("harbour")

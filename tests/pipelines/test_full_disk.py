@@ -43,7 +43,7 @@ def course(folder: Path, keywords: str, way: str, look: str) -> str:
 
 
 @pytest.mark.promise(
-    "An index that could not be written is named in the result (`result.behind`), and recall answers without it."
+    "An index that could not be written is named in `result.behind`, and recall answers without it."
 )
 @pytest.mark.parametrize(
     ("look", "keywords"),

@@ -380,7 +380,7 @@ def test_the_unchanged_archive_is_taken(engine: Hindsight, good: list[Line]) -> 
     assert load(engine, sealed(good)) is None
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 @every_row(("kind", "field", "value"), BAD, ids=lambda each: repr(each)[:30])
 def test_a_value_that_no_memory_has_is_refused(
     engine: Hindsight, good: list[Line], kind: str, field: str, value: Any
@@ -612,7 +612,7 @@ changes = st.tuples(
 """A change, the line it is of, where else it reaches, and the value it brings."""
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=st.lists(changes, min_size=1, max_size=3))
 def test_a_changed_archive_comes_in_whole_or_not_at_all(
@@ -645,7 +645,7 @@ def test_a_damaged_file_comes_in_whole_or_not_at_all(
     load(engine, text + json.dumps(seal) + "\n")
 
 
-@pytest.mark.promise("An archive comes in whole, or nothing of it does.")
+@pytest.mark.promise("An archive is loaded completely or not at all.")
 def test_a_refused_archive_leaves_no_bytes_in_the_files(
     opener: Callable[..., Hindsight], light_config: HindsightConfig, good: list[Line], tmp_path: Path
 ) -> None:

@@ -194,7 +194,9 @@ def test_they_survive_a_restart(
     assert keys(again.search(query="kayak number 7", limit=1)) == ["k7"]
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 @pytest.mark.parametrize("keywords", [KeywordBackend.FTS5, KeywordBackend.LUCENE])
 def test_deleted_words_leave_the_files(
     opener: Callable[..., Hindsight],

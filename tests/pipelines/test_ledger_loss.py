@@ -101,7 +101,8 @@ def accepted(opener: Opener, path: Path, caplog: pytest.LogCaptureFixture) -> It
 
 
 @pytest.mark.promise(
-    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+    "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
+    "accept_loss=True)`."
 )
 @pytest.mark.parametrize(
     "damage", [truncate, *(pytest.param(each, marks=pytest.mark.slow) for each in (delete, flip))]
@@ -124,7 +125,8 @@ def test_a_damaged_write_ahead_log_is_a_loss(
 
 
 @pytest.mark.promise(
-    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+    "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
+    "accept_loss=True)`."
 )
 def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
     """All that was acknowledged is in the log; so is a mark that the kill left behind it."""
@@ -144,7 +146,8 @@ def test_a_kill_alone_is_no_loss(opener: Opener, tmp_path: Path) -> None:
 
 
 @pytest.mark.promise(
-    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+    "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
+    "accept_loss=True)`."
 )
 @pytest.mark.parametrize("remains", ["mark", "indexes"])
 def test_a_deleted_ledger_is_a_loss(
@@ -181,7 +184,8 @@ def with_lucene(opener: Opener, path: Path) -> None:
 
 
 @pytest.mark.promise(
-    "A ledger that is behind what it once held is refused, until `Hindsight.open(path, accept_loss=True)`."
+    "A ledger that has lost committed data is refused until you open it with `Hindsight.open(path, "
+    "accept_loss=True)`."
 )
 @pytest.mark.parametrize("mark", [True, False])
 @pytest.mark.parametrize("later", [("figs", "pears"), ("figs",)])

@@ -42,7 +42,7 @@ def not_found(bank: MemoryBank, count: int = COUNT) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.promise("A retain returns once its memories are on disk and every channel finds them.")
+@pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_memories_that_are_much_alike_are_all_found(tmp_path: Path) -> None:
     """Each of 150 versions of one sentence is found by meaning, before the bank is closed and after it was opened again."""
     for _ in range(2):

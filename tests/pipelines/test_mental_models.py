@@ -163,7 +163,7 @@ def test_a_model_is_answered_from_its_own_tags(opener: Callable[..., Hindsight])
     assert states == {"for anna": ModelState.STALE, "for all": ModelState.CURRENT}
 
 
-@pytest.mark.promise("A kept answer that may be out of date is marked, and hides no fact.")
+@pytest.mark.promise("A stored answer that may be out of date is marked, and hides no fact.")
 @pytest.mark.parametrize(
     ("text", "about", "state"),
     [
@@ -197,7 +197,8 @@ def test_what_is_everywhere_makes_nothing_stale(opener: Callable[..., Hindsight]
 
 
 @pytest.mark.promise(
-    "What was made of a fact ends with it: no summary says what was withdrawn, corrected or forgotten."
+    "What was derived from a fact ends with it: no summary repeats what was withdrawn, corrected or "
+    "forgotten."
 )
 @pytest.mark.parametrize("what", ["withdrawn", "corrected", "forgotten"])
 def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], what: str) -> None:
@@ -222,7 +223,9 @@ def test_a_text_ends_with_what_it_stands_on(opener: Callable[..., Hindsight], wh
     assert not any(TEA in prompt for prompt in model.prompts)
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 def test_a_forgotten_fact_is_in_no_file(opener: Callable[..., Hindsight], tmp_path: Path) -> None:
     """Nor is what a model wrote while it was shown the fact, whether it cited it or not."""
     model = Answering(wording=lambda texts: f"Xylotea for {len(texts)}")

@@ -200,7 +200,8 @@ def test_a_short_answer_is_judged_with_the_question_before_it(opener: Opener) ->
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 @every_row(
     "reply",

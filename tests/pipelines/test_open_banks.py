@@ -49,7 +49,8 @@ def filled(hindsight: Hindsight, count: int) -> list[MemoryBank]:
 
 
 @pytest.mark.promise(
-    "Beyond that the least recently used idle bank is closed; it opens again by itself when it is next asked."
+    "Beyond that number, the least recently used idle bank is closed and reopens automatically at "
+    "its next use."
 )
 @pytest.mark.parametrize("where", ["disk", "memory"])
 def test_any_of_many_banks_answers(opener: Opener, tmp_path: Path, where: str) -> None:
@@ -116,7 +117,8 @@ def paused(opener: Opener, tmp_path: Path) -> Iterator[tuple[Hindsight, list[Mem
 
 
 @pytest.mark.promise(
-    "Beyond that the least recently used idle bank is closed; it opens again by itself when it is next asked."
+    "Beyond that number, the least recently used idle bank is closed and reopens automatically at "
+    "its next use."
 )
 def test_a_recall_in_flight_keeps_its_bank(
     paused: tuple[Hindsight, list[MemoryBank], Pausing], monkeypatch: pytest.MonkeyPatch

@@ -75,7 +75,8 @@ def audited(bank: MemoryBank, **moment: Any) -> float:
 
 
 @pytest.mark.promise(
-    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
+    "delivered twice, late, or interrupted by a kill."
 )
 def test_the_history_gives_the_confidence_from_nothing(bank: MemoryBank) -> None:
     """At each revision and each day, in `opinions`, in recall, by id, and at the trajectory's end."""

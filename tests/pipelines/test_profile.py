@@ -310,7 +310,9 @@ def test_a_profile_can_hold_since_earlier(light: Hindsight, clock: FrozenClock) 
 WORD = "zarzuela"
 
 
-@pytest.mark.promise("What is forgotten is in no file, and nobody of a like name goes along unasked.")
+@pytest.mark.promise(
+    "Forgotten data remains in no file, and entities with similar names are erased only if you ask for it."
+)
 @pytest.mark.parametrize("gone", ["forget_history", "forget_bank"])
 def test_a_forgotten_history_is_in_no_file(opener: Opener, tmp_path: Path, gone: str) -> None:
     """An earlier background stands in no byte of the data directory any more; the present profile is untouched."""

@@ -225,7 +225,7 @@ def test_every_verb_is_here() -> None:
 
 
 @pytest.mark.promise(
-    "One process owns a data directory for writing; others may open it with `read_only=True`."
+    "One process owns a data directory for writing; others can open it with `read_only=True`."
 )
 @pytest.mark.parametrize("verb", CALLS)
 def test_what_writes_is_refused_by_name_and_the_rest_answers(

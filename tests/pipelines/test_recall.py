@@ -276,7 +276,7 @@ def test_a_projection_that_fails_after_the_commit_is_healed(
     assert Channel.SEMANTIC in found.channels
 
 
-@pytest.mark.promise("No bank sees another's memory.")
+@pytest.mark.promise("No bank sees another bank's memories.")
 def test_banks_never_answer_for_each_other(real: Hindsight) -> None:
     """Two banks with the same words each find their own."""
     for name in ("alice", "bob"):

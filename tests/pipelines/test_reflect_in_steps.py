@@ -243,7 +243,7 @@ def test_one_wrong_call_is_mended(ask: Ask) -> None:
     assert [bool(each.problem) for each in reflected(bank).steps] == [True, False, True]
 
 
-@pytest.mark.promise("No answer cites what it was not shown.")
+@pytest.mark.promise("An answer cites only what the model was shown.")
 def test_invented_numbers_are_sent_back(ask: Ask) -> None:
     """An answer that cites what was not shown is asked for again; what is still wrong then is left out."""
     bank, model = ask([answer("A bakery.", "1", "77"), answer("A bakery.", "1")])
@@ -312,7 +312,8 @@ def test_a_name_that_is_taken_is_refused(ask: Ask, name: str) -> None:
 
 
 @pytest.mark.promise(
-    "What a reflection looks up stays within its tags, its moment and its window, whatever the model asks for."
+    "A reflection looks up only what lies within its tags, its moment and its time window, whatever "
+    "the model asks for."
 )
 def test_tags_and_moment_hold_for_every_tool(ask: Ask) -> None:
     """Nothing beyond the reflection's tags and moment reaches the model, whatever it asks for."""

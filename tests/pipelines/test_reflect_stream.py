@@ -103,7 +103,7 @@ def test_steps_come_before_the_text(with_model: Banks) -> None:
     assert len(found.units) == 1
 
 
-@pytest.mark.promise("No answer cites what it was not shown.")
+@pytest.mark.promise("An answer cites only what the model was shown.")
 def test_sources_that_were_not_shown_are_left_out(with_model: Banks) -> None:
     """What is streamed cannot be asked for again: what it cites in vain is left out, and a note says so."""
     _, _, found = streamed(with_model(ScriptedModel([f"{TEXT}\nSOURCES: 1, 9, M4"])))

@@ -171,7 +171,7 @@ def test_facts_move_an_opinion_once(opened: Opened) -> None:
     assert len(assessor.shown) == 1
 
 
-@pytest.mark.promise("No agent talks itself into what it believes.")
+@pytest.mark.promise("An agent's own words are never evidence for its opinions.")
 def test_what_the_agent_says_is_no_evidence(opened: Opened) -> None:
     """Nor is another opinion: no model is asked, and the opinion is as firm as it was."""
     assessor = Assessor(verdict)
@@ -193,7 +193,7 @@ def test_what_the_agent_says_is_no_evidence(opened: Opened) -> None:
 
 
 @pytest.mark.promise(
-    "What one person says again counts once where rules or the model see that it is the same."
+    "A repeated statement by one person counts once where the rules or the model recognise it."
 )
 def test_a_source_that_says_a_thing_again_is_not_asked_of(opened: Opened) -> None:
     """Its second fact takes over the first one's row; another speaker's is assessed, and counts."""
@@ -439,7 +439,7 @@ def test_many_pairs_are_asked_in_batches(opened: Opened, monkeypatch: pytest.Mon
 
 
 @pytest.mark.promise(
-    "What one person says again counts once where rules or the model see that it is the same."
+    "A repeated statement by one person counts once where the rules or the model recognise it."
 )
 def test_the_model_may_say_what_is_said_again(opened: Opened) -> None:
     """Of facts of one source in one batch: the later one takes over the earlier one's row; of another source it does not."""

@@ -67,7 +67,7 @@ def test_messages_become_units_with_speaker_date_and_text(real: Hindsight) -> No
     assert (kayak.thread, kayak.tokens > 0) == ("t1", True)
 
 
-@pytest.mark.promise("The same input twice is one memory.")
+@pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_same_input_twice_is_one_memory(real: Hindsight) -> None:
     """Retaining a conversation again, whole or with a new turn, adds only what is new."""
     bank = real.bank("alice")
@@ -197,7 +197,8 @@ def test_narrative_extraction_by_a_model(light: Hindsight, clock: Any) -> None:
 
 
 @pytest.mark.promise(
-    'A failed model call leaves memory untouched, or (`on_model_failure="queue"`, verbatim extraction) costs no message.'
+    'A failed model call leaves memory unchanged or, with `on_model_failure="queue"` or verbatim '
+    "extraction, loses no message."
 )
 def test_a_failed_model_call_leaves_memory_untouched(clock: Any) -> None:
     """When the model is down nothing is written, and the same retain succeeds later."""
@@ -233,7 +234,7 @@ def test_narrative_without_a_model_says_what_to_do() -> None:
         )
 
 
-@pytest.mark.promise("The same input twice is one memory.")
+@pytest.mark.promise("Retaining the same input twice stores one memory.")
 def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
     """Sixteen threads retaining the same conversation leave one copy and one entity each."""
     bank = real.bank("alice")
@@ -246,7 +247,7 @@ def test_one_message_by_two_threads_is_one_memory(real: Hindsight) -> None:
     )
 
 
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_memory_survives_reopening(opener: Any, tmp_path: Path) -> None:
     """What was retained is found by all its channels after the engine was closed and opened again."""
     with opener(tmp_path) as first:
@@ -257,7 +258,7 @@ def test_memory_survives_reopening(opener: Any, tmp_path: Path) -> None:
     assert {"semantic", "keyword", "temporal"} <= set(found.channels)
 
 
-@pytest.mark.promise("Sync and async do the same.")
+@pytest.mark.promise("The sync and async APIs do the same.")
 def test_sync_and_async_do_the_same(tmp_path: Path, clock: Any) -> None:
     """Both faces create the same units with the same ids and recall them in the same order."""
 

@@ -70,7 +70,7 @@ def test_a_script_that_forgets_to_close_ends(worker: str) -> None:
     assert run(OPEN + 'print([bank.count() for bank in banks], "end")', worker) == ["[1, 1] end"]
 
 
-@pytest.mark.promise("After `os.fork` the child must open its own engine.")
+@pytest.mark.promise("After `os.fork`, the child must open its own engine.")
 @pytest.mark.parametrize("worker", ["worker", pytest.param("no worker", marks=pytest.mark.slow)])
 def test_a_forked_child_ends_and_the_parent_goes_on(worker: str) -> None:
     """In a forked child engines say they are closed and can be dropped; the parent's still work."""

@@ -64,7 +64,7 @@ def refusing(*_: Any, **__: Any) -> None:
     raise IndexOutOfStep("an index", "alice", "no space left on device")
 
 
-@pytest.mark.promise("A retain returns once its memories are on disk and every channel finds them.")
+@pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_every_channel_finds_what_no_index_has_on_disk(engine: Hindsight) -> None:
     """Right after a retain a memory is found by meaning, word, date and name, though only the ledger was written."""
     bank = engine.bank("alice")
@@ -152,7 +152,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-@pytest.mark.promise("A retain returns once its memories are on disk and every channel finds them.")
+@pytest.mark.promise("`retain` returns once its memories are on disk and every channel finds them.")
 def test_a_kill_costs_a_replay_and_nothing_else(
     opener: Opener, tmp_path: Path, config: HindsightConfig
 ) -> None:
@@ -177,7 +177,7 @@ def full(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.promise(
-    "An index that could not be written is named in the result (`result.behind`), and recall answers without it."
+    "An index that could not be written is named in `result.behind`, and recall answers without it."
 )
 @pytest.mark.parametrize(
     ("index", "broken", "failure"),

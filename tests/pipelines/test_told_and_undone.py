@@ -81,7 +81,7 @@ FAST = {"edit", "forget_last"}
 @pytest.mark.parametrize(
     "step", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in AFTER]
 )
-@pytest.mark.promise("Nothing acknowledged is lost, whatever is killed.")
+@pytest.mark.promise("No acknowledged write is lost, even if the process is killed at any moment.")
 def test_a_kill_on_the_way_leaves_all_or_nothing_of_it(step: str, when: str, tmp_path: Path) -> None:
     with opened(str(tmp_path)) as engine:
         tell(engine.bank("alice"))

@@ -51,7 +51,7 @@ def engine() -> Iterable[Hindsight]:
         yield opened
 
 
-@pytest.mark.promise("A true memory is never closed by a guess.")
+@pytest.mark.promise("A true memory is never invalidated by a guess.")
 @every_row(("number", "pair"), enumerate(PAIRS))
 def test_without_a_model_no_sentence_ends_a_memory(
     engine: Hindsight, number: int, pair: dict[str, Any]
@@ -446,7 +446,7 @@ def light_life() -> Iterator[Life]:
         yield Life(opened.bank("alice"))
 
 
-@pytest.mark.promise("A true memory is never closed by a guess.")
+@pytest.mark.promise("A true memory is never invalidated by a guess.")
 @settings(max_examples=40)
 @example(
     steps=[

@@ -162,7 +162,8 @@ def test_a_handler_slower_than_its_lease_keeps_it(
 
 
 @pytest.mark.promise(
-    "With `worker=True` what waits is done by itself, each task's effect exactly once, whatever is killed."
+    "With `worker=True`, waiting work is done automatically, and each task takes effect exactly "
+    "once, even if the process is killed at any moment."
 )
 def test_a_stolen_lease_is_noticed(
     opened: Opened, reader: Reader, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

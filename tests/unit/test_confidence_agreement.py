@@ -81,7 +81,8 @@ def logs(draw: st.DrawFn) -> OpinionLog:
 
 
 @pytest.mark.promise(
-    "Whatever is delivered twice, late, or killed on the way, an opinion's confidence is what one delivery gives."
+    "An opinion's confidence is what a single delivery of its evidence gives, even if evidence is "
+    "delivered twice, late, or interrupted by a kill."
 )
 @given(
     logs(), st.none() | st.integers(0, 45), st.none() | st.integers(1, 40), st.integers(0, 999), st.randoms()

@@ -45,7 +45,7 @@ def test_a_turn_is_cited_by_the_memories_made_from_it() -> None:
     assert (found.none, found.unknown) == (False, ())
 
 
-@pytest.mark.promise("No answer cites what it was not shown.")
+@pytest.mark.promise("An answer cites only what the model was shown.")
 def test_what_was_not_shown_cannot_be_cited() -> None:
     """Numbers beyond the last, beliefs, ids made up and prose stand for nothing; sound numbers beside them are kept."""
     numbers = nothing()

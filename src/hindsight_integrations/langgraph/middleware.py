@@ -71,7 +71,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then. None means now.
         text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
-            (docs/doors.md).
+            (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
             `max_tokens`.
         include_records: also the complete table where the question asks over a kind of record.

@@ -111,7 +111,7 @@ def create_recall_node(
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then; what holds no more is marked as history. None means now.
         text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
-            (docs/doors.md).
+            (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, and writes nothing where nothing is relevant; "all" fills
             `max_tokens`.
         include_records: also the complete table where the question asks over a kind of record.

@@ -51,7 +51,7 @@ class HindsightRetriever(BaseRetriever):
         as_of: what was valid at a moment; None means now.
         query_timestamp: the moment from which "yesterday" counts; None means now.
         text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
-            (docs/doors.md).
+            (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.
         include_records: also the complete table where the question asks over a kind of record.

@@ -9,7 +9,7 @@ what was withdrawn, and the memory concerned; what was dropped; the facts of ses
 remembered; every record; sums, counts, means and goals beside the truth; presence and absence of the week's values
 (Memora 3.5; see below); calls and tokens. The model and the engine never see the truth. With `--facts` the same of facts extracted before.
 
-`--answers` takes a folder of recordings (README, "Record and replay"): a request that has no answer is written there, and
+`--answers` takes a folder of recordings (docs/models.md, "Record and replay"): a request that has no answer is written there, and
 the run ends with its file. Answer it, and run again; or let the run wait with `--wait SECONDS`. `--go-on` asks all there
 is to ask at once, for which no memories may be shown: `--go-on --without-memories`.
 
