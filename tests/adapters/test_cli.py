@@ -25,11 +25,12 @@ QUEUE = HindsightConfig(retain=RetainConfig(on_model_failure="queue"), observati
 KAYAK = {"facts": [{"what": "Alice bought a red kayak.", "sources": ["m1"]}]}
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, typed: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
     """What the command line writes and ends with; in this process, which spares the imports of another."""
     out, err, status = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["hindsight-memory", *arguments])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))
         for name, value in environment.items():
             patch.setenv(name, value)
         try:

@@ -42,6 +42,7 @@ from hindsight_integrations.cli.show import (
 )
 from hindsight_integrations.cli.work import check_memory, due_words, has_memory
 from hindsight_integrations.errors import (
+    ArchiveInvalid,
     BankNotFound,
     EmbedderMismatch,
     HindsightError,
@@ -535,8 +536,7 @@ def forget(
             console.print(units_table(units))
         if len(foreseen.unit_ids) > len(units):
             console.print(f"and {memories(len(foreseen.unit_ids) - len(units))} more")
-        counts = ", ".join(f"{count:,} {what}" for what, count in foreseen.counts.items() if count)
-        console.print(plain(f"would erase: {counts}"), soft_wrap=True)
+        console.print(f"would erase: {_erased(foreseen.counts)}")
         if foreseen.names:
             console.print(plain(f"names that go: {', '.join(foreseen.names)}"), soft_wrap=True)
         if foreseen.restored:
@@ -550,6 +550,18 @@ def forget(
     console.print(f"erased {memories(len(receipt.unit_ids))}")
     if not receipt.files_clean:
         console.print("another process reads the memory: the files are rewritten when it is opened next")
+
+
+def _erased(counts: Mapping[str, int]) -> str:
+    """What goes with a forget, without what only the indexes know of."""
+    nouns = {
+        "units": ("memory", "memories"),
+        "turns": ("message", "messages"),
+        "documents": ("document", "documents"),
+        "entities": ("entity", "entities"),
+    }
+    parts = [counted(counts[kind], *noun) for kind, noun in nouns.items() if counts.get(kind)]
+    return ", ".join(parts) or reasons(counts)
 
 
 @app.command("export")
@@ -753,26 +765,33 @@ def _too_long(error: PromptTooLong) -> str:
     )
 
 
+def _archive(error: ArchiveInvalid) -> str:
+    return f"line {error.line} of the archive, {error.field}: {error.reason}. Export it again with: {PROGRAM} export"
+
+
 def _refused(error: InvalidRequest) -> str:
-    remedy = _REMEDIES.get(error.field, "" if _PYTHON.search(error.remedy) else error.remedy)
-    reason = error.reason if error.field in {*_REMEDIES, "path"} else f"{error.field}: {error.reason}"
+    for_python = _PYTHON.search(error.remedy)
+    remedy = _REMEDIES.get(error.field, "") if for_python else error.remedy
+    reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
     return f"{reason}. {remedy}".strip()
 
 
-_PYTHON = re.compile(r"\w\(|\w=|`|True|None")
+_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
 """What a remedy has that speaks of Python."""
 
+_SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
+"""Fields whose reasons are sentences without the field's name."""
+
 _REMEDIES = {
-    "unit_id": f"List memories with: {PROGRAM} show PATH units",
-    "units": f"List memories with: {PROGRAM} show PATH units",
+    "bank": "Pass another --bank.",
+    "bank id": "Pass another --bank.",
     "opinion_id": f"List opinions with: {PROGRAM} show PATH opinions",
-    "entity": f"List entities with: {PROGRAM} show PATH entities",
-    "names": f"List entities with: {PROGRAM} show PATH entities",
-    "message": "Check the id, and pass the conversation's --thread.",
+    "entity": f"See the names with: {PROGRAM} show PATH entities; --name picks some of them.",
+    "names": f"See the names with: {PROGRAM} show PATH entities",
     "text": "Use the memories' own words, or pass --unit or --entity.",
-    "model": "Write --model openai:gpt-5-mini, for example.",
+    "model": "Write openai:gpt-5-mini, for example.",
 }
-"""What to do in a shell about a field of a request."""
+"""What to do in a shell about a field of a request, where the library's remedy speaks of Python."""
 
 _ADVICE: Mapping[type[HindsightError], Callable[[Any], str]] = {
     LedgerBusy: _busy,
@@ -781,6 +800,7 @@ _ADVICE: Mapping[type[HindsightError], Callable[[Any], str]] = {
     LedgerLost: _lost,
     EmbedderMismatch: _mismatched,
     PromptTooLong: _too_long,
+    ArchiveInvalid: _archive,
     InvalidRequest: _refused,
 }
 """Errors whose own remedy is of use in Python alone."""

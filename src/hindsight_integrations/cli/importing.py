@@ -133,7 +133,7 @@ def decode(data: bytes, name: str) -> str:
             f"Convert it first, for example with: iconv -f WINDOWS-1252 -t UTF-8 {name}",
         ) from error
     if not text.strip():
-        raise InvalidRequest(name, "is empty", "Pass a file with text.")
+        raise InvalidRequest(name, "is empty", "Pass some text.")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
