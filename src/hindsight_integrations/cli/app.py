@@ -181,7 +181,7 @@ def retain(
     with _open(path, model=model) as hindsight:
         result = _retain(hindsight.bank(bank), items, sizes)
     if new:
-        console.print(plain(f"created a new memory in {path}"))
+        console.print(plain(f"created a new memory in {path}"), soft_wrap=True)
     _print_retained(result, path)
     if result.failed:
         _, error = result.failed[0]
@@ -281,14 +281,18 @@ def _print_retained(result: BulkResult, path: Path) -> None:
     parts += [f"closed {closed:,}"] if closed else []
     if dropped:
         parts.append(f"dropped {sum(dropped.values()):,}: {reasons(dropped)}")
+    parts += [f"{len(result.failed):,} of {len(result.items):,} parts failed"] if result.failed else []
     console = output()
     console.print(plain("; ".join(parts)), soft_wrap=True)
     if waiting:
         console.print(
-            plain(f"{counted(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}")
+            plain(f"{counted(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}"),
+            soft_wrap=True,
         )
     for index in result.behind:
-        console.print(plain(f"the {index} index could not be written; see: {PROGRAM} doctor {path}"))
+        console.print(
+            plain(f"the {index} index could not be written; see: {PROGRAM} doctor {path}"), soft_wrap=True
+        )
 
 
 @app.command()
@@ -342,7 +346,8 @@ def recall(
     )
     if found.damaged:
         messages().print(
-            plain(f"{memories(len(found.damaged))} left out as damaged; see: {PROGRAM} doctor {path} --deep")
+            plain(f"{memories(len(found.damaged))} left out as damaged; see: {PROGRAM} doctor {path} --deep"),
+            soft_wrap=True,
         )
 
 
@@ -416,9 +421,9 @@ def show(
 def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
     page = bank.units(limit=limit)
     if as_json:
-        print_json({"total": page.total, "units": [unit_document(unit) for unit in page.units]})
+        print_json({"total": page.total, "units": [unit_document(unit, page.items) for unit in page.units]})
     else:
-        _print_listing(units_table(page.units), len(page.units), page.total, "memories")
+        _print_listing(units_table(page.units, page.items), len(page.units), page.total, "memories")
 
 
 def _show_records(bank: MemoryBank, limit: int, as_json: bool) -> None:
@@ -460,7 +465,7 @@ def _print_listing(shown: Any, listed: int, total: int, noun: str) -> None:  # n
         return
     console.print(shown)
     if total > listed:
-        console.print(f"{total - listed:,} more {noun}; see more with --limit", style="dim")
+        console.print(f"{total - listed:,} more of {total:,} {noun}; see them with --limit", style="dim")
 
 
 def _show_history(bank: MemoryBank, identity: str, *, as_json: bool) -> None:
@@ -623,7 +628,9 @@ def tasks(
         return
     console.print(tasks_table(waiting))
     if retry:
-        console.print(plain(f"{counted(due, 'task')} due now; do them with: {PROGRAM} work {path}"))
+        console.print(
+            plain(f"{counted(due, 'task')} due now; do them with: {PROGRAM} work {path}"), soft_wrap=True
+        )
 
 
 @app.command("work")
@@ -726,8 +733,14 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
         check_memory(path)
     elif path.exists() and not path.is_dir():
         raise InvalidRequest("path", f"{path} is not a directory", "Pass the directory of a memory.")
-    with Hindsight.open(path, model=model, read_only=read_only) as hindsight:
+    hindsight = Hindsight.open(path, model=model, read_only=read_only)
+    try:
         yield hindsight
+    except KeyboardInterrupt:
+        hindsight.asynchronous.close_now()  # `close` would also wait for a model's call
+        _leave(INTERRUPTED)
+    finally:
+        hindsight.close()
 
 
 def _busy(error: LedgerBusy) -> str:

@@ -7,12 +7,14 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hindsight_integrations.model.documents import document_text
 from hindsight_integrations.model.trace import Channel
 
 if TYPE_CHECKING:
@@ -165,12 +167,15 @@ def notes(reflection: Reflection) -> list[str]:
     return [note for note in reflection.notes if not note.startswith("no language model is set")]
 
 
-def units_table(units: Iterable[MemoryUnit]) -> Table:
-    """Memories with their network and id."""
+def units_table(
+    units: Iterable[MemoryUnit], items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
+) -> Table:
+    """Memories with their network and id; documents with the items that hold."""
     shown = table("when", "network", "memory")
     for unit in units:
         closed = f"until {day(unit.closed_at)}" if unit.closed_at else ""
-        shown.add_row(when(unit), unit.fact_type.value, with_id(unit.text, unit.id, closed))
+        text = document_text(unit.text, items.get(unit.id, ()))
+        shown.add_row(when(unit), unit.fact_type.value, with_id(text, unit.id, closed))
     return shown
 
 
@@ -311,11 +316,13 @@ def recalled_document(item: RecalledUnit) -> dict[str, Any]:
     }
 
 
-def unit_document(unit: MemoryUnit) -> dict[str, Any]:
-    """A memory as JSON."""
+def unit_document(
+    unit: MemoryUnit, items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """A memory as JSON; a document with the items that hold."""
     return {
         "id": unit.id,
-        "text": unit.text,
+        "text": document_text(unit.text, items.get(unit.id, ())),
         "network": unit.fact_type,
         "mentioned_at": unit.mentioned_at,
         "occurred": unit.occurred,

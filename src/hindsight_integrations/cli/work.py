@@ -74,7 +74,8 @@ async def work(path: Path, console: Console, *, follow: bool = False, **opening:
         console.print(
             plain(
                 f"{counted(tasks.dead, 'task')} given up; see why, and --retry: hindsight-memory tasks {path}"
-            )
+            ),
+            soft_wrap=True,
         )
     return not settled.failed
 
