@@ -62,7 +62,7 @@ def test_an_error_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
     failed = run("recall", str(tmp_path), "x", "--bank", "nobody")
     assert failed.returncode == 1
     assert failed.stdout == ""
-    assert failed.stderr == "Error: there is no bank 'nobody' (banks here: 'default'). Pass another --bank.\n"
+    assert failed.stderr == "Error: there is no bank 'nobody' (banks here: default). Pass another --bank.\n"
     assert run("demo", str(tmp_path / "missing.json")).returncode == 1
 
 
@@ -77,6 +77,14 @@ def test_evaluations_that_are_not_installed_are_named() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "Evaluations are not installed. From this repository: pip install ./evals\n"
+
+
+def test_without_the_extra_one_line_says_what_to_install() -> None:
+    """No traceback where typer is missing."""
+    absent = "import sys; sys.modules['typer'] = None; " + SCRIPT
+    done = subprocess.run([sys.executable, "-c", absent], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == 'Error: typer is not installed. Run: pip install "hindsight-integrations[cli]"\n'
 
 
 def test_the_demo_shows_all_four_channels() -> None:
@@ -403,7 +411,7 @@ def test_a_mistyped_path_is_named_and_not_created(tmp_path: Path, arguments: lis
 @every_row(
     "arguments, problem",
     [
-        (["show", "units", "--bank", "nobody"], "there is no bank 'nobody' (banks here: 'default', 'other')"),
+        (["show", "units", "--bank", "nobody"], "there is no bank 'nobody' (banks here: default, other)"),
         (["show", "units", "--bank", ""], "bank id: '' is not a name. Pass another --bank."),
         (["show", "history", "x"], "'x' is not in bank 'default'. Check the id."),
         (["forget", "--entity", "Nobody"], "'Nobody' is not known. See the names with"),

@@ -743,57 +743,19 @@ def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> I
         hindsight.close()
 
 
-def _busy(error: LedgerBusy) -> str:
-    owner = f"process {error.pid}" if error.pid else "another process"
-    return f"{error.path} is open for writing in {owner}. Wait until it ends, or end it."
-
-
-def _bank_missing(error: BankNotFound) -> str:
-    banks = ", ".join(map(repr, error.known[:5])) or "none yet"
-    return f"there is no bank {error.bank!r} (banks here: {banks}). Pass another --bank."
-
-
-def _damaged(error: MemoryDamaged) -> str:
-    return (
-        f"{memories(len(error.units))} of bank {error.bank!r} are damaged: {', '.join(error.units[:5])}. Put the directory "
-        f"back from a copy, or erase them with: {PROGRAM} forget PATH --unit ID"
-    )
-
-
-def _lost(error: LedgerLost) -> str:
-    return f"{error.path} has lost memory: {error.reason}. Nothing was changed. Put the whole directory back from a copy."
-
-
-def _mismatched(error: EmbedderMismatch) -> str:
-    return (
-        f"bank {error.bank!r} was embedded with {error.stored}, not {error.given}. "
-        "Set HINDSIGHT_EMBEDDER to the first."
-    )
-
-
-def _too_long(error: PromptTooLong) -> str:
-    return (
-        f"the prompt does not fit the context of model {error.model}: {error.reason}. "
-        "Set HINDSIGHT_EXTRACTION=concise, or serve the model with a longer context."
-    )
-
-
-def _archive(error: ArchiveInvalid) -> str:
-    return f"line {error.line} of the archive, {error.field}: {error.reason}. Export it again with: {PROGRAM} export"
-
-
-def _refused(error: InvalidRequest) -> str:
-    for_python = _PYTHON.search(error.remedy)
-    remedy = _REMEDIES.get(error.field, "") if for_python else error.remedy
-    reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
-    return f"{reason}. {remedy}".strip()
-
-
-_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
-"""What a remedy has that speaks of Python."""
-
-_SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
-"""Fields whose reasons are sentences without the field's name."""
+_ADVICE: Mapping[type[HindsightError], str] = {
+    LedgerBusy: "{path} is open for writing in process {pid}. Wait until it ends, or stop it.",
+    BankNotFound: "there is no bank {bank!r} (banks here: {known}). Pass another --bank.",
+    MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Put the directory back from a copy, or erase them "
+    f"with: {PROGRAM} forget PATH --unit ID",
+    LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Put the whole directory back from a copy.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the first.",
+    PromptTooLong: "the prompt does not fit the context of model {model}: {reason}. Set "
+    "HINDSIGHT_EXTRACTION=concise, or serve the model with a longer context.",
+    ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "
+    f"{PROGRAM} export",
+}
+"""Shell advice for errors whose own advice is for Python, with the errors' fields."""
 
 _REMEDIES = {
     "bank": "Pass another --bank.",
@@ -804,25 +766,30 @@ _REMEDIES = {
     "text": "Use the memories' own words, or pass --unit or --entity.",
     "model": "Write openai:gpt-5-mini, for example.",
 }
-"""What to do in a shell about a field of a request, where the library's remedy speaks of Python."""
+"""The same for fields of an InvalidRequest; other remedies that mention Python are left out."""
 
-_ADVICE: Mapping[type[HindsightError], Callable[[Any], str]] = {
-    LedgerBusy: _busy,
-    BankNotFound: _bank_missing,
-    MemoryDamaged: _damaged,
-    LedgerLost: _lost,
-    EmbedderMismatch: _mismatched,
-    PromptTooLong: _too_long,
-    ArchiveInvalid: _archive,
-    InvalidRequest: _refused,
-}
-"""Errors whose own remedy is of use in Python alone."""
+_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
+_SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
+"""Fields whose reasons make sense without the field's name."""
 
 
 def advice(error: HindsightError) -> str:
-    """An error with what to do about it in a shell, on one line."""
-    words = next((tell(error) for kind, tell in _ADVICE.items() if isinstance(error, kind)), str(error))
+    """Return an error's message with what to do about it in a shell, on one line."""
+    words = str(error)
+    if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
+        words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
+    elif isinstance(error, InvalidRequest):
+        remedy = _REMEDIES.get(error.field, "") if _PYTHON.search(error.remedy) else error.remedy
+        reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
+        words = f"{reason}. {remedy}"
     return " ".join(words.split())
+
+
+def _listed(value: object) -> object:
+    """A field of an error for people: of several values the first five."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value[:5])) + (", ..." if len(value) > 5 else "") or "none"
+    return "unknown" if value is None else value
 
 
 def run() -> None:
