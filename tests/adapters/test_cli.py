@@ -20,7 +20,21 @@ from table import every_row
 
 from hindsight_integrations import Hindsight, HindsightConfig, Message, ModelUnavailable
 from hindsight_integrations.cli import main
+from hindsight_integrations.cli.app import advice
 from hindsight_integrations.config import ObservationConfig, RetainConfig
+from hindsight_integrations.errors import (
+    ArchiveInvalid,
+    BankNotFound,
+    EmbedderMismatch,
+    HindsightError,
+    IndexBehind,
+    IndexOutOfStep,
+    InvalidRequest,
+    LedgerBusy,
+    LedgerLost,
+    MemoryDamaged,
+    PromptTooLong,
+)
 from hindsight_integrations.model.tasks import TaskState
 from hindsight_integrations.testing.scripted_model import ScriptedModel
 
@@ -124,7 +138,7 @@ def test_work_does_what_waits(waiting: Path, options: list[str]) -> None:
     assert "1 wait, for a language model" in run("doctor", str(waiting)).stdout.replace("\n", " ")
     done = worked(waiting, [KAYAK], *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 tasks done; 1 new memories" in done.stdout
+    assert "1 task done; 1 new memory" in done.stdout
     assert "wait" not in done.stdout
     assert "red kayak" in run("recall", str(waiting), "kayak", "--bank", "alice").stdout
 
@@ -428,6 +442,31 @@ def test_an_error_of_the_library_gives_advice_for_a_shell(
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(f"Error: {problem}")
     assert not re.search(r"\w\(|\w=\w|`", done.stderr)
+
+
+@every_row(
+    "error, told",
+    [
+        (LedgerBusy(Path("m"), 7), "m is open for writing in process 7. Wait"),
+        (LedgerBusy(Path("m"), None), "m is open for writing in process unknown. Wait"),
+        (BankNotFound("x"), "there is no bank 'x' (banks here: none). Pass"),
+        (BankNotFound("x", tuple("abcdefg")), "there is no bank 'x' (banks here: a, b, c, d, e, ...). Pass"),
+        (MemoryDamaged("x", ("u1", "u2")), "memories of bank 'x' are damaged: u1, u2. Put"),
+        (LedgerLost(Path("m"), "2 commits {gone}", 2, {}), "m has lost memory: 2 commits {gone}. Nothing"),
+        (EmbedderMismatch("x", "A", "B"), "bank 'x' was embedded with A, not B. Set"),
+        (IndexOutOfStep("vector", "x", "why"), "the vector index of bank 'x' is broken: why. Nothing"),
+        (IndexBehind("vector", "x", "full"), "the vector index of bank 'x' is behind: full. Nothing"),
+        (PromptTooLong("m", "why"), "the prompt does not fit the context of model m: why. Set"),
+        (ArchiveInvalid(3, "unit.id", "why"), "line 3 of the archive, unit.id: why. Export"),
+        (InvalidRequest("tags", "too many", "Pass tags=[]."), "tags: too many."),
+        (InvalidRequest("tags", "too\nmany", "Use fewer."), "tags: too many. Use fewer."),
+    ],
+)
+def test_what_to_do_about_an_error_is_said_for_a_shell(error: HindsightError, told: str) -> None:
+    """The fields are the error's own, and no advice is for Python."""
+    line = advice(error)
+    assert line.startswith(told)
+    assert not re.search(r"\w\(|\w=[\w\[\"']", line.replace("HINDSIGHT_EXTRACTION=concise", ""))
 
 
 def test_every_command_helps_as_recorded() -> None:

@@ -46,6 +46,8 @@ from hindsight_integrations.errors import (
     BankNotFound,
     EmbedderMismatch,
     HindsightError,
+    IndexBehind,
+    IndexOutOfStep,
     InvalidRequest,
     LedgerBusy,
     LedgerLost,
@@ -750,6 +752,9 @@ _ADVICE: Mapping[type[HindsightError], str] = {
     f"with: {PROGRAM} forget PATH --unit ID",
     LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Put the whole directory back from a copy.",
     EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the first.",
+    IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; make room on the disk.",
+    IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
+    "delete the index's folder.",
     PromptTooLong: "the prompt does not fit the context of model {model}: {reason}. Set "
     "HINDSIGHT_EXTRACTION=concise, or serve the model with a longer context.",
     ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "

@@ -96,18 +96,18 @@ def _show_one(settled: Settled, console: Console) -> None:
 
 
 def _summary(settled: Settled) -> str:
-    parts = [f"{len(settled.done)} tasks done", _brought(settled)]
+    parts = [f"{counted(len(settled.done), 'task')} done", _brought(settled)]
     parts += [f"{len(settled.failed)} failed"] if settled.failed else []
     parts += [f"{settled.tokens_in + settled.tokens_out} tokens"] if settled.tokens_in else []
     return "; ".join(filter(None, parts))
 
 
 def _brought(settled: Settled) -> str:
-    counts = {
-        "new memories": settled.created,
-        "entities observed": settled.observed,
-        "backgrounds merged": settled.merged,
-        "mental models refreshed": settled.refreshed,
-        "statements dropped": len(settled.dropped),
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    counts = [
+        (settled.created, "new memory", "new memories"),
+        (settled.observed, "entity observed", "entities observed"),
+        (settled.merged, "background merged", "backgrounds merged"),
+        (settled.refreshed, "mental model refreshed", "mental models refreshed"),
+        (len(settled.dropped), "statement dropped", "statements dropped"),
+    ]
+    return ", ".join(counted(number, *noun) for number, *noun in counts if number)
