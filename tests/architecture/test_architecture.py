@@ -57,6 +57,7 @@ ONLY_SYNC, ONLY_ASYNC = {"over"}, {"check_open", "close_now", "bank_now", "place
 NOT_FOR_MODELS = (
     "text/",
     "testing/",
+    "cli/",
     "errors.py",
     "backends/ledger/",
     "backends/keyword/",

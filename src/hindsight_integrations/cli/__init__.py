@@ -4,17 +4,13 @@ from __future__ import annotations
 
 
 def main() -> None:
-    """Run the command line.
-
-    Raises:
-        MissingDependency: the `[cli]` extra is not installed.
-    """
+    """Run the command line; without the `[cli]` extra, say how to install it and exit with 1."""
     try:
         from hindsight_integrations.cli.app import run
     except ModuleNotFoundError as error:
-        from hindsight_integrations.errors import MissingDependency
-
-        raise MissingDependency(
-            error.name or "typer", 'Run: pip install "hindsight-integrations[cli]"'
+        raise SystemExit(
+            f'Error: {error.name} is not installed. Run: pip install "hindsight-integrations[cli]"'
         ) from error
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     run()

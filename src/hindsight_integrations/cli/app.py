@@ -1,116 +1,712 @@
-"""The commands: demo, doctor, retain, recall and work, and `eval`, which another distribution has."""
+"""The commands of `hindsight-memory`, and how their errors are told."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.progress import Progress
 
-from hindsight_integrations import Hindsight, HindsightError
-from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
-from hindsight_integrations.cli.demo import run_demo
-from hindsight_integrations.cli.show import show_recalled
-from hindsight_integrations.cli.work import told, work
+from hindsight_integrations.cli.importing import Format, Source, Thread, read_source
+from hindsight_integrations.cli.show import (
+    clean,
+    counted,
+    entities_table,
+    memories,
+    messages,
+    opinions_table,
+    output,
+    plain,
+    print_json,
+    reasons,
+    recall_document,
+    record_document,
+    records_table,
+    reflection_document,
+    show_opinion_history,
+    show_recalled,
+    show_reflection,
+    show_unit_history,
+    table,
+    tasks_table,
+    unit_document,
+    units_table,
+)
+from hindsight_integrations.cli.work import check_memory, due_words, has_memory
+from hindsight_integrations.errors import (
+    ArchiveInvalid,
+    BankNotFound,
+    EmbedderMismatch,
+    HindsightError,
+    IndexBehind,
+    IndexOutOfStep,
+    InvalidRequest,
+    LedgerBusy,
+    LedgerLost,
+    MemoryDamaged,
+    PromptTooLong,
+)
+from hindsight_integrations.model.units import FactType
+
+if TYPE_CHECKING:
+    from hindsight_integrations.model.requests import RetainItem
+    from hindsight_integrations.model.results import BulkResult
+    from hindsight_integrations.sync import Hindsight, MemoryBank
+
+PROGRAM = "hindsight-memory"
+INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
+MESSAGES_AN_ITEM = 32  # retained together, so that progress shows within one long conversation
+ITEMS_A_COMMIT = 4
+SHOWN_ERASURES = 20  # memories that a dry run lists
+ALL = 10_000_000  # entities; more than any bank has
+
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""UsageError of click, or of the copy of click within later versions of typer."""
 
 app = typer.Typer(
-    help="Long-term memory for agents, from the command line.", no_args_is_help=True, add_completion=False
+    help="Long-term memory for AI agents, from the command line.",
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-console = Console(highlight=False)
 
-INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT
 
-Folder = Annotated[Path, typer.Argument(help="The memory's directory.")]
-Bank = Annotated[str, typer.Option(help="The bank.")]
+class What(StrEnum):
+    """What `show` lists."""
+
+    UNITS = "units"
+    RECORDS = "records"
+    ENTITIES = "entities"
+    OPINIONS = "opinions"
+    HISTORY = "history"
+
+
+def _checked_time(text: str) -> str:
+    """Accept a time that memory can read."""
+    from hindsight_integrations.validation.limits import checked_moment
+
+    try:
+        checked_moment(text, "time")
+    except InvalidRequest as error:
+        raise typer.BadParameter(f"{error.reason}; write it as 2024-05-31 or 2024-05-31T18:30") from error
+    return text
+
+
+PathArgument = Annotated[
+    Path, typer.Argument(metavar="PATH", help="The memory's directory.", show_default=False)
+]
+QueryArgument = Annotated[str, typer.Argument(metavar="QUERY", help="The question.", show_default=False)]
+BankOption = Annotated[str, typer.Option("--bank", "-b", metavar="NAME", help="The bank.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(metavar="openai:NAME", help="The language model; otherwise what HINDSIGHT_MODEL names."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Long-term memory for AI agents, from the command line."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"{PROGRAM} {installed('hindsight-integrations')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def retain(
+    path: PathArgument,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="TEXT", help="What to remember; - reads standard input.", show_default=False),
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            "-f",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            metavar="FILE",
+            help="A file to remember; repeatable.",
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format | None, typer.Option(help="Read the input as this; otherwise its content decides.")
+    ] = None,
+    bank: BankOption = "default",
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The conversation's name; otherwise its own, or the file's."),
+    ] = None,
+    timestamp: Annotated[
+        str | None,
+        typer.Option(
+            parser=_checked_time, metavar="TIME", help="When it was said, where the input does not say."
+        ),
+    ] = None,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first", help="How a WhatsApp export writes dates.", show_default=False
+        ),
+    ] = None,
+    model: ModelOption = None,
+) -> None:
+    """Remember a text, a document or conversations.
+
+    Reads plain text, JSON Lines of messages, a JSON list of OpenAI messages, ChatGPT's conversations.json,
+    a WhatsApp chat exported as text, and LoCoMo. The same input twice is remembered once.
+    """
+    sources = _sources(text, file or [], forced=format, day_first=day_first)
+    items, sizes = _items(sources, thread, timestamp)
+    console = output()
+    for name, source in sources:
+        _print_source(name, source)
+    new = not has_memory(path)
+    with _open(path, model=model) as hindsight:
+        result = _retain(hindsight.bank(bank), items, sizes)
+    if new:
+        console.print(plain(f"created a new memory in {path}"), soft_wrap=True)
+    _print_retained(result, path)
+    if result.failed:
+        _, error = result.failed[0]
+        raise error
+
+
+def _sources(
+    text: str | None, files: Sequence[Path], *, forced: Format | None, day_first: bool | None
+) -> list[tuple[str, Source]]:
+    """What is to be retained, each with its name; empty for what was typed."""
+    if (text is None) == (not files):
+        wrong = "Nothing to retain: pass TEXT, --file, or - for standard input" if text is None else None
+        raise USAGE_ERROR(wrong or "Pass TEXT or --file, not both")
+    if text is None:
+        return [
+            (str(file), read_source(file.read_bytes(), str(file), forced=forced, day_first=day_first))
+            for file in files
+        ]
+    if text == "-":
+        name = "standard input"
+        data = sys.stdin.buffer.read()
+        return [(name, read_source(data, name, forced=forced, day_first=day_first))]
+    data = text.encode("utf-8", "surrogateescape")
+    return [("", read_source(data, "text", forced=forced or Format.TEXT, day_first=day_first))]
+
+
+def _items(
+    sources: Sequence[tuple[str, Source]], thread: str | None, timestamp: str | None
+) -> tuple[list[RetainItem], list[int]]:
+    """The items to retain, and how many messages each has."""
+    from hindsight_integrations.model.requests import Document, Message, RetainItem
+
+    items, sizes = [], []
+    for name, source in sources:
+        file = Path(name) if name not in ("", "standard input") else None
+        if source.format is Format.TEXT:
+            content: Any = Document(source.text, id=str(file.resolve()) if file else None)
+            if thread is not None and file is None:
+                content = [Message(source.text)]
+            items.append(RetainItem(content, thread or "", timestamp))
+            sizes.append(1)
+        for conversation in source.threads:
+            if thread is not None and len(source.threads) > 1:
+                raise USAGE_ERROR("--thread names one conversation, and the input has several")
+            named = thread if thread is not None else conversation.name or (file.stem if file else "")
+            for part in _parts(conversation):
+                items.append(RetainItem(part, named, timestamp))
+                sizes.append(len(part))
+    return items, sizes
+
+
+def _parts(conversation: Thread) -> Iterator[Sequence[object]]:
+    for begin in range(0, len(conversation.messages), MESSAGES_AN_ITEM):
+        yield conversation.messages[begin : begin + MESSAGES_AN_ITEM]
+
+
+def _retain(bank: MemoryBank, items: Sequence[RetainItem], sizes: Sequence[int]) -> BulkResult:
+    """Retain in batches, with a progress bar on a terminal where there are several."""
+    console = messages()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("retaining", total=sum(sizes), visible=len(items) > ITEMS_A_COMMIT)
+
+        def advance(done: int, _: int) -> None:
+            progress.update(bar, completed=sum(sizes[:done]))
+
+        return bank.retain_many(items, progress=advance, batch_size=ITEMS_A_COMMIT)
+
+
+def _print_source(name: str, source: Source) -> None:
+    """Say how an input was read; nothing of a text that was typed."""
+    if not name:
+        return
+    parts = [source.format.label]
+    if source.threads:
+        threads = len(source.threads)
+        parts += [counted(threads, "conversation")] if threads > 1 else []
+        parts.append(counted(source.messages, "message"))
+    left_out = reasons(source.dropped)
+    output().print(
+        plain(f"{name}: {', '.join(parts)}" + (f" (left out: {left_out})" if left_out else "")),
+        soft_wrap=True,
+    )
+
+
+def _print_retained(result: BulkResult, path: Path) -> None:
+    """Say what was created, unchanged, closed and dropped, and what waits."""
+    results = [item.result for item in result.items if item.result]
+    unchanged = sum(each.skipped_messages for each in results)
+    closed = sum(len(each.closed) + len(each.superseded) for each in results)
+    dropped: dict[str, int] = {}
+    for each in results:
+        for reason in (one.reason for one in each.dropped):
+            dropped[reason] = dropped.get(reason, 0) + 1
+    waiting = sum(len(each.parked) + len(each.queued) for each in results)
+    parts = [f"created {memories(result.created)}"]
+    parts += [f"{unchanged:,} unchanged"] if unchanged else []
+    parts += [f"closed {closed:,}"] if closed else []
+    if dropped:
+        parts.append(f"dropped {sum(dropped.values()):,}: {reasons(dropped)}")
+    parts += [f"{len(result.failed):,} of {len(result.items):,} parts failed"] if result.failed else []
+    console = output()
+    console.print(plain("; ".join(parts)), soft_wrap=True)
+    if waiting:
+        console.print(
+            plain(f"{counted(waiting, 'passage')} wait for the model; extract with: {PROGRAM} work {path}"),
+            soft_wrap=True,
+        )
+    for index in result.behind:
+        console.print(
+            plain(f"the {index} index could not be written; see: {PROGRAM} doctor {path}"), soft_wrap=True
+        )
+
+
+@app.command()
+def recall(
+    path: PathArgument,
+    query: QueryArgument,
+    bank: BankOption = "default",
+    max_tokens: Annotated[
+        int,
+        typer.Option(
+            min=1, max=10_000_000, metavar="N", help="How many tokens the memories may have together."
+        ),
+    ] = 1024,
+    types: Annotated[
+        list[FactType] | None, typer.Option(help="Only memories of this network; repeatable.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only memories with this tag; repeatable.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(parser=_checked_time, metavar="TIME", help="Answer from what was valid at this time."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print how the memories were found.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the memories that answer a question."""
+    with _open(path, read_only=True) as hindsight:
+        found = hindsight.bank(bank, create=False).recall(
+            query,
+            max_tokens=max_tokens,
+            types=types or None,
+            tags=tag or (),
+            tags_match="any_strict",
+            as_of=as_of,
+            trace=explain,
+        )
+    if as_json:
+        print_json({**recall_document(found), **({"explanation": found.explain()} if explain else {})})
+        return
+    console = output()
+    if explain:
+        console.print(plain(found.explain()), soft_wrap=True)
+        return
+    if not found.units:
+        console.print("nothing found")
+        return
+    show_recalled(found, console, most=None)
+    console.print(
+        f"{memories(len(found.units))}, {found.tokens} tokens, confidence {found.confidence:.2f}", style="dim"
+    )
+    if found.damaged:
+        messages().print(
+            plain(f"{memories(len(found.damaged))} left out as damaged; see: {PROGRAM} doctor {path} --deep"),
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def reflect(
+    path: PathArgument,
+    query: QueryArgument,
+    bank: BankOption = "default",
+    model: ModelOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from memory.
+
+    Names the memories the answer stands on. Only reads: no opinion is formed.
+    """
+    with _open(path, model=model, read_only=True) as hindsight:
+        reflection = hindsight.bank(bank, create=False).reflect(query, form_opinions=False)
+    if as_json:
+        print_json(reflection_document(reflection))
+    else:
+        show_reflection(reflection, output())
+
+
+@app.command()
+def banks(path: PathArgument) -> None:
+    """List the banks of a memory and what each holds."""
+    with _open(path, read_only=True) as hindsight:
+        shown = table(
+            "bank", "memories", "entities", "opinions", "revision", right=["memories", "entities", "opinions"]
+        )
+        for name, (units, revision) in hindsight.doctor().banks.items():
+            bank = hindsight.bank(name, create=False)
+            entities, opinions = len(bank.entities.list(limit=ALL)), len(bank.opinions.list())
+            shown.add_row(plain(name), f"{units:,}", f"{entities:,}", f"{opinions:,}", f"{revision:,}")
+    output().print(shown)
+
+
+@app.command()
+def show(
+    path: PathArgument,
+    what: Annotated[
+        What,
+        typer.Argument(
+            metavar="WHAT", help="units, records, entities, opinions or history.", show_default=False
+        ),
+    ],
+    identity: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Of history: the memory or opinion.", show_default=False),
+    ] = None,
+    bank: BankOption = "default",
+    limit: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="How many to list.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """List what a bank holds, or a memory's history.
+
+    Memories and records are listed oldest first, entities by how often they are mentioned.
+    """
+    if (what is What.HISTORY) != (identity is not None):
+        raise USAGE_ERROR(
+            "history needs the ID of a memory or opinion" if identity is None else f"{what.value} takes no ID"
+        )
+    with _open(path, read_only=True) as hindsight:
+        opened = hindsight.bank(bank, create=False)
+        if identity is not None:
+            _show_history(opened, identity, as_json=as_json)
+        else:
+            _LISTINGS[what](opened, limit, as_json)
+
+
+def _show_units(bank: MemoryBank, limit: int, as_json: bool) -> None:
+    page = bank.units(limit=limit)
+    if as_json:
+        print_json({"total": page.total, "units": [unit_document(unit, page.items) for unit in page.units]})
+    else:
+        _print_listing(units_table(page.units, page.items), len(page.units), page.total, "memories")
+
+
+def _show_records(bank: MemoryBank, limit: int, as_json: bool) -> None:
+    entries = bank.records.list()
+    if as_json:
+        print_json({"total": len(entries), "records": [record_document(entry) for entry in entries[:limit]]})
+    else:
+        _print_listing(records_table(entries[:limit]), limit, len(entries), "records")
+
+
+def _show_entities(bank: MemoryBank, limit: int, as_json: bool) -> None:
+    entities = bank.entities.list(limit=ALL)
+    if as_json:
+        print_json({"total": len(entities), "entities": entities[:limit]})
+    else:
+        _print_listing(entities_table(entities[:limit]), limit, len(entities), "entities")
+
+
+def _show_opinions(bank: MemoryBank, limit: int, as_json: bool) -> None:
+    opinions = bank.opinions.list()
+    if as_json:
+        print_json({"total": len(opinions), "opinions": opinions[:limit]})
+    else:
+        _print_listing(opinions_table(opinions[:limit]), limit, len(opinions), "opinions")
+
+
+_LISTINGS: Mapping[What, Callable[[MemoryBank, int, bool], None]] = {
+    What.UNITS: _show_units,
+    What.RECORDS: _show_records,
+    What.ENTITIES: _show_entities,
+    What.OPINIONS: _show_opinions,
+}
+
+
+def _print_listing(shown: Any, listed: int, total: int, noun: str) -> None:  # noqa: ANN401 - a table
+    console = output()
+    if not total:
+        console.print(f"no {noun}")
+        return
+    console.print(shown)
+    if total > listed:
+        console.print(f"{total - listed:,} more of {total:,} {noun}; see them with --limit", style="dim")
+
+
+def _show_history(bank: MemoryBank, identity: str, *, as_json: bool) -> None:
+    unit = bank.get(identity)
+    if unit.fact_type is FactType.OPINION:
+        history = bank.opinions.history(identity)
+        if as_json:
+            print_json(history)
+        else:
+            show_opinion_history(history, output())
+        return
+    events = bank.history(identity)
+    if as_json:
+        print_json({"unit": unit_document(unit), "history": events})
+        return
+    texts = {event.by_unit: bank.get(event.by_unit).text for event in events if event.by_unit}
+    show_unit_history(unit, events, texts, output())
+
+
+@app.command()
+def forget(
+    path: PathArgument,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help='What is meant, in words: "Frank\'s phone number".')
+    ] = None,
+    entity: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Somebody or something, by name or id.")
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --entity: only this of its names; repeatable."),
+    ] = None,
+    thread: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A whole conversation, by its name.")
+    ] = None,
+    message: Annotated[
+        str | None, typer.Option(metavar="ID", help="One message, by its id; with --thread if it has one.")
+    ] = None,
+    document: Annotated[str | None, typer.Option(metavar="ID", help="A document, by its id.")] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="One memory, by its id; repeatable.")
+    ] = None,
+    bank: BankOption = "default",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Erase without asking.")] = False,
+) -> None:
+    """Erase memories, after showing which.
+
+    Shows what would be erased. Erases it with --yes, or if you agree when asked on a terminal.
+    """
+    target = {
+        "text": text,
+        "entity": entity,
+        "names": name or None,
+        "thread": thread,
+        "message": message,
+        "document": document,
+        "units": unit or None,
+    }
+    chosen = {field: value for field, value in target.items() if value is not None}
+    if len(chosen.keys() - {"names"} - ({"thread"} if message is not None else set())) != 1:
+        raise USAGE_ERROR("Pass one of --text, --entity, --thread, --message, --document and --unit")
+    if name and entity is None:
+        raise USAGE_ERROR("--name goes with --entity")
+    console = output()
+    with _open(check_memory(path)) as hindsight:
+        opened = hindsight.bank(bank, create=False)
+        foreseen = opened.forget(dry_run=True, **chosen)  # type: ignore[arg-type] # by field
+        if not foreseen.unit_ids and not any(foreseen.counts.values()):
+            console.print("nothing to erase")
+            return
+        units = [opened.get(identity) for identity in foreseen.unit_ids[:SHOWN_ERASURES]]
+        if units:
+            console.print(units_table(units))
+        if len(foreseen.unit_ids) > len(units):
+            console.print(f"and {memories(len(foreseen.unit_ids) - len(units))} more")
+        console.print(f"would erase: {_erased(foreseen.counts)}")
+        if foreseen.names:
+            console.print(plain(f"names that go: {', '.join(foreseen.names)}"), soft_wrap=True)
+        if foreseen.restored:
+            console.print(f"would be valid again: {memories(len(foreseen.restored))}")
+        if not yes and sys.stdin.isatty() and sys.stdout.isatty():
+            yes = typer.confirm("Erase this for good?")
+        if not yes:
+            console.print("nothing was erased; erase it with --yes")
+            return
+        receipt = opened.forget(**chosen)  # type: ignore[arg-type] # by field
+    console.print(f"erased {memories(len(receipt.unit_ids))}")
+    if not receipt.files_clean:
+        console.print("another process reads the memory: the files are rewritten when it is opened next")
+
+
+def _erased(counts: Mapping[str, int]) -> str:
+    """What goes with a forget, without what only the indexes know of."""
+    nouns = {
+        "units": ("memory", "memories"),
+        "turns": ("message", "messages"),
+        "documents": ("document", "documents"),
+        "entities": ("entity", "entities"),
+    }
+    parts = [counted(counts[kind], *noun) for kind, noun in nouns.items() if counts.get(kind)]
+    return ", ".join(parts) or reasons(counts)
+
+
+@app.command("export")
+def export_bank(
+    path: PathArgument,
+    file: Annotated[
+        Path, typer.Argument(dir_okay=False, metavar="FILE", help="The archive to write.", show_default=False)
+    ],
+    bank: BankOption = "default",
+) -> None:
+    """Write a bank to an archive file."""
+    with _open(path, read_only=True) as hindsight:
+        count = hindsight.bank(bank, create=False).archive.export(file)
+    output().print(plain(f"exported {memories(count)} to {file}"), soft_wrap=True)
+
+
+@app.command("import")
+def import_bank(
+    path: PathArgument,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            metavar="FILE",
+            help="An archive that `export` wrote.",
+            show_default=False,
+        ),
+    ],
+    bank: BankOption = "default",
+) -> None:
+    """Fill an empty bank from an archive."""
+    from hindsight_integrations.bank.archive_file import check_archive
+
+    with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as archive:
+        check_archive(archive)  # before a memory is created for it
+    with _open(path) as hindsight:
+        count = hindsight.bank(bank).archive.load(file)
+    output().print(plain(f"imported {memories(count)} into bank {bank} of {path}"), soft_wrap=True)
+
+
+@app.command()
+def tasks(
+    path: PathArgument,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Make all of them due now, those given up too.")
+    ] = False,
+) -> None:
+    """List the tasks that wait or were given up."""
+    check_memory(path)
+    with _open(path, read_only=not retry) as hindsight:
+        opened = [hindsight.bank(name, create=False) for name in hindsight.banks()]
+        due = sum(bank.tasks.retry() for bank in opened) if retry else 0
+        waiting = [task for bank in opened for task in bank.tasks.list() if task.state.value != "done"]
+    console = output()
+    if not waiting:
+        console.print("no task waits")
+        return
+    console.print(tasks_table(waiting))
+    if retry:
+        console.print(
+            plain(f"{counted(due, 'task')} due now; do them with: {PROGRAM} work {path}"), soft_wrap=True
+        )
+
+
+@app.command("work")
+def do_work(
+    path: PathArgument,
+    model: ModelOption = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Also wait for tasks that are due later, until none waits.")
+    ] = False,
+) -> None:
+    """Do the tasks that wait.
+
+    No other process may have the memory open. Exits with 1 if a task failed.
+    """
+    from hindsight_integrations.cli.work import work
+
+    console = output()
+    try:
+        all_done = asyncio.run(work(path, console, follow=follow, model=model))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        console.print("stopped; what was under way waits for whoever comes next")
+        _leave(INTERRUPTED)
+    if not all_done:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(
+    path: PathArgument,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read everything and compare it with its checksums.")
+    ] = False,
+) -> None:
+    """Show what a memory runs on and what is broken."""
+    with _open(path, read_only=True) as hindsight:
+        health = hindsight.doctor(deep=deep)
+    shown = table("", "")
+    shown.show_header = False
+    for role, name in health.backends.items():
+        shown.add_row(role, plain(name))
+    for bank, (units, revision) in health.banks.items():
+        shown.add_row(plain(f"bank {bank}"), f"{memories(units)}, revision {revision}")
+    for bank, problem in health.failures.items():
+        shown.add_row(plain(f"bank {bank}", "red"), plain(problem))
+    for bank, damaged in health.damaged.items():
+        shown.add_row(plain(f"bank {bank}", "red"), plain(f"damaged memories: {', '.join(damaged)}"))
+    if health.tasks.waiting or health.tasks.dead:
+        due = f", {due_words(health.tasks.next_due)}" if health.tasks.waiting else ""
+        shown.add_row("tasks", f"{health.tasks.waiting} wait{due}; {health.tasks.dead} were given up")
+    for problem in health.ledger:
+        shown.add_row(plain("ledger", "red"), plain(problem))
+    if deep and not health.damaged and not health.ledger:
+        shown.add_row("checksums", "all memories are what was written")
+    output().print(shown)
 
 
 @app.command()
 def demo(
     data: Annotated[
-        Path | None, typer.Argument(help="A LoCoMo conversation; the sample if left out.")
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="A LoCoMo conversation; otherwise the sample.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Retain a conversation in a fresh memory and answer five questions by recall."""
+    """Try recall on a sample conversation.
+
+    Retains the conversation in a fresh memory and answers five questions by recall.
+    """
+    from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
+    from hindsight_integrations.cli.demo import run_demo
+
     conversation = sample_conversation() if data is None else load_conversation(data)
-    run_demo(conversation, console)
-
-
-@app.command()
-def doctor(
-    path: Folder,
-    deep: Annotated[bool, typer.Option(help="Read everything and compare it with its checksums.")] = False,
-) -> None:
-    """Say what a memory runs on, what it holds, and what is broken."""
-    with Hindsight.open(path, read_only=True) as hindsight:
-        health = hindsight.doctor(deep=deep)
-    table = Table(show_header=False, box=None)
-    for role, name in health.backends.items():
-        table.add_row(role, escape(name))
-    for bank, (units, revision) in health.banks.items():
-        table.add_row(f"bank {escape(bank)}", f"{units} memories, revision {revision}")
-    for bank, problem in health.failures.items():
-        table.add_row(f"[red]bank {escape(bank)}[/red]", escape(problem))
-    for bank, damaged in health.damaged.items():
-        table.add_row(f"[red]bank {escape(bank)}[/red]", escape(f"damaged memories: {', '.join(damaged)}"))
-    tasks = health.tasks
-    if tasks.waiting or tasks.dead:
-        due = f", {told(tasks.next_due)}" if tasks.waiting else ""
-        table.add_row("tasks", f"{tasks.waiting} wait{due}; {tasks.dead} were given up")
-    for problem in health.ledger:
-        table.add_row("[red]ledger[/red]", escape(problem))
-    if deep and not health.damaged and not health.ledger:
-        table.add_row("checksums", "all memories are what was written")
-    console.print(table)
-
-
-@app.command()
-def retain(
-    path: Folder, text: Annotated[str, typer.Argument(help="What to remember.")], bank: Bank = "default"
-) -> None:
-    """Remember a text."""
-    with Hindsight.open(path) as hindsight:
-        result = hindsight.bank(bank).retain(text)
-    console.print(f"{result.created} new memories")
-
-
-@app.command()
-def recall(
-    path: Folder,
-    query: Annotated[str, typer.Argument(help="The question.")],
-    bank: Bank = "default",
-    max_tokens: Annotated[int, typer.Option(help="Token budget.")] = 1024,
-) -> None:
-    """Find the memories that answer a question."""
-    with Hindsight.open(path, read_only=True) as hindsight:
-        found = hindsight.bank(bank, create=False).recall(query, max_tokens=max_tokens)
-    show_recalled(found, console)
-
-
-@app.command("work")
-def do_work(
-    path: Folder,
-    model: Annotated[
-        str | None, typer.Option(help="openai:NAME; left out, what HINDSIGHT_MODEL names, or none.")
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option(help="Also wait for tasks that are due later, until none waits.")
-    ] = False,
-) -> None:
-    """Do what waits in a memory that nobody else has open. Ends with 1 if a task failed."""
-    try:
-        all_done = asyncio.run(work(path, console, follow=follow, model=model))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        console.print("stopped; what was under way waits for whoever comes next")
-        sys.stdout.flush()
-        os._exit(INTERRUPTED)  # all is closed; a model's call that nobody waits for would keep the process
-    if not all_done:
-        raise typer.Exit(1)
+    run_demo(conversation, output())
 
 
 @app.command(
@@ -119,7 +715,7 @@ def do_work(
     add_help_option=False,
 )
 def evaluate(context: typer.Context) -> None:
-    """Run `hindsight-evals`, a distribution of its own."""
+    """Run hindsight-evals, a package of its own."""
     try:
         from hindsight_evals.cli import run_command
     except ModuleNotFoundError as error:
@@ -127,15 +723,123 @@ def evaluate(context: typer.Context) -> None:
             raise
         typer.echo("Evaluations are not installed. From this repository: pip install ./evals", err=True)
         raise typer.Exit(2) from error
-    run_command(context.args, program="hindsight-memory eval")
+    run_command(context.args, program=f"{PROGRAM} eval")
+
+
+@contextmanager
+def _open(path: Path, *, model: str | None = None, read_only: bool = False) -> Iterator[Hindsight]:
+    """Open a memory; for reading, one that exists."""
+    from hindsight_integrations.sync import Hindsight  # seconds, which help and usage errors need not wait
+
+    if read_only:
+        check_memory(path)
+    elif path.exists() and not path.is_dir():
+        raise InvalidRequest("path", f"{path} is not a directory", "Pass the directory of a memory.")
+    hindsight = Hindsight.open(path, model=model, read_only=read_only)
+    try:
+        yield hindsight
+    except KeyboardInterrupt:
+        hindsight.asynchronous.close_now()  # `close` would also wait for a model's call
+        _leave(INTERRUPTED)
+    finally:
+        hindsight.close()
+
+
+_ADVICE: Mapping[type[HindsightError], str] = {
+    LedgerBusy: "{path} is open for writing in process {pid}. Wait until it ends, or stop it.",
+    BankNotFound: "there is no bank {bank!r} (banks here: {known}). Pass another --bank.",
+    MemoryDamaged: "memories of bank {bank!r} are damaged: {units}. Put the directory back from a copy, or erase them "
+    f"with: {PROGRAM} forget PATH --unit ID",
+    LedgerLost: "{path} has lost memory: {reason}. Nothing was changed. Put the whole directory back from a copy.",
+    EmbedderMismatch: "bank {bank!r} was embedded with {stored}, not {given}. Set HINDSIGHT_EMBEDDER to the first.",
+    IndexBehind: "the {index} index of bank {bank!r} is behind: {reason}. Nothing is lost; make room on the disk.",
+    IndexOutOfStep: "the {index} index of bank {bank!r} is broken: {reason}. Nothing is lost; run the command again, or "
+    "delete the index's folder.",
+    PromptTooLong: "the prompt does not fit the context of model {model}: {reason}. Set "
+    "HINDSIGHT_EXTRACTION=concise, or serve the model with a longer context.",
+    ArchiveInvalid: "line {line} of the archive, {field}: {reason}. Export it again with: "
+    f"{PROGRAM} export",
+}
+"""Shell advice for errors whose own advice is for Python, with the errors' fields."""
+
+_REMEDIES = {
+    "bank": "Pass another --bank.",
+    "bank id": "Pass another --bank.",
+    "opinion_id": f"List opinions with: {PROGRAM} show PATH opinions",
+    "entity": f"See the names with: {PROGRAM} show PATH entities; --name picks some of them.",
+    "names": f"See the names with: {PROGRAM} show PATH entities",
+    "text": "Use the memories' own words, or pass --unit or --entity.",
+    "model": "Write openai:gpt-5-mini, for example.",
+}
+"""The same for fields of an InvalidRequest; other remedies that mention Python are left out."""
+
+_PYTHON = re.compile(r"\w\(|\w=|`|\b(?:True|None|str|object)\b")
+_SENTENCES = frozenset({"path", "unit_id", "units", "opinion_id", "entity", "message"})
+"""Fields whose reasons make sense without the field's name."""
+
+
+def advice(error: HindsightError) -> str:
+    """Return an error's message with what to do about it in a shell, on one line."""
+    words = str(error)
+    if template := next((text for kind, text in _ADVICE.items() if isinstance(error, kind)), None):
+        words = template.format(**{name: _listed(value) for name, value in vars(error).items()})
+    elif isinstance(error, InvalidRequest):
+        remedy = _REMEDIES.get(error.field, "") if _PYTHON.search(error.remedy) else error.remedy
+        reason = error.reason if error.field in _SENTENCES else f"{error.field}: {error.reason}"
+        words = f"{reason}. {remedy}"
+    return " ".join(words.split())
+
+
+def _listed(value: object) -> object:
+    """A field of an error for people: of several values the first five."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value[:5])) + (", ..." if len(value) > 5 else "") or "none"
+    return "unknown" if value is None else value
 
 
 def run() -> None:
-    """The app with errors as one line instead of a traceback."""
+    """Run the command line; errors are one line on standard error.
+
+    Exits with 0, 1 after an error, 2 after a wrong call, and 130 after Ctrl-C.
+    """
     try:
-        code = app(standalone_mode=False)  # of a command that ends by typer.Exit
+        code = app(prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except USAGE_ERROR as error:
+        _fail(error.format_message().rstrip(".").replace("Value error, ", ""), 2)  # type: ignore[attr-defined] # of click
+    except typer.Abort:
+        code = INTERRUPTED
     except HindsightError as error:
-        console.print(f"[red]{escape(str(error))}[/red]")
-        raise SystemExit(1) from error
+        _fail(advice(error), 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads; Python flushes at exit
+        code = 1
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
+    if code == INTERRUPTED:
+        _leave(code)
     if code:
         raise SystemExit(code)
+
+
+def _fail(problem: str, code: int) -> NoReturn:
+    """Print an error on one line, for a wrong call also where to look, and exit."""
+    console = messages()
+    line = plain("Error: ", "bold red").append(clean(" ".join(problem.split())), style="not bold default")
+    console.print(line, soft_wrap=True)
+    if code == 2:
+        names = {
+            command.name or command.callback.__name__
+            for command in app.registered_commands
+            if command.callback
+        }
+        command = next((f" {word}" for word in sys.argv[1:2] if word in names), "")
+        console.print(f"Try: {PROGRAM}{command} --help", soft_wrap=True)
+    raise SystemExit(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process now: all is closed, and a model's call that nobody waits for would keep it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

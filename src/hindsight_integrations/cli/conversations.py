@@ -77,8 +77,8 @@ def load_conversation(path: Path) -> Conversation:
     """
     try:
         data = _read(path)
-        dates = _locomo_dates(data["conversation"])
-        sessions = [Session(_locomo_turns(data["conversation"], n, date), None) for n, date in dates.items()]
+        dates = locomo_dates(data["conversation"])
+        sessions = [Session(locomo_turns(data["conversation"], n, date), None) for n, date in dates.items()]
         questions = [qa["question"] for qa in data["qa"] if qa.get("evidence") and qa["category"] != 5]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidRequest(
@@ -100,8 +100,8 @@ def _turn(identity: str, speaker: str, text: str, start: datetime, position: int
     return Message(text, speaker, start + timedelta(seconds=30 * position), identity)
 
 
-def _locomo_dates(conversation: dict[str, Any]) -> dict[int, datetime]:
-    """Session number to its time, for sessions that have turns: "1:56 pm on 8 May, 2023"."""
+def locomo_dates(conversation: dict[str, Any]) -> dict[int, datetime]:
+    """Map session numbers to times ("1:56 pm on 8 May, 2023"), for sessions that have turns."""
     numbers = sorted(
         int(key.split("_")[1])
         for key in conversation
@@ -116,7 +116,8 @@ def _locomo_dates(conversation: dict[str, Any]) -> dict[int, datetime]:
     }
 
 
-def _locomo_turns(conversation: dict[str, Any], number: int, start: datetime) -> list[Message]:
+def locomo_turns(conversation: dict[str, Any], number: int, start: datetime) -> list[Message]:
+    """Read the turns of one session; a shared photo is told by its caption."""
     turns = []
     for position, turn in enumerate(conversation[f"session_{number}"]):
         caption = turn.get("blip_caption")

@@ -1,12 +1,31 @@
-"""Recalled memories as a table: what, when, which channels found it, score."""
+"""What the commands print: tables for people, and JSON documents for programs."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from hindsight_integrations import Channel, MemoryUnit, RecalledUnit, RecallResult
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hindsight_integrations.model.documents import document_text
+from hindsight_integrations.model.trace import Channel
+
+if TYPE_CHECKING:
+    from hindsight_integrations.model.aggregates import RecordEntry
+    from hindsight_integrations.model.entities import Entity
+    from hindsight_integrations.model.opinions import Opinion, OpinionHistory
+    from hindsight_integrations.model.recalled import RecalledUnit
+    from hindsight_integrations.model.reflections import Reflection
+    from hindsight_integrations.model.results import RecallResult
+    from hindsight_integrations.model.tasks import Task
+    from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
 
 LETTERS = {
     Channel.SEMANTIC: "meaning",
@@ -14,28 +33,82 @@ LETTERS = {
     Channel.GRAPH: "graph",
     Channel.TEMPORAL: "time",
 }
+PIPED_WIDTH = 100  # columns, where standard output is not a terminal
+_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would reorder what follows
 
 
-def show_recalled(found: RecallResult, console: Console, *, most: int = 4) -> None:
-    """Print the best units of a result."""
-    if found.window:
-        console.print(
-            f"  time asked about: {found.window.start:%Y-%m-%d} to {found.window.end:%Y-%m-%d}", style="dim"
-        )
-    table = Table(box=None, pad_edge=False, padding=(0, 1))
-    for title in ("score", "when", "found by (rank)", "memory"):
-        table.add_column(title, overflow="fold", max_width=70 if title == "memory" else 30)
-    for item in found.units[:most]:
-        table.add_row(f"{item.score:.4f}", when(item.unit), found_by(item), escape(shortened(item.text)))
-    console.print(table)
+def output() -> Console:
+    """Open standard output: as wide as the terminal, or 100 columns without colour."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def messages() -> Console:
+    """Open standard error, for errors, prompts and progress."""
+    return Console(highlight=False, stderr=True)
+
+
+def clean(text: str) -> str:
+    """Remove control characters, by which a memory's text could move the cursor or colour the terminal."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t" or (unicodedata.category(character) != "Cc" and character not in _DIRECTION)
+    )
+
+
+def plain(text: object, style: str = "") -> Text:
+    """Return text as it is: cleaned, and never read as markup."""
+    return Text(clean(str(text)), style=style, overflow="fold")
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document to standard output, with times in ISO 8601."""
+    from pydantic_core import to_jsonable_python
+
+    plain_ascii = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    value = to_jsonable_python(document)
+    print(json.dumps(value, indent=2, ensure_ascii=plain_ascii))
+
+
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """Make an empty table without lines, whose cells fold.
+
+    Args:
+        columns: the headings.
+        right: those of them whose cells are numbers.
+    """
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        made.add_column(column, overflow="fold", justify="right" if column in right else "left")
+    return made
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 memory", "1,204 memories"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def reasons(counts: Mapping[str, int]) -> str:
+    """What happened how often: "empty (2), system lines (1)"."""
+    return ", ".join(f"{reason} ({count:,})" for reason, count in counts.items())
+
+
+def memories(number: int) -> str:
+    """A number of memories."""
+    return counted(number, "memory", "memories")
+
+
+def day(moment: datetime | None) -> str:
+    """The date of a moment; "-" for none."""
+    return f"{moment:%Y-%m-%d}" if moment else "-"
 
 
 def when(unit: MemoryUnit) -> str:
     """The unit's time, as coarse as it is known; when it was mentioned if it has none."""
     if unit.occurred is None:
-        return f"said {unit.mentioned_at:%Y-%m-%d}"
+        return f"said {day(unit.mentioned_at)}"
     days = (unit.occurred.end - unit.occurred.start).days
-    return f"{unit.occurred.start:%Y-%m-%d}" + (f" +{days}d" if days > 1 else "")
+    return day(unit.occurred.start) + (f" +{days}d" if days > 1 else "")
 
 
 def found_by(item: RecalledUnit) -> str:
@@ -46,3 +119,246 @@ def found_by(item: RecalledUnit) -> str:
 def shortened(text: str, limit: int = 200) -> str:
     """The beginning of a text."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def with_id(text: str, identity: str, note: str = "") -> Text:
+    """A text with its id on a line of its own, whole, so that it can be copied."""
+    shown = plain(text)
+    if note:
+        shown.append(f" [{note}]", style="dim")
+    return shown.append(f"\n{clean(identity)}", style="dim")
+
+
+def show_recalled(found: RecallResult, console: Console, *, most: int | None = 4) -> None:
+    """Print the best units of a result; all of them, and each whole, where `most` is None."""
+    if found.window:
+        console.print(
+            f"  time asked about: {found.window.start:%Y-%m-%d} to {found.window.end:%Y-%m-%d}", style="dim"
+        )
+    shown = table("score", "when", "found by (rank)", "memory", right=["score"])
+    for item in found.units[:most]:
+        text = item.text if most is None else shortened(item.text)
+        shown.add_row(f"{item.score:.4f}", when(item.unit), found_by(item), plain(text))
+    console.print(shown)
+
+
+def show_reflection(reflection: Reflection, console: Console) -> None:
+    """Print an answer, the memories it stands on, and what a reader should know."""
+    console.print(plain(reflection.text), soft_wrap=True)
+    if reflection.units and not reflection.extractive:
+        console.print("\nThe answer stands on:", style="bold")
+        shown = table("", "when", "memory", right=[""])
+        for number, item in enumerate(reflection.units, 1):
+            shown.add_row(f"{number}.", when(item.unit), plain(item.text))
+        console.print(shown)
+    changes = [change for change in reflection.opinions if change.opinion_id]
+    for change in changes:
+        console.print(plain(f"opinion {change.outcome}: {change.text}", "dim"))
+    for note in notes(reflection):
+        console.print(plain(f"note: {note}", "dim"))
+    if reflection.extractive:
+        console.print(
+            "note: these are the memories themselves; with --model openai:NAME a model answers", style="dim"
+        )
+
+
+def notes(reflection: Reflection) -> list[str]:
+    """What a reader of an answer should know, without advice to Python programs."""
+    return [note for note in reflection.notes if not note.startswith("no language model is set")]
+
+
+def units_table(
+    units: Iterable[MemoryUnit], items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
+) -> Table:
+    """Memories with their network and id; documents with the items that hold."""
+    shown = table("when", "network", "memory")
+    for unit in units:
+        closed = f"until {day(unit.closed_at)}" if unit.closed_at else ""
+        text = document_text(unit.text, items.get(unit.id, ()))
+        shown.add_row(when(unit), unit.fact_type.value, with_id(text, unit.id, closed))
+    return shown
+
+
+def records_table(entries: Iterable[RecordEntry]) -> Table:
+    """Records with the memory each stands in."""
+    shown = table("when", "kind", "category", "value", "memory", right=["value"])
+    for entry in entries:
+        record = entry.record
+        shown.add_row(
+            day(entry.at),
+            record.kind.value,
+            plain(record.category),
+            plain(record.words),
+            plain(entry.memory.text),
+        )
+    return shown
+
+
+def entities_table(entities: Iterable[Entity]) -> Table:
+    """Entities with their other names."""
+    shown = table("entity", "type", "memories", "last mentioned", "also called", right=["memories"])
+    for entity in entities:
+        others = ", ".join(name for name in entity.names if name != entity.name.casefold())
+        shown.add_row(
+            plain(entity.name),
+            entity.type.value.lower(),
+            f"{entity.mentions:,}",
+            day(entity.last_seen),
+            plain(others),
+        )
+    return shown
+
+
+def opinions_table(opinions: Iterable[Opinion]) -> Table:
+    """Opinions with their confidence and id."""
+    shown = table("confidence", "strength", "formed", "opinion", right=["confidence"])
+    for opinion in opinions:
+        shown.add_row(
+            f"{opinion.confidence:.2f}",
+            opinion.strength.value,
+            day(opinion.formed_at),
+            with_id(opinion.text, opinion.id),
+        )
+    return shown
+
+
+def show_unit_history(
+    unit: MemoryUnit, events: Sequence[ValidityEvent], texts: dict[str, str], console: Console
+) -> None:
+    """Print when a memory was closed or restored, and by what.
+
+    Args:
+        unit: the memory.
+        events: oldest first.
+        texts: id of a memory that closed or restored it, to its text.
+        console: where to print.
+    """
+    console.print(units_table([unit]))
+    if not events:
+        console.print("\nNothing has closed it: it is valid since it was mentioned.")
+        return
+    console.print()
+    shown = table("on", "event", "by", "reason")
+    for event in events:
+        by = plain(texts.get(event.by_unit, event.by_unit)) if event.by_unit else plain("-")
+        shown.add_row(day(event.effective_at), event.kind.value, by, plain(event.reason))
+    console.print(shown)
+
+
+def show_opinion_history(history: OpinionHistory, console: Console) -> None:
+    """Print an opinion's wordings, and each fact that was assessed as evidence of it."""
+    log = history.log
+    console.print(plain(log.versions[-1].text, "bold"), soft_wrap=True)
+    console.print(
+        f"formed {day(log.formed_at)} with confidence {log.confidence:.2f}; now {history.confidence:.2f}"
+    )
+    if len(log.versions) > 1:
+        wordings = table("since", "wording", "reworded because")
+        for version in log.versions:
+            wordings.add_row(day(version.since), plain(version.text), plain(version.reason))
+        console.print()
+        console.print(wordings)
+    if not history.entries:
+        return
+    shown = table("on", "evidence", "confidence", "said by", "reason")
+    for entry in history.entries:
+        evidence = entry.evidence
+        change = f"{entry.before:.2f} → {entry.after:.2f}" if entry.counts else "does not count"
+        kind = f"{evidence.strength} {evidence.assessment}"
+        shown.add_row(
+            day(evidence.effective_at),
+            kind,
+            change,
+            plain(", ".join(evidence.sources)),
+            plain(evidence.reason),
+        )
+    console.print()
+    console.print(shown)
+
+
+def tasks_table(tasks: Iterable[Task]) -> Table:
+    """Tasks that are not done."""
+    shown = table("task", "bank", "kind", "state", "attempts", "due", "reason", right=["task", "attempts"])
+    for task in tasks:
+        shown.add_row(
+            str(task.id),
+            plain(task.bank),
+            task.kind.value,
+            task.state.value,
+            str(task.attempts),
+            f"{task.not_before:%Y-%m-%d %H:%M}",
+            plain(task.reason),
+        )
+    return shown
+
+
+def recall_document(found: RecallResult) -> dict[str, Any]:
+    """A recall as JSON: the memories best first, with scores."""
+    return {
+        "query": found.query.text if found.query else None,
+        "confidence": found.confidence,
+        "tokens": found.tokens,
+        "window": found.window,
+        "memories": [recalled_document(item) for item in found.units],
+        "damaged": found.damaged,
+    }
+
+
+def recalled_document(item: RecalledUnit) -> dict[str, Any]:
+    """A recalled memory as JSON."""
+    return {
+        **unit_document(item.unit),
+        "text": item.text,
+        "score": item.score,
+        "valid": item.valid,
+        "entities": item.entities,
+        "channels": {channel.value: hit.rank for channel, hit in item.channels.items()},
+    }
+
+
+def unit_document(
+    unit: MemoryUnit, items: Mapping[str, Sequence[MemoryUnit]] = MappingProxyType({})
+) -> dict[str, Any]:
+    """A memory as JSON; a document with the items that hold."""
+    return {
+        "id": unit.id,
+        "text": document_text(unit.text, items.get(unit.id, ())),
+        "network": unit.fact_type,
+        "mentioned_at": unit.mentioned_at,
+        "occurred": unit.occurred,
+        "closed_at": unit.closed_at,
+        "speaker": unit.speaker,
+        "thread": unit.thread,
+        "sources": unit.sources,
+        "document_id": unit.document_id,
+        "tags": unit.tags,
+        "metadata": unit.metadata,
+    }
+
+
+def record_document(entry: RecordEntry) -> dict[str, Any]:
+    """A record as JSON, with the memory it stands in."""
+    record = entry.record
+    return {
+        "at": entry.at,
+        "kind": record.kind,
+        "category": record.category,
+        "value": record.value,
+        "unit": record.unit,
+        "memory": {"id": entry.memory.id, "text": entry.memory.text},
+    }
+
+
+def reflection_document(reflection: Reflection) -> dict[str, Any]:
+    """An answer as JSON, with the memories it stands on."""
+    return {
+        "text": reflection.text,
+        "extractive": reflection.extractive,
+        "sufficient": reflection.sufficient,
+        "memories": [recalled_document(item) for item in reflection.units],
+        "opinions": reflection.opinions,
+        "notes": notes(reflection),
+        "calls": reflection.calls,
+        "tokens_in": reflection.tokens_in,
+        "tokens_out": reflection.tokens_out,
+    }

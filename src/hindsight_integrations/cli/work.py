@@ -1,4 +1,4 @@
-"""`hindsight-memory work`: does what waits in a memory that nobody else has open."""
+"""`hindsight-memory work`: do the work that waits in a memory that no other process has open."""
 
 from __future__ import annotations
 
@@ -7,14 +7,37 @@ import signal
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
 
-from hindsight_integrations import AsyncHindsight, InvalidRequest, Settled
+from hindsight_integrations.cli.show import counted, plain
+from hindsight_integrations.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from hindsight_integrations.model.results import Settled
 
 LEDGER = "ledger.sqlite"
+
+
+def has_memory(path: Path) -> bool:
+    """Whether there is a memory in a directory."""
+    return (path / LEDGER).exists()
+
+
+def check_memory(path: Path) -> Path:
+    """Return the directory of a memory that exists.
+
+    Raises:
+        InvalidRequest: there is none.
+    """
+    if has_memory(path):
+        return path
+    raise InvalidRequest(
+        "path",
+        f"there is no memory in {path}",
+        f"Check the path, or create one with: hindsight-memory retain {path} TEXT",
+    )
 
 
 async def work(path: Path, console: Console, *, follow: bool = False, **opening: Any) -> bool:  # noqa: ANN401 - of `open`
@@ -35,10 +58,9 @@ async def work(path: Path, console: Console, *, follow: bool = False, **opening:
         InvalidRequest: there is no memory in the directory.
         LedgerBusy: somebody has it open; says who.
     """
-    if not (path / LEDGER).exists():
-        raise InvalidRequest(
-            "path", f"there is no memory in {path}", "Name the directory that `open` was given."
-        )
+    from hindsight_integrations.engine.assembly import AsyncHindsight
+
+    check_memory(path)
     if (working := asyncio.current_task()) is not None:
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, working.cancel)
@@ -47,15 +69,18 @@ async def work(path: Path, console: Console, *, follow: bool = False, **opening:
         tasks = (await hindsight.doctor()).tasks
     console.print(_summary(settled))
     if tasks.waiting:
-        console.print(f"{tasks.waiting} wait, {told(tasks.next_due)}")
+        console.print(f"{tasks.waiting} wait, {due_words(tasks.next_due)}")
     if tasks.dead:
         console.print(
-            f"{tasks.dead} were given up: `bank.tasks.list()` says why, `bank.tasks.retry()` revives them"
+            plain(
+                f"{counted(tasks.dead, 'task')} given up; see why, and --retry: hindsight-memory tasks {path}"
+            ),
+            soft_wrap=True,
         )
     return not settled.failed
 
 
-def told(next_due: timedelta | None) -> str:
+def due_words(next_due: timedelta | None) -> str:
     """When the next of the tasks that wait is due."""
     if next_due is None:
         return "for a language model: none was named"
@@ -67,22 +92,22 @@ def _show_one(settled: Settled, console: Console) -> None:
     for task in settled.done:
         console.print(f"  task {task}: {_brought(settled) or 'nothing new'}", style="dim")
     for task, reason in settled.failed.items():
-        console.print(f"  [red]task {task} failed[/red]: {escape(reason)}")
+        console.print(plain(f"  task {task} failed: ", "red").append_text(plain(reason)))
 
 
 def _summary(settled: Settled) -> str:
-    parts = [f"{len(settled.done)} tasks done", _brought(settled)]
+    parts = [f"{counted(len(settled.done), 'task')} done", _brought(settled)]
     parts += [f"{len(settled.failed)} failed"] if settled.failed else []
     parts += [f"{settled.tokens_in + settled.tokens_out} tokens"] if settled.tokens_in else []
     return "; ".join(filter(None, parts))
 
 
 def _brought(settled: Settled) -> str:
-    counts = {
-        "new memories": settled.created,
-        "entities observed": settled.observed,
-        "backgrounds merged": settled.merged,
-        "mental models refreshed": settled.refreshed,
-        "statements dropped": len(settled.dropped),
-    }
-    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    counts = [
+        (settled.created, "new memory", "new memories"),
+        (settled.observed, "entity observed", "entities observed"),
+        (settled.merged, "background merged", "backgrounds merged"),
+        (settled.refreshed, "mental model refreshed", "mental models refreshed"),
+        (len(settled.dropped), "statement dropped", "statements dropped"),
+    ]
+    return ", ".join(counted(number, *noun) for number, *noun in counts if number)

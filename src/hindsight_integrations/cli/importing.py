@@ -1,0 +1,417 @@
+"""What `retain` can read: plain text, JSON Lines, OpenAI messages, ChatGPT and WhatsApp exports, LoCoMo."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from hindsight_integrations.errors import InvalidRequest
+from hindsight_integrations.model.requests import Message
+
+
+class Format(StrEnum):
+    """A format that `retain` reads."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    OPENAI = "openai"
+    CHATGPT = "chatgpt"
+    WHATSAPP = "whatsapp"
+    LOCOMO = "locomo"
+
+    @property
+    def label(self) -> str:
+        """The format's name for people."""
+        return _TITLES[self]
+
+
+_TITLES = {
+    Format.TEXT: "plain text",
+    Format.JSONL: "JSON Lines",
+    Format.OPENAI: "OpenAI messages",
+    Format.CHATGPT: "ChatGPT export",
+    Format.WHATSAPP: "WhatsApp export",
+    Format.LOCOMO: "LoCoMo conversation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The messages of one conversation.
+
+    Attributes:
+        messages: in order, each with an id.
+        name: the conversation's own name; None where the format has none.
+    """
+
+    messages: tuple[Message, ...]
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one file or text holds.
+
+    Attributes:
+        format: how it was read.
+        text: of plain text; empty for conversations.
+        threads: the conversations; none for plain text.
+        dropped: what was left out ("system lines"), and how often.
+    """
+
+    format: Format
+    text: str = ""
+    threads: tuple[Thread, ...] = ()
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are in all conversations."""
+        return sum(len(thread.messages) for thread in self.threads)
+
+
+def read_source(
+    data: bytes, name: str, *, forced: Format | None = None, day_first: bool | None = None
+) -> Source:
+    """Read a file's content, in the format that it is found to have.
+
+    Args:
+        data: the bytes of the file.
+        name: of the file, for errors.
+        forced: the format to read it as; None detects it.
+        day_first: whether dates of a WhatsApp export begin with the day; None finds out from the dates.
+
+    Raises:
+        InvalidRequest: it is empty, not text, or not what its format demands.
+    """
+    text = decode(data, name)
+    chosen = forced or detect(text)
+    if chosen is Format.TEXT:
+        if forced is None and name.lower().endswith((".json", ".jsonl")):
+            raise _unknown_json(text, name)
+        return Source(Format.TEXT, text)
+    if chosen is Format.WHATSAPP:
+        return _read_whatsapp(text, name, day_first)
+    rows = _json_lines(text, name) if chosen is Format.JSONL else _json(text, name)
+    try:
+        source = _READERS[chosen](rows)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = error.reason if isinstance(error, InvalidRequest) else f"{type(error).__name__}: {error}"
+        raise InvalidRequest(
+            name,
+            f"cannot be read as {chosen.label} ({reason})",
+            "Pass --format if it is in another format.",
+        ) from error
+    if not source.messages:
+        raise InvalidRequest(name, "has no messages with text", "Pass a file with a conversation.")
+    return source
+
+
+def decode(data: bytes, name: str) -> str:
+    """Decode a file's bytes: UTF-8, or UTF-16 with a byte order mark; line ends become newlines.
+
+    Raises:
+        InvalidRequest: they are empty or not text.
+    """
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not marked and b"\0" in data:
+        raise InvalidRequest(name, "is a binary file", "Pass a text file.")
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            name,
+            f"is not UTF-8 text (byte {error.start})",
+            f"Convert it first, for example with: iconv -f WINDOWS-1252 -t UTF-8 {name}",
+        ) from error
+    if not text.strip():
+        raise InvalidRequest(name, "is empty", "Pass some text.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def detect(text: str) -> Format:
+    """Find out a text's format from its content; plain text if it has no other."""
+    start = text.lstrip()
+    if _header(start.split("\n", 1)[0]):
+        return Format.WHATSAPP
+    if start[:1] not in ("{", "["):
+        return Format.TEXT
+    try:
+        value = json.loads(start)
+    except (ValueError, RecursionError):
+        return Format.JSONL if _is_object(start.split("\n", 1)[0]) else Format.TEXT
+    rows = value if isinstance(value, list) else [value]
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return Format.TEXT
+    if all("mapping" in row for row in rows):
+        return Format.CHATGPT
+    if all(isinstance(row.get("conversation"), dict) for row in rows):
+        return Format.LOCOMO
+    if all({"role", "speaker"} & row.keys() and {"content", "text"} & row.keys() for row in rows):
+        return Format.OPENAI if isinstance(value, list) else Format.JSONL
+    return Format.TEXT
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _json(text: str, name: str) -> Any:  # noqa: ANN401 - JSON
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _not_json(name, error.lineno, error.msg) from error
+    except RecursionError as error:
+        raise _not_json(name, 1, "nested too deeply") from error
+
+
+def _json_lines(text: str, name: str) -> list[Any]:
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            raise _not_json(name, number, error.msg) from error
+        except RecursionError as error:
+            raise _not_json(name, number, "nested too deeply") from error
+        if not isinstance(rows[-1], dict):
+            raise _not_json(name, number, "not a JSON object")
+    return rows
+
+
+def _not_json(name: str, line: int, problem: str) -> InvalidRequest:
+    return InvalidRequest(
+        name,
+        f"line {line} is not valid JSON ({problem})",
+        "Correct it, or keep the file as plain text with --format text.",
+    )
+
+
+def _unknown_json(text: str, name: str) -> InvalidRequest:
+    """The error for a file called .json that holds none of the formats."""
+    if text.lstrip().startswith(("{", "[")) and not name.lower().endswith(".jsonl"):
+        _json(text, name)
+    return InvalidRequest(
+        name,
+        "holds none of the known JSON formats",
+        "Pass --format, or keep the file as plain text with --format text.",
+    )
+
+
+def _read_messages(rows: Iterable[Mapping[str, Any]], chosen: Format) -> Source:
+    """Read messages with role or speaker, and content or text; system and tool messages are dropped."""
+    from hindsight_integrations.validation.messages import (
+        as_message,
+    )  # all languages' times, which --help need not load
+
+    messages, dropped = [], Counter[str]()
+    for row in rows:
+        message = as_message(row)
+        if message is None:
+            dropped["system and tool messages"] += 1
+        elif not message.text.strip():
+            dropped["empty messages"] += 1
+        else:
+            messages.append(message)
+    return Source(chosen, threads=(Thread(_with_ids(messages)),), dropped=dropped)
+
+
+def _read_chatgpt(value: Any) -> Source:  # noqa: ANN401 - JSON
+    """Read the visible branch of each conversation: from `current_node` up to the root."""
+    threads, dropped = [], Counter[str]()
+    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
+        messages = list(reversed([*_chatgpt_branch(row, dropped)]))
+        name = row.get("conversation_id") or row.get("id") or f"conversation {number}"
+        if messages:
+            threads.append(Thread(_with_ids(messages), str(name)))
+        else:
+            dropped["conversations without messages"] += 1
+    return Source(Format.CHATGPT, threads=tuple(threads), dropped=dropped)
+
+
+def _chatgpt_branch(conversation: Mapping[str, Any], dropped: Counter[str]) -> Iterator[Message]:
+    """The messages of the branch shown last, newest first."""
+    nodes, current, seen = conversation["mapping"], conversation.get("current_node"), set()
+    while current in nodes and current not in seen:
+        seen.add(current)
+        node = nodes[current]
+        current = node.get("parent")
+        message = node.get("message")
+        if not message:
+            continue
+        role = message["author"]["role"]
+        content = message.get("content") or {}
+        parts = content.get("parts") or ()
+        text = "\n".join(part for part in parts if isinstance(part, str)).strip()
+        hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
+        called = message.get("recipient", "all") not in ("all", None)  # a tool is spoken to, not the user
+        if role not in ("user", "assistant") or hidden or called:
+            dropped["system and tool messages"] += 1
+        elif not text or content.get("content_type") not in ("text", "multimodal_text"):
+            dropped["messages without text"] += 1
+        else:
+            at = message.get("create_time") or conversation.get("create_time")
+            yield Message(text, role, at, str(message.get("id") or node["id"]))
+
+
+def _read_locomo(value: Any) -> Source:  # noqa: ANN401 - JSON
+    from hindsight_integrations.cli.conversations import locomo_dates, locomo_turns
+
+    threads = []
+    for row in value if isinstance(value, list) else [value]:
+        sessions = row["conversation"]
+        turns = [
+            turn
+            for number, start in locomo_dates(sessions).items()
+            for turn in locomo_turns(sessions, number, start)
+        ]
+        threads.append(Thread(tuple(turns), row.get("sample_id")))
+    return Source(Format.LOCOMO, threads=tuple(threads))
+
+
+_READERS: Mapping[Format, Callable[[Any], Source]] = {
+    Format.JSONL: lambda rows: _read_messages(rows, Format.JSONL),
+    Format.OPENAI: lambda rows: _read_messages(rows, Format.OPENAI),
+    Format.CHATGPT: _read_chatgpt,
+    Format.LOCOMO: _read_locomo,
+}
+
+_MARKS = "\u200e\u200f\u202a\u202b\u202c\ufeff"  # of direction, which phones write before lines
+_HEADER = re.compile(
+    r"""\[?(?P<first>\d{1,4})[./-](?P<second>\d{1,2})[./-](?P<third>\d{2,4}),?\s
+    (?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<seconds>\d{2}))?
+    (?:\s?(?P<half>[ap])\.?\s?m\.?)?(?:\]|\s-)\s(?P<rest>.*)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MEDIA = re.compile(r"\u200e?<(?:attached: [^>]*|media omitted|this message was edited)>", re.IGNORECASE)
+_DELETED = {"this message was deleted", "you deleted this message", "this message was deleted."}
+
+
+@dataclass(slots=True)
+class _ChatLine:
+    """A message of a WhatsApp export as it is written."""
+
+    number: int
+    header: re.Match[str]
+    speaker: str
+    lines: list[str]
+
+
+def _header(line: str) -> re.Match[str] | None:
+    """The beginning of a WhatsApp message, or None if the line goes on with the message before."""
+    return _HEADER.fullmatch(line.lstrip(_MARKS))
+
+
+def _read_whatsapp(text: str, name: str, day_first: bool | None) -> Source:
+    """Read a chat exported as text; lines without a speaker, deleted messages and media are dropped."""
+    dropped: Counter[str] = Counter()
+    chat: list[_ChatLine] = []
+    current: _ChatLine | None = None
+    headers = []
+    for number, line in enumerate(text.split("\n"), 1):
+        header = _header(line)
+        if header is None:
+            if current is not None:
+                current.lines.append(line)
+            continue
+        headers.append(header)
+        speaker, separator, said = header["rest"].partition(": ")
+        if not separator or '"' in speaker or "“" in speaker:
+            dropped["system lines"] += 1
+            current = None
+            continue
+        current = _ChatLine(number, header, speaker.strip(_MARKS + " ~"), [said])
+        chat.append(current)
+    if not headers:
+        raise InvalidRequest(
+            name, "has no line of a WhatsApp export", "Pass --format if it is in another format."
+        )
+    order = _finds_day_first(headers, name) if day_first is None else day_first
+    messages = []
+    for item in chat:
+        said = "\n".join(item.lines).strip()
+        words = _MEDIA.sub("", said).strip()
+        if words.startswith("\u200e"):
+            dropped["system lines"] += 1
+        elif not words or words.casefold() in _DELETED:
+            dropped["media and deleted messages"] += 1
+        else:
+            messages.append(Message(words.strip(_MARKS), item.speaker, _chat_time(item, name, order)))
+    if not messages:
+        raise InvalidRequest(name, "has no messages with text", "Pass a file with a conversation.")
+    return Source(Format.WHATSAPP, threads=(Thread(_with_ids(messages)),), dropped=dropped)
+
+
+def _finds_day_first(headers: Iterable[re.Match[str]], name: str) -> bool:
+    """Whether the day comes first, which a figure over 12 anywhere in the file decides."""
+    dates = [(int(header["first"]), int(header["second"])) for header in headers if len(header["first"]) < 4]
+    first, second = any(one > 12 for one, _ in dates), any(two > 12 for _, two in dates)
+    if first and second:
+        raise InvalidRequest(
+            name, "has dates that begin with the day and others that begin with the month", "Pass one export."
+        )
+    if dates and not first and not second:
+        raise InvalidRequest(
+            name,
+            "has dates that can be read as day/month or as month/day",
+            "Pass --day-first or --month-first.",
+        )
+    return first
+
+
+def _chat_time(item: _ChatLine, name: str, day_first: bool) -> datetime:
+    """The local time of a message."""
+    header = item.header
+    first, second, third = (int(header[part]) for part in ("first", "second", "third"))
+    if len(header["first"]) == 4:
+        year, month, day = first, second, third
+    else:
+        year = third + 2000 * (third < 100)
+        day, month = (first, second) if day_first else (second, first)
+    hour = int(header["hour"])
+    if header["half"]:
+        hour = hour % 12 + 12 * (header["half"].lower() == "p")
+    try:
+        return datetime(year, month, day, hour, int(header["minute"]), int(header["seconds"] or 0))  # noqa: DTZ001 - the bank's zone
+    except ValueError as error:
+        wanted = "day-first" if day_first else "month-first"
+        raise InvalidRequest(
+            name,
+            f"line {item.number} has no {wanted} date ({error})",
+            "Correct it, or pass --day-first or --month-first.",
+        ) from error
+
+
+def _with_ids(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages, each with an id: one without gets it from time, speaker and text, and how often these came before.
+
+    Unlike a position, that stays when a longer or later export of the same conversation is read.
+
+    Raises:
+        InvalidRequest: two different messages have one id.
+    """
+    counts: Counter[str] = Counter()
+    identified: dict[str, Message] = {}
+    for message in messages:
+        if message.id is None:
+            words = "\x1f".join((str(message.timestamp or ""), message.speaker, message.text))
+            digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            counts[digest] += 1
+            message = replace(message, id=f"{digest}:{counts[digest]}")  # noqa: PLW2901 - the same one
+        first = identified.setdefault(str(message.id), message)
+        if (first.speaker, first.text) != (message.speaker, message.text):
+            raise InvalidRequest("id", f"id {message.id!r} stands for two different messages", "Correct it.")
+    return tuple(identified.values())
