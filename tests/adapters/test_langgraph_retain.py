@@ -64,6 +64,9 @@ def test_a_turn_is_told_as_an_event_without_its_words(light: Hindsight) -> None:
         "superseded": [],
         "restored": [],
         "queued": 0,
+        "calls": 0,
+        "tokens_in": 0,
+        "tokens_out": 0,
     }
     (second,) = events(graph, said(HumanMessage("It leaks.", id="m2")))
     assert second["created"] == 1

@@ -33,6 +33,22 @@ def left(bank: MemoryBank) -> list[str]:
     ("entity", "texts", "stays"),
     [
         ("Project Apollo", ["Project Apollo is late.", "Project Apollo 2 is early."], [1]),
+        (
+            "Project Apollo",
+            ["Project Apollo ships in May.", "Project Apollo 2 ships in June.", "We ship Project Apollo 2."],
+            [1, 2],
+        ),
+        ("iPhone 12", ["My iPhone 12 Pro is new.", "My iPhone 12 broke."], [0]),
+        ("San Jos\u00e9", ["San Jos\u00e9 del Cabo is hot.", "San Jos\u00e9 is cold."], [0]),
+        ("Sam", ["Sam's Club is cheap.", "Sam's dog barks.", "Sam is here."], [0]),
+        ("Berlin", ["The Berlin Wall fell.", "I live in Berlin."], [0]),
+        ("Karl", ["Karl Marx wrote books.", "Karl called."], [0]),
+        (
+            "Anna",
+            ["Anna Maria likes tea.", "Anna moved.", "I called Anna. She is well.", "I saw Anna Monday."],
+            [0],
+        ),
+        ("Anna", ["Ich habe Anna Blumen gekauft.", "Anna Schmidt ist nett."], [1]),
         ("Acme Corp", ["I work with Acme Corp.", "I work with Acme Corp 2000."], [1]),
         ("Galaxy Tab", ["I like my Galaxy Tab.", "My Galaxy Tab 7 is old."], [1]),
         ("Room 101", ["Room 101 is cold.", "Room 1012 is warm.", "Room 10 is red."], [1, 2]),
@@ -67,7 +83,7 @@ def test_an_entity_is_its_whole_name(
         unit.id for unit in bank.iterate_units() if unit.text not in {f"user: {texts[n]}" for n in stays}
     }
     bank.forget(entity=entity)
-    assert left(bank) == [texts[n] for n in stays]
+    assert sorted(left(bank)) == sorted(texts[n] for n in stays)
 
 
 @every_row(
@@ -85,6 +101,12 @@ def test_an_entity_is_its_whole_name(
         ),
         ("+1-555-123-4567", ["Mine is +1 (555) 123 4567.", "Hers is 555-123-4567."], [1]),
         ("Frank's phone number", ["Frank's phone number is 5551234.", "Frank likes tea."], [1]),
+        ("my birthday", ["My birthday is May 3.", "Mia's birthday is May 4."], [1]),
+        (
+            "my address",
+            ["My address is 7 Oak St.", "Her address is 9 Elm St.", "I addressed the letter."],
+            [1, 2],
+        ),
     ],
 )
 def test_a_text_means_what_people_say(
@@ -92,14 +114,14 @@ def test_a_text_means_what_people_say(
 ) -> None:
     bank = told(light_in, *texts)
     bank.forget(text=said)
-    assert left(bank) == [texts[n] for n in stays]
+    assert sorted(left(bank)) == sorted(texts[n] for n in stays)
 
 
 def test_a_longer_name_told_for_certain_counts_everywhere() -> None:
-    """ "Apollo 2 launches" alone could be a count; beside "Apollo 2 is early" it is the longer name."""
+    """ "I see Apollo 2 launches" alone could be a count; beside "Apollo 2 is early" it is the longer name."""
     alone, known = WholeNames(["apollo"]), WholeNames(["apollo"], ["Apollo 2 is early."])
-    assert alone.stand_in("Apollo 2 launches on Monday.")
-    assert not known.stand_in("Apollo 2 launches on Monday.")
+    assert alone.stand_in("I see Apollo 2 launches on Monday.")
+    assert not known.stand_in("I see Apollo 2 launches on Monday.")
     assert known.stand_in("Apollo and Apollo 2 launch.")
 
 

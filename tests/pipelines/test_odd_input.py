@@ -11,10 +11,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 from table import every_row
 
-from hindsight_integrations import Hindsight
+from hindsight_integrations import Hindsight, Message
 from hindsight_integrations.langgraph import MemoryState, create_recall_node, create_retain_node
 from hindsight_integrations.model.reasoning import without_reasoning
-from hindsight_integrations.text.small_talk import asks_to_forget
+from hindsight_integrations.model.turns import Role
 
 ARRIVAL = datetime(2024, 6, 12, 9, tzinfo=UTC)  # of the clock of the tests
 TEN = datetime(2025, 1, 1, 10, tzinfo=UTC)
@@ -143,7 +143,6 @@ def test_inline_reasoning_of_the_assistant_is_not_remembered(light: Hindsight) -
 )
 def test_a_request_to_forget_is_no_memory(light: Hindsight, message: str, asks: bool) -> None:
     """Kept word for word it would bring back just what was to be forgotten. The result names the call that forgets."""
-    assert asks_to_forget(message) is asks
     bank = light.bank(message)
     result = bank.retain([{"role": "user", "content": message, "id": "m1"}])
     assert bank.count() == (not asks)
@@ -220,6 +219,30 @@ def test_no_value_is_too_large_to_compute_with(light: Hindsight) -> None:
             "Would I like pizza?",
             'user: number 2 (asked "Would you like one of these? 1) pasta 2) pizza")',
         ),
+        (
+            "We have Hotel Adler and Hotel Krone. Which?",
+            "the second one",
+            "Which hotel did I pick?",
+            'user: the second one (asked "We have Hotel Adler and Hotel Krone. Which?")',
+        ),
+        (
+            "Shall I book Krone or Adler? Also, do you need parking?",
+            "Adler, and yes",
+            "Do I need parking at Adler?",
+            'user: Adler, and yes (asked "Shall I book Krone or Adler? Also, do you need parking?")',
+        ),
+        (
+            "Please tell me your shoe size.",
+            "43",
+            "What is my shoe size?",
+            'user: 43 (in answer to "Please tell me your shoe size.")',
+        ),
+        (
+            "A) Mallorca\nB) Crete\nTell me which you prefer.",
+            "B",
+            "Do I prefer Crete?",
+            'user: B (in answer to "A) Mallorca B) Crete Tell me which you prefer.")',
+        ),
     ],
 )
 def test_a_short_answer_is_kept_with_the_question_it_answers(
@@ -232,7 +255,8 @@ def test_a_short_answer_is_kept_with_the_question_it_answers(
     run: Any = {"configurable": {"thread_id": "t"}}
     node.invoke({"messages": said}, run)
     node.invoke({"messages": [*said, HumanMessage(answer, id="m2"), AIMessage("Noted.", id="a2")]}, run)
-    assert bank.recall(question).units[0].text == expected
+    first = next(unit.text for unit in bank.recall(question).units if unit.text.startswith("user"))
+    assert first == expected
     bank.forget(message="a1", thread="t")
     assert not [unit.text for unit in bank.iterate_units() if expected in unit.text]
 
@@ -262,3 +286,65 @@ def test_the_users_own_word_goes_before_the_agents(light: Hindsight) -> None:
     )
     assert "Graz" in bank.recall("Where do I live?").units[0].text
     assert "Vienna" in bank.recall("Where did you say that you live?").units[0].text
+
+
+@every_row(
+    ("said", "kept"),
+    [
+        ("Please forget my old number 0170 999, my new number is 0151 222.", "my new number is 0151 222."),
+        ("Forget pizza, I'm coeliac since March", "I'm coeliac since March"),
+        ("Please forget that. My real name is Dora.", "My real name is Dora."),
+        ("Ignore my previous message, the party is at 8 not 7", "the party is at 8 not 7"),
+        ("Vergiss den Termin am Montag, er ist jetzt am Mittwoch", "er ist jetzt am Mittwoch"),
+        (
+            "Erase the whiteboard before the meeting, I told Tim",
+            "Erase the whiteboard before the meeting, I told Tim",
+        ),
+        ("Forget what I said about my job, my boss and my salary", None),
+        ("pls delete my address", None),
+        ("Please stop remembering my location", None),
+        ("I don't want you to keep my birthday on file anymore.", None),
+        ("oh and forget about my pregnancy, please", None),
+        ("L\u00f6sche bitte alles \u00fcber meine Ex", None),
+    ],
+)
+def test_what_is_said_beside_a_request_to_forget_is_kept(
+    light: Hindsight, said: str, kept: str | None
+) -> None:
+    bank = light.bank(said[:20])
+    result = bank.retain([{"role": "user", "content": said, "id": "m1"}], timestamp="2025-03-05")
+    assert [unit.text for unit in bank.iterate_units()] == ([f"user: {kept}"] if kept else [])
+    assert bool(result.dropped) is (kept is None)
+
+
+def test_a_tool_that_says_forget_is_no_request(light: Hindsight) -> None:
+    """Nobody but a person asks the memory to forget."""
+    bank = light.bank("ann")
+    bank.retain([Message("Forget the old gate code, the new one is 5512.", "tool", role=Role.TOOL)])
+    assert bank.count() == 1
+
+
+@every_row(
+    "said",
+    [
+        "What should I cook for Mia, who is allergic to sesame?",
+        "Is ibuprofen ok with my warfarin?",
+        "What's the weather in Graz, where my mum lives?",
+        "Can you book a table for me and my wife Lena on 14 Feb at 8pm?",
+        "Isn't it great that Lena passed her exam?",
+    ],
+)
+def test_a_question_that_tells_something_is_kept(light: Hindsight, said: str) -> None:
+    bank = light.bank(said[:20])
+    assert bank.retain([{"role": "user", "content": said, "id": "m1"}]).created == 1
+
+
+@every_row("odd", [{"name": 5}, {"id": ["x"]}, {"name": ["Ann"]}, {"id": {"a": 1}}, {"id": 1.5}])
+def test_an_odd_name_or_id_costs_the_name_or_id(light: Hindsight, odd: dict[str, Any]) -> None:
+    bank = light.bank(str(odd))
+    said: list[Any] = [
+        {"role": "user", "content": "I like figs."},
+        {"role": "user", "content": "I sing.", **odd},
+    ]
+    bank.retain(said)
+    assert {unit.text for unit in bank.iterate_units()} == {"user: I like figs.", "user: I sing."}

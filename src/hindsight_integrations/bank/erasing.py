@@ -91,7 +91,9 @@ def _decided(bank: BankContext, erasure: Erasure) -> Erasure:
     if alike := {name: count for name, count in written.items() if name not in exact}:
         own = {name: written[name] for name in entity.names if name in exact}
         _refuse(entity, own, alike)
-    return replace(erasure, entity=entity.id)
+    # A sentence may begin with the name, where it was not seen to be one; so its texts are searched if nobody else bears it.
+    own_alone = (name for name in exact if len(entities_named(ledger, bank.name, name)) == 1)
+    return replace(erasure, entity=entity.id, told=tuple(dict.fromkeys((*erasure.told, *own_alone))))
 
 
 def _known(names: tuple[str, ...], known: set[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from hindsight_integrations.errors import InvalidRequest, shown
 from hindsight_integrations.model.erasure import Erasure
 from hindsight_integrations.model.identifiers import identifiers_in, kind_words
 from hindsight_integrations.model.names import normalise_name
+from hindsight_integrations.model.text import normalised_text
 from hindsight_integrations.model.units import FactType, MemoryUnit, UnitKind
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import of_types
@@ -22,6 +24,7 @@ from hindsight_integrations.text.language import Language
 from hindsight_integrations.text.stems import content_stems
 from hindsight_integrations.text.which_language import language_of
 
+_MINE = re.compile(r"(?:my|our|mein|meine[nmrs]?|unser|unsere[nmrs]?|mi|mis|nuestr[oa]s?)\b", re.IGNORECASE)
 LOOKED_AT = 200  # memories nearest to what is said, by meaning and by words each
 NAMED = 0.75  # share of the words said, names apart, that a memory must have: what is erased cannot be brought back
 LONGEST_NAME = 4  # words
@@ -60,6 +63,9 @@ async def erasure_of(bank: BankContext, text: str) -> Erasure:
             ]
 
         found = [unit for unit in await tools.workers.read(look) if tells_of(text, unit.text, language)]
+    if _MINE.match(text):  # "my birthday" is not Mia's
+        phrase = normalised_text(text)
+        found = [unit for unit in found if phrase in normalised_text(unit.text)] or found
     if not found:
         raise InvalidRequest(
             "text",

@@ -1,7 +1,9 @@
 """Whole names in texts: forgetting a name must erase what bears that name, and nothing that bears a longer one.
 
 "Apollo 2", "Henry VIII" and "Anna-Maria" are other names than Apollo, Henry and Anna; "I owe Anna 20 euros" is about Anna. So a
-number behind a name belongs to the name unless it counts something: a currency, or a lower-case word that is no function word.
+number behind a name belongs to the name unless it counts something: a currency, or a lower-case word that is no function word. Where a
+sentence begins with the name, it is the subject, and nothing is counted: "Apollo 2 ships in May". A capital behind the
+name makes it longer as well: "Anna Schmidt", "Berlin Wall", "Sam's Club".
 """
 
 from __future__ import annotations
@@ -19,6 +21,20 @@ _NUMBER = (
 )
 _UNCASED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 """Scripts in which words stand together without blanks."""
+
+_BEGINS = re.compile(
+    r"(?:^|[.!?…:]\s|^\S{1,40}:\s)[\"'(\u201c]*$"
+)  # verbatim memories begin with the speaker
+_FOLLOWING = re.compile(r"(?:['\u2019]s)?\s(?:(?:de|del|la|le|van|von|di|da)\s)*([^\W\d_a-zà-öø-ÿ][\w-]*)")
+_GERMAN = re.compile(
+    r"\b(?:ich|der|die|das|und|ist|nicht|habe|hat|mit|den|dem|ein|eine|war|zu|auf)\b", re.IGNORECASE
+)
+_NO_NAMES = frozenset(
+    [
+        "i", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april",
+        "may", "june", "july", "august", "september", "october", "november", "december",
+    ]
+)  # fmt: skip
 
 _FUNCTION_WORDS = frozenset(
     [
@@ -68,6 +84,8 @@ class WholeNames:
     def _whole(self, match: re.Match[str]) -> bool:
         if match["name"].casefold() in ALSO_WORDS and not match["name"][0].isupper():
             return False
+        if _goes_on(match):
+            return False
         return not match["number"] or not (_is_part(match) or _spelled(match) in self._longer)
 
     def _told_longer(self, text: str) -> Iterable[str]:
@@ -98,8 +116,22 @@ def _is_part(match: re.Match[str]) -> bool:
     """Whether the number behind a name belongs to it: what follows does not say of what it is the number."""
     if match["name"][-1].isdigit():
         return False
+    if _begins(match):
+        return True
     after = (match["after"] or "").strip()
     return not after or not after.islower() or after in _FUNCTION_WORDS
+
+
+def _goes_on(match: re.Match[str]) -> bool:
+    """Whether a capitalised word follows that makes the name longer. In German any noun has a capital, so there only a subject's counts."""
+    following = _FOLLOWING.match(match.string, match.end("name"))
+    if following is None or match["name"].islower() or following[1].casefold() in _NO_NAMES:
+        return False
+    return not _GERMAN.search(match.string) or _begins(match)
+
+
+def _begins(match: re.Match[str]) -> bool:
+    return _BEGINS.search(match.string, 0, match.start()) is not None
 
 
 def _spelled(match: re.Match[str]) -> str:

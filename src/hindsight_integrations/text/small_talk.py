@@ -11,6 +11,11 @@ from hindsight_integrations.text.stating import spoken_sentences
 _LONGEST = 80  # characters; what is longer says something
 _ASSENTS = {"ok", "okay", "k", "sounds good", "alright", "genau", "passt", "vale"}
 _SIGNS = "\U0001f44d\U0001f44e\U0001f44c\u2705\u2714\u274c\u2716"  # thumbs up and down, OK hand, check marks, crosses
+_STATES = re.compile(
+    r"\b(?:am|is|are|was|were|has|have|had|will|[a-z]{3,}ed|met|went|bin|ist|sind|war|hat|habe|wird|heißt|soy|es|son|está|estoy|tengo)\b"
+    r"|'(?:m|re|s|ve|ll)\b",
+    re.IGNORECASE,
+)  # a verb, by which a clause says something of its own
 _BREAKS = re.compile(r"[,;:\u2013\u2014]\s*")
 
 
@@ -33,9 +38,19 @@ def is_assent(text: str) -> bool:
     return words.casefold() in _ASSENTS or (not _says(words) and any(sign in words for sign in _SIGNS))
 
 
-def asks_to_forget(text: str) -> bool:
-    """Whether a message asks the memory to forget something, in a language we know: it is no memory itself."""
-    return any(language.asking.forgetting.match(text) for language in LANGUAGES.values())
+def without_requests_to_forget(text: str) -> str:
+    """A message without the sentences and clauses that ask the memory to forget something, in a language we know.
+
+    What is said beside them is kept: "Forget my old number, my new one is 5512." A clause behind a comma is part of the request
+    unless it has a verb ("Forget my job, my boss and my salary").
+    """
+    kept, asked = [], False
+    for sentence in spoken_sentences(text):
+        request = any(language.asking.forgetting.match(sentence) for language in LANGUAGES.values())
+        clause = _BREAKS.split(sentence, maxsplit=1)[1:] if request else [sentence]
+        kept += [each for each in clause if not request or _STATES.search(each)]
+        asked |= request
+    return " ".join(kept) if asked else text
 
 
 def _says(part: str) -> bool:

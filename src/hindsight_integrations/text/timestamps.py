@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hindsight_integrations.model.time import DateOrder, Granule
 from hindsight_integrations.text.date_order import FIGURES, date_of_figures
@@ -22,6 +23,24 @@ _CLOCK = re.compile(
     r"\s*(?P<zone>Z\b|(?:UTC|GMT)?\s*[+-][0-9]{1,2}:?(?:[0-9]{2})?\b|UTC\b|GMT\b)?",
     re.IGNORECASE,
 )
+_WHOLE_HOUR = re.compile(r"(?<![\d:.,/-])(1[0-2]|0?[1-9])\s*([ap])\.?\s?m\b\.?", re.IGNORECASE)  # "3pm"
+_ZONE_BY_NAME = re.compile(
+    r"\[?\b(?:(?P<place>[A-Z][a-zA-Z]+(?:/[A-Z][a-zA-Z_]+)+)|(?P<short>[A-Z]{2,5}))\b\]?"
+)
+_OFFSETS = {
+    "UTC": 0,
+    "GMT": 0,
+    "WET": 0,
+    "CET": 1,
+    "CEST": 2,
+    "EST": -5,
+    "EDT": -4,
+    "MST": -7,
+    "MDT": -6,
+    "PST": -8,
+    "PDT": -7,
+}
+_WEEKDAYS = frozenset({"MON", "TUE", "TUES", "WED", "THU", "THUR", "THURS", "FRI", "SAT", "SUN"})
 _EDGES = " \t\r\n,;-[]()\u2013\u2014"
 _JOINTS = re.compile(r"^(?:on|am|el|le)\s+|\s+(?:at|um|a las?|à|on)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![0-9])(?:1[89]|20|21)[0-9]{2}(?![0-9])")
@@ -40,7 +59,8 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
             "31/12/2023", but neither "05/06/2023" nor "31/12/23", which begins with a year in some countries.
 
     Returns:
-        The moment, naive if no zone is given, at midnight if no time of day is; None if it cannot be read for certain.
+        The moment, naive if no zone is given, at midnight if no time of day is; None if it cannot be read for certain, as where
+        its zone is an abbreviation of several zones (CST, IST).
     """
     plain = text.strip()
     if len(plain) > _LONGEST:
@@ -51,12 +71,21 @@ def parse_timestamp(text: str, *, date_order: DateOrder | None = None) -> dateti
         pass
     plain = _ZONE_IN_WORDS.sub("", plain)
     plain = " ".join(_WEEKDAY_IN_BRACKETS.sub(" ", _MARKS.sub("", plain)).split()).strip(_EDGES)
+    plain = _WHOLE_HOUR.sub(r"\1:00 \2m", plain)
     clock = _CLOCK.search(plain)
     rest = plain.replace(clock[0], " ", 1) if clock else plain
+    named = _ZONE_BY_NAME.search(rest) if clock else None
+    if named and (named["short"] or "") not in _WEEKDAYS:
+        rest = rest.replace(named[0], " ", 1)
+    else:
+        named = None
     rest = _JOINTS.sub("", rest.strip(_EDGES)).strip(_EDGES)
     day = _day(rest, date_order)
     try:
-        return datetime.combine(day, _time(clock)) if day else None
+        if day is None:
+            return None
+        moment = datetime.combine(day, _time(clock))
+        return moment if named is None or moment.tzinfo else moment.replace(tzinfo=_zone_named(named))
     except ValueError:
         return None
 
@@ -97,6 +126,22 @@ def _time(clock: re.Match[str] | None) -> time:
     return time(
         hour, int(clock["minute"]), int(clock["second"] or 0), int(fraction), tzinfo=_zone(clock["zone"])
     )
+
+
+def _zone_named(name: re.Match[str]) -> tzinfo:
+    """The zone of a name: a place, or an abbreviation of RFC 2822 or Central Europe.
+
+    Raises:
+        ValueError: it has another name, which may stand for several zones.
+    """
+    if name["place"]:
+        try:
+            return ZoneInfo(name["place"])
+        except ZoneInfoNotFoundError as error:
+            raise ValueError(f"no zone {name['place']}") from error
+    if name["short"] not in _OFFSETS:
+        raise ValueError(f"no certain zone {name['short']}")
+    return timezone(timedelta(hours=_OFFSETS[name["short"]]))
 
 
 def _zone(text: str | None) -> tzinfo | None:

@@ -103,8 +103,9 @@ def _from_dict(item: Mapping[str, Any]) -> Message:
         raise InvalidRequest(
             "messages", f"a dict with keys {sorted(item)} has no content", "Give it a 'content' key."
         )
-    speaker: Any = item.get("speaker") or item.get("name") or ROLES.get(role, role)
-    identity = item.get("id")
+    names = (name for name in (item.get("speaker"), item.get("name")) if isinstance(name, str) and name)
+    speaker = next(names, ROLES.get(role, role))  # a name that is no text costs the name
+    identity = item.get("id") if isinstance(item.get("id"), str | int) else id_of(item)
     return Message(text_of(text), speaker, item.get("timestamp"), identity, ROLES.get(role))
 
 

@@ -29,7 +29,7 @@ from hindsight_integrations.search.channels.keyword import keyword_channel
 from hindsight_integrations.search.channels.selection import Selection
 from hindsight_integrations.search.columns import valid_at
 from hindsight_integrations.text.language import Language
-from hindsight_integrations.text.small_talk import asks_to_forget, is_assent, is_small_talk
+from hindsight_integrations.text.small_talk import is_assent, is_small_talk, without_requests_to_forget
 from hindsight_integrations.text.stating import (
     only_asks,
     spoken_sentences,
@@ -260,8 +260,11 @@ def _worth(
         rest = "\n".join(parts) if recalled else message.text
         if is_small_talk(rest):
             return "", RECALLED_AGAIN if recalled else SMALL_TALK
-        if not judged and asks_to_forget(rest):
-            return "", ASKS_TO_FORGET
+        if not judged and role_of(message) is Role.USER:
+            left = without_requests_to_forget(rest)
+            if left != rest and (not left or is_small_talk(left)):
+                return "", ASKS_TO_FORGET
+            rest = left
         reason = RECALLED_AGAIN if recalled else NOTHING_STATED
         return ("", reason) if not rest or only_asks(rest, language) else (rest, "")
     sentences = spoken_sentences("\n".join(parts))

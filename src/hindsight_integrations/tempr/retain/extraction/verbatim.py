@@ -28,7 +28,7 @@ NOTHING_ANSWERED: Mapping[str, Message] = MappingProxyType({})
 LONGEST_MESSAGE = 4_000  # characters, about 1,000 tokens: a quarter of what a recall returns by default; longer ones are cut
 PASSAGE_CHARACTERS = 500  # a few sentences: about what one turn of a conversation holds
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
-_CHOICES = re.compile(r"(?:^|\s)\(?[1-9][.)]\s")  # "1. Pasta", "2) Pizza"
+_CHOICES = re.compile(r"(?:^|\s)\(?[1-9A-H][.)]\s")  # "1. Pasta", "B) Crete"
 _CLOSING = " *_\"')]\u201d\u2019"
 _QUOTED = re.compile(
     r"^(?:>.*|(?:On|Am|El)\b.*\b(?:wrote|schrieb|escribió)\b.*:|(?:Sent|Date|Gesendet|Datum|Enviado|Fecha):.*)$",
@@ -141,9 +141,9 @@ def in_pieces(messages: Iterable[Message]) -> list[Message]:
 
 
 def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
-    """By id of each short answer of a person the agent's message before it, if that asks something.
+    """By id of each short answer of a person the agent's message before it.
 
-    "Rex" says nothing without "What is your dog called?".
+    "Rex" says nothing without "What is your dog called?", nor "43" without "Please tell me your shoe size."
 
     Args:
         messages: of a conversation, in order, with ids.
@@ -151,12 +151,15 @@ def questions_answered(messages: Iterable[Message]) -> dict[str, Message]:
     found: dict[str, Message] = {}
     asked: Message | None = None
     for message in messages:
-        role = role_of(message)
-        short = len(message.text.split()) <= SHORT_ANSWER and not message.text.rstrip().endswith("?")
-        if asked is not None and role is Role.USER and short and message.id:
-            found[message.id] = asked
-        asks = role is Role.ASSISTANT and any(map(_is_question, spoken_sentences(message.text)))
-        asked = message if asks and message.id else None
+        words, text = message.text.split(), message.text.rstrip()
+        if asked is not None and role_of(message) is Role.USER and message.id and not text.endswith("?"):
+            # Where nothing was asked in so many words, "It leaks." speaks for itself, a number or a single word does not.
+            bare = len(words) == 1 or any(map(str.isdigit, text))
+            asks = any(map(_is_question, spoken_sentences(asked.text)))
+            if len(words) <= SHORT_ANSWER and (asks or bare):
+                found[message.id] = asked
+        from_agent = role_of(message) is Role.ASSISTANT and message.text.strip()
+        asked = message if from_agent and message.id else None
     return found
 
 
@@ -186,17 +189,22 @@ def _of_message(
 
 
 def _answer(message: Message, asked: Message) -> str:
-    """An answer with the question it answers: `user: Rex (asked "What is your dog called?")`.
+    """An answer with what it answers: `user: Rex (asked "What is your dog called?")`.
 
-    The question is the last one asked; where the answer has a number, with the numbered choices beside it.
+    That is the agent's message from its first question on, its last sentence if it asks nothing, and all of it where the answer is
+    picked from choices: it has a number, or the question alone names none ("Which?").
     """
     sentences = spoken_sentences(asked.text)
-    last = max(place for place, sentence in enumerate(sentences) if _is_question(sentence))
-    question = sentences[last]
-    if any(letter.isdigit() for letter in message.text) and len(asked.text) <= PASSAGE_CHARACTERS:
-        choices = _CHOICES.search(asked.text)
-        question = asked.text if choices else question
-    return f'{message.spoken} (asked "{" ".join(question.split())}")'
+    questions = [place for place, sentence in enumerate(sentences) if _is_question(sentence)]
+    first = questions[0] if questions else len(sentences) - 1
+    answered = " ".join(sentences[first : questions[-1] + 1 if questions else None])
+    names_one = any(map(str.isdigit, message.text)) or len(message.text.strip()) == 1
+    picked = names_one and _CHOICES.search(asked.text)
+    if picked or len(answered.split()) < SHORT_ANSWER:
+        answered = " ".join(sentences)
+    if len(answered) > PASSAGE_CHARACTERS:
+        answered = sentences[questions[-1] if questions else -1][-PASSAGE_CHARACTERS:]
+    return f'{message.spoken} ({"asked" if questions else "in answer to"} "{" ".join(answered.split())}")'
 
 
 def _is_question(sentence: str) -> bool:

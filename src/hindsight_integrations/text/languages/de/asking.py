@@ -61,8 +61,8 @@ ASKING = AskingWords(
         re.IGNORECASE,
     ),
     forgetting=re.compile(
-        r"^\W*(?:(?:bitte|hey|ok(?:ay)?|und|kannst du|könntest du|du (?:kannst|sollst))\b[,\s]*)*(?:vergiss\b(?! (?:bitte )?nicht\b)|lösche?\b.*\b(?:gedächtnis|speicher|über mich|von mir)\b"
-        r"|(?:das|alles)\b.*\bvergessen\W*$|merke? dir (?:das|dies|meine\w*)\b.*\bnicht\b|speichere? (?:das|dies|meine\w*)\b.*\bnicht\b|ignoriere? meine letzte\b)",
+        r"^\W*(?:(?:bitte|hey|ok(?:ay)?|und|ach|kannst du|könntest du|du (?:kannst|sollst))\b[,\s]*)*(?:vergiss\b(?! (?:bitte )?nicht\b)|lösche?\b.*\b(?:gedächtnis|speicher|über mein\w*|über mich|von mir)\b"
+        r"|(?:das|alles|mein\w*)\b.*\bvergessen\W*$|merke? dir (?:das|dies|meine\w*)\b.*\bnicht\b|speichere? (?:das|dies|meine\w*)\b.*\bnicht\b|ignoriere? meine letzte\b)",
         re.IGNORECASE | re.DOTALL,
     ),
     all_about=re.compile(

@@ -49,7 +49,7 @@ ASKING = AskingWords(
         r"|(?<!know )(?<!me )(?<!wonder )(?<!remember )\bif (?:i'?m|i am|(?:i|we) (?:don'?t|can'?t|only|never|have no))\b"
         r"|^(?:can|could|may|should|shall|must|is it|would it) .*\b(?:after|before|despite|because of|due to|with) (?:my|our) \w+"
         r"|^(?:(?:and|so|but) )?(?:why|how come)\b.*\b(?:i|i'm|me|my|we|our|us)\b|\bfrom now on\b|\bthat (?:i|we|my|our)\b|\bbelieve (?:i|we)\b"
-        r"|\b(?:although|even though|as an? \w+|considering)\b|^(?:can|could|may|should|shall|must|would) (?:i|we)\b.*\b(?:my|our)\b"
+        r"|^\S+ \S+ \S+.*, (?:who|whose|where)\b|\b(?:with|from) my \w+|^(?:isn'?t|is) it (?:\w+ ){1,3}that\b|\bfor (?:me|us) and my\b|\b(?:although|even though|as an? \w+|considering)\b|^(?:can|could|may|should|shall|must|would) (?:i|we)\b.*\b(?:my|our)\b"
         r"|^(?:is|are) there\b.*\b(?:my|our)\b|^(?:do|does|is|are|can|could|should|will|would|may)\b.*\b\w+ (?:i|we) (?:bought|got|made|sold|lost|found|took|gave|have)\b"
         r"|^(?:please )?(?:can|could|would|will) you (?:please )?(?:stop|start|always|never|call me|write|note|save|remember that|remind me (?:to|that))\b",
         re.IGNORECASE,
@@ -67,8 +67,8 @@ ASKING = AskingWords(
         re.IGNORECASE,
     ),
     forgetting=re.compile(
-        r"^\W*(?:(?:please|hey|ok(?:ay)?|and|also|sorry|actually|can you|could you|would you|i want you to|i'd like you to|you (?:can|should|must))\b[,\s]*)*"
-        r"(?:(?:forget|erase|wipe|unlearn)\b(?! to\b)|(?:delete|remove)\b.*\b(?:from (?:your |the )?memory|you (?:know|remember|saved|stored)|memories)\b"
+        r"^\W*(?:(?:please|pls|plz|oh|hey|ok(?:ay)?|and|also|sorry|actually|can you|could you|would you|i want you to|i'd like you to|you (?:can|should|must))\b[,\s]*)*"
+        r"(?:(?:forget|unlearn)\b(?! to\b)|(?:erase|wipe|clear|delete|remove)\b.*\b(?:(?:from )?(?:your |the )?memory|(?:yo)?u (?:know|remember|saved|stored)|memories)\b|(?:erase|wipe|delete) (?:all |everything about )?my (?:personal )?(?:data|address|adress|name|number|phone|birthday|details|information)\b|stop remembering\b|would you mind forgetting\b|i (?:do not|don'?t) want you to (?:keep|remember|save|store)\b"
         r"|(?:do not|don'?t|never) (?:remember|save|store|keep|memori[sz]e) (?:this|that|it|my|any(?:thing)?|everything|what)\b|ignore (?:my|the|what i) (?:last|previous|just)\b)",
         re.IGNORECASE | re.DOTALL,
     ),
