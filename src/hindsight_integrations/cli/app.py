@@ -694,19 +694,24 @@ def demo(
     data: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="A LoCoMo conversation; otherwise the sample.", show_default=False
+            metavar="FILE", help="Recall from this LoCoMo conversation instead.", show_default=False
         ),
     ] = None,
 ) -> None:
-    """Try recall on a sample conversation.
+    """Show what memory does for an assistant, in seven scenes.
 
-    Retains the conversation in a fresh memory and answers five questions by recall.
+    Needs no key and no network: answers of a language model are replayed from recordings. With FILE, retains that
+    conversation in a fresh memory and answers five of its questions by recall.
     """
-    from hindsight_integrations.cli.conversations import load_conversation, sample_conversation
-    from hindsight_integrations.cli.demo import run_demo
+    if data is None:
+        from hindsight_integrations.cli.demo import demo_console, run_demo
 
-    conversation = sample_conversation() if data is None else load_conversation(data)
-    run_demo(conversation, output())
+        run_demo(demo_console())
+    else:
+        from hindsight_integrations.cli.conversation_demo import run_conversation
+        from hindsight_integrations.cli.conversations import load_conversation
+
+        run_conversation(load_conversation(data), output())
 
 
 @app.command(

@@ -1,4 +1,4 @@
-"""Conversations the demo can retain: the sample that ships with the repository, or a LoCoMo file."""
+"""Sample conversations: the garden club that ships with the repository, or a LoCoMo file."""
 
 from __future__ import annotations
 
@@ -44,12 +44,16 @@ class Conversation:
     query_time: datetime
 
 
-def sample_conversation() -> Conversation:
-    """The garden-club conversation of `examples/data`, with its facts extracted by hand."""
+def sample_folder() -> Path:
+    """Return the sample data: beside this module in an installed wheel, `examples/data` in a checkout."""
     here = Path(__file__).resolve()
-    # Beside this module in an installed wheel, in examples/data of a checkout.
     places = (here.parent / "sample", here.parents[3] / "examples" / "data")
-    folder = next(place for place in places if place.is_dir())
+    return next(place for place in places if place.is_dir())
+
+
+def sample_conversation() -> Conversation:
+    """Return the garden-club conversation of `examples/data`, with its facts extracted by hand."""
+    folder = sample_folder()
     data = _read(folder / "garden_club.json")
     lines = (folder / "garden_club.facts.jsonl").read_text(encoding="utf-8").splitlines()
     facts = {row["session"]: row["facts"] for row in map(json.loads, filter(None, lines))}

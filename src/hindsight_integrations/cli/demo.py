@@ -1,54 +1,385 @@
-"""The demo: a conversation goes into a fresh memory on real stores, and questions come back answered."""
+"""The demo: six scenes of an assistant with memory. A shipped recording answers in place of a language model."""
 
 from __future__ import annotations
 
+import asyncio
+import shutil
+import sys
 import tempfile
 import time
-from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
+from typing import TypeVar
 
+from pydantic import BaseModel, Field
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import track
+from rich.table import Table
+from rich.text import Text
 
-from hindsight_integrations import Channel, Hindsight, MemoryBank
-from hindsight_integrations.cli.conversations import Conversation
-from hindsight_integrations.cli.show import LETTERS, show_recalled
+from hindsight_integrations.cli.conversations import sample_folder
+from hindsight_integrations.cli.show import plain
+from hindsight_integrations.config import HindsightConfig, ObservationConfig, RetainConfig
+from hindsight_integrations.errors import ModelError
+from hindsight_integrations.model.profile import BankProfile, Disposition
+from hindsight_integrations.model.reflections import Reflection
+from hindsight_integrations.model.requests import Message, ResultOrder
+from hindsight_integrations.model.results import RecallResult, RetainResult
+from hindsight_integrations.ports.language_model import (
+    Completion,
+    LanguageModel,
+    Prompt,
+    PromptMessage,
+    Role,
+)
+from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.sync import Hindsight, MemoryBank
+from hindsight_integrations.testing.doubles import FrozenClock
+from hindsight_integrations.testing.recorded_model import RecordedModel
 
-TOKENS = 512
+T = TypeVar("T", bound=BaseModel)
+
+WIDTH = 80
+LABEL = 14  # columns of the left column: who speaks, or what the line is
+USER = "Mira"
+ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
+RULES = (
+    "You are a helpful assistant. Answer in one or two short sentences of plain text. Use what is remembered about the user "
+    "where it matters, and say so plainly if you do not know something."
+)
+REPLAY = "Answers of a language model, recorded; nothing is sent anywhere."
 
 
-def run_demo(conversation: Conversation, console: Console) -> None:
-    """Retain every session, ask every question, and show which channels contributed."""
-    with (
-        tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder,
-        Hindsight.open(Path(folder)) as hindsight,
-    ):
-        bank = hindsight.bank("demo")
-        console.print(f"[bold]{escape(conversation.name)}[/bold], {len(conversation.sessions)} sessions")
-        _retain(conversation, bank, console)
-        for role, name in hindsight.doctor().backends.items():
-            console.print(f"  {role}: {escape(name)}", style="dim")
-        tally = _ask(conversation, bank, console)
-    shares = ", ".join(f"{LETTERS[channel]} {tally[channel]}" for channel in Channel)
-    console.print(f"\nMemories shown, by channel that found them: {shares}")
+class DemoOutOfDate(ModelError):
+    """A scene asks the model something that is not among the demo's recordings.
+
+    Attributes:
+        reason: what was asked.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the demo's recorded answers are out of date: {reason} "
+            "In a checkout, record them again with: python tests/support/demo_recordings.py"
+        )
 
 
-def _retain(conversation: Conversation, bank: MemoryBank, console: Console) -> None:
-    started = time.perf_counter()
-    created = 0
-    for session in track(conversation.sessions, description="retaining", console=console):
-        created += bank.retain(session.messages, facts=session.facts, thread=conversation.name).created
-    console.print(f"{created} memories in {time.perf_counter() - started:.1f} s")
+class Reply(BaseModel):
+    """What the assistant says."""
+
+    text: str = Field(min_length=1, description="the answer to the user")
 
 
-def _ask(conversation: Conversation, bank: MemoryBank, console: Console) -> Counter[Channel]:
-    tally: Counter[Channel] = Counter()
-    for question in conversation.questions:
+@dataclass
+class MeteredModel:
+    """A language model that counts its calls and tokens.
+
+    Attributes:
+        model: the model that answers.
+        prompts: what it was asked, in order.
+        tokens_in: prompt tokens.
+        tokens_out: completion tokens.
+        seconds: time spent waiting for its answers.
+    """
+
+    model: LanguageModel
+    prompts: list[Prompt[BaseModel]] = field(default_factory=list)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    async def complete(self, prompt: Prompt[T]) -> Completion[T]:
+        """Ask the model, and count."""
+        self.prompts.append(prompt)  # type: ignore[arg-type] # only read
         started = time.perf_counter()
-        found = bank.recall(question, max_tokens=TOKENS, query_timestamp=conversation.query_time)
-        spent = (time.perf_counter() - started) * 1000
-        console.print(f"\n[bold]{escape(question)}[/bold]  ({spent:.0f} ms, {found.tokens} tokens)")
-        show_recalled(found, console)
-        tally.update(channel for item in found.units for channel in item.channels)
-    return tally
+        completion = await self.model.complete(prompt)
+        self.seconds += time.perf_counter() - started
+        self.tokens_in += completion.tokens_in
+        self.tokens_out += completion.tokens_out
+        return completion
+
+
+def run_demo(console: Console) -> None:
+    """Play all scenes on a fresh memory in a temporary directory.
+
+    Raises:
+        DemoOutOfDate: the recordings do not answer what the scenes ask.
+    """
+    with tempfile.TemporaryDirectory(prefix="hindsight-demo-") as folder:
+        # A copy, because a request without an answer is written into the folder.
+        recordings = shutil.copytree(sample_folder() / "demo", Path(folder) / "recordings")
+        play(console, MeteredModel(RecordedModel(recordings)), Path(folder) / "memory")
+
+
+def play(console: Console, model: MeteredModel, folder: Path, config: HindsightConfig | None = None) -> None:
+    """Play all scenes.
+
+    Args:
+        console: where they are shown.
+        model: answers them.
+        folder: the memory's directory.
+        config: storage and local models; None takes those of the environment.
+
+    Raises:
+        DemoOutOfDate: the recordings do not answer what the scenes ask.
+    """
+    chosen = config or HindsightConfig.from_env()
+    config = HindsightConfig(
+        storage=chosen.storage,
+        models=chosen.models,
+        retain=RetainConfig(shown_memories=40),
+        observations=ObservationConfig("off"),
+    )
+    clock = FrozenClock(_day("2026-03-02"))
+    console.print(Text("Hindsight: long-term memory for AI agents", "bold"))
+    console.print(Text(REPLAY, "dim"))
+    try:
+        with Hindsight.open(folder, model=model, clock=clock, config=config) as hindsight:
+            backends = hindsight.doctor().backends
+            roles = ("ledger", "vectors", "keywords", "graph", "embedder", "reranker")
+            shown = (f"{role} {backends[role]}" for role in roles if backends.get(role))
+            console.print(Text("Runs in this process: " + ", ".join(shown) + ".", "dim"))
+            bank = hindsight.bank(USER.lower())
+            bank.profile.set(ASSISTANT)
+            _Demo(console, model, clock, bank).play()
+    except LookupError as error:  # MissingAnswer
+        raise DemoOutOfDate(str(error).partition(": nobody has")[0] + ".") from error
+
+
+def demo_console() -> Console:
+    """Open standard output, 80 columns wide, with colour on a terminal."""
+    terminal = Console(highlight=False)
+    width = min(WIDTH, terminal.width) if sys.stdout.isatty() else WIDTH
+    return Console(highlight=False, width=width)
+
+
+@dataclass
+class _Demo:
+    """The scenes, in order.
+
+    Attributes:
+        console: where they are shown.
+        model: answers.
+        clock: moves from scene to scene.
+        bank: the user's memory.
+        retained: milliseconds of each retain, without the model's.
+        recalled: milliseconds of each recall.
+    """
+
+    console: Console
+    model: MeteredModel
+    clock: FrozenClock
+    bank: MemoryBank
+    retained: list[float] = field(default_factory=list)
+    recalled: list[float] = field(default_factory=list)
+
+    def play(self) -> None:
+        self.remember()
+        self.correct()
+        self.suggest()
+        self.add_up()
+        self.form_opinion()
+        self.look_back()
+        self.show_cost()
+
+    def remember(self) -> None:
+        """Show the same question in a new conversation, without and with memory."""
+        self.title(1, "A new conversation, without and with memory")
+        self.tell(
+            "2026-03-02",
+            "Hi, I'm Mira. I live in Graz and work as a translator.",
+            "I am allergic to hazelnuts. Even a trace sends me to hospital.",
+        )
+        self.ask("2026-03-06", BIO, forgetful=True)
+
+    def correct(self) -> None:
+        """Show a correction: the answer changes, and the old fact becomes history."""
+        self.title(2, "A correction")
+        result = self.tell("2026-04-20", "I moved from Graz to Lisbon on Saturday.")
+        self.ask("2026-04-21", BIO)
+        for closed in result.closed:
+            unit = self.bank.get(closed.unit_id)
+            since = f"valid from {_date(unit.mentioned_at)} to {_date(unit.closed_at or unit.mentioned_at)}"
+            self.line("history", plain(unit.text).append(f" ({since})", "dim"), "dim")
+
+    def suggest(self) -> None:
+        """Show that an allergy matters to a question that does not resemble it."""
+        self.title(3, "A suggestion that respects an allergy")
+        recalled = self.ask("2026-04-27", "Suggest something for dinner.")
+        allergy = next(unit for unit in recalled if "hazelnut" in unit.text)
+        weeks = (self.clock.now() - allergy.unit.mentioned_at).days // 7
+        note = f" (said {weeks} weeks ago; a lasting fact, so it is recalled for any request)"
+        self.line("because", plain(allergy.text).append(note, "dim"), "dim")
+
+    def add_up(self) -> None:
+        """Show exact figures, which the library adds up and not the model."""
+        self.title(4, "An exact total")
+        self.tell_all(PURCHASES)
+        recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
+        for digest in recalled.records:
+            if digest.categories and "coffee" in digest.categories:
+                for number, line in enumerate(digest.text.splitlines()):
+                    self.line("" if number else "figures", plain(line), "dim")
+
+    def form_opinion(self) -> None:
+        """Show an opinion whose confidence follows the evidence."""
+        self.title(5, "An opinion that changes with evidence")
+        self.tell("2026-06-01", *EBIKE)
+        self.clock.set(_day("2026-06-02"))
+        question = "Is an e-bike a good idea for me?"
+        self.speak(USER, question)
+        reflection = self.reflect(question)
+        self.speak(ASSISTANT.name, reflection.text, "green")
+        (opinion,) = self.bank.opinions.list()
+        self.line("opinion", plain(f"{opinion.confidence:.2f}  {opinion.text}", "bold"), "dim")
+        for moment, text in NEWS:
+            self.tell(moment, text)
+            self.settle()
+            entry = self.bank.opinions.history(opinion.id).entries[-1]
+            change = Text(f"{entry.before:.2f} -> {entry.after:.2f}", "bold")
+            self.line("confidence", change.append(f"  {entry.evidence.reason}", "not bold"), "dim")
+
+    def look_back(self) -> None:
+        """Show what was believed before the correction."""
+        self.title(6, "What was believed then")
+        self.clock.set(_day("2026-06-22"))
+        question = "Where does Mira live?"
+        self.speak(USER, question)
+        for as_of in ("2026-04-01", None):
+            reflection = self.reflect(question, as_of)
+            self.line(f"as_of {as_of[5:]}" if as_of else "today", plain(reflection.text, "green"), "dim")
+        (opinion,) = self.bank.opinions.list(as_of="2026-06-12")
+        (now,) = self.bank.opinions.list()
+        self.line(
+            "opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim"
+        )
+
+    def show_cost(self) -> None:
+        """Show what the scenes cost, and where to go next."""
+        self.title(7, "What it cost")
+        calls, model = len(self.model.prompts), self.model
+        self.line("model", plain(f"{calls} calls, {model.tokens_in:,} tokens in, {model.tokens_out:,} out"))
+        kept = f"{self.bank.count()} memories; recall takes {median(self.recalled):.0f} ms, retain {median(self.retained):.0f} ms"
+        self.line("memory", plain(f"{kept} beside the model (medians)"))
+        self.console.print()
+        for label, text in NEXT:
+            self.line(label, plain(text))
+
+    def title(self, number: int, text: str) -> None:
+        """Start a scene."""
+        self.console.print()
+        self.console.print(Text(f"{number}. {text}", "bold cyan"))
+
+    def line(self, label: str, text: Text, style: str = "bold") -> None:
+        """Print a label and a text that folds beside it."""
+        grid = Table.grid(padding=(0, 1, 0, 0))
+        grid.add_column(width=LABEL, no_wrap=True)
+        grid.add_column(overflow="fold", width=self.console.width - LABEL - 3)
+        grid.add_row(Text(f"  {label}", style), text)
+        self.console.print(grid)
+
+    def speak(self, speaker: str, text: str, style: str = "") -> None:
+        """Print what somebody says; the user's with the day."""
+        said = plain(text, style)
+        if speaker == USER:
+            said.append(f"  [{_date(self.clock.now())}]", "dim")
+        self.line(speaker, said)
+
+    def tell(self, day: str, *texts: str) -> RetainResult:
+        """Retain what the user says in a new conversation on a day."""
+        return self.tell_all([(day, text) for text in texts])
+
+    def tell_all(self, said: Sequence[tuple[str, str]]) -> RetainResult:
+        """Retain what the user says, each text with its day, as one conversation."""
+        messages = []
+        for number, (day, text) in enumerate(said):
+            self.clock.set(_day(day))
+            self.speak(USER, text)
+            messages.append(Message(text, USER, self.clock.now(), f"{day}-{number}"))
+        with self.timed(self.retained):
+            return self.bank.retain(messages, thread=said[0][0])
+
+    def ask(
+        self, day: str, question: str, *, forgetful: bool = False, records: bool = False
+    ) -> RecallResult:
+        """Ask the assistant in a new conversation on a day.
+
+        Args:
+            day: when.
+            question: what the user asks.
+            forgetful: show the answer without memory as well.
+            records: recall record digests too.
+        """
+        self.clock.set(_day(day))
+        self.speak(USER, question)
+        if forgetful:
+            self.line("no memory", plain(self.reply(question), "yellow"))
+        with self.timed(self.recalled):
+            recalled = self.bank.recall(
+                question, include_core=True, include_records=records, order=ResultOrder.TIME
+            )
+        lines = [digest.text for digest in recalled.records] + [memory_line(unit) for unit in recalled]
+        answer = self.reply(f"{memories_block(lines)}\n\n{question}")
+        self.line("with memory" if forgetful else ASSISTANT.name, plain(answer, "green"))
+        return recalled
+
+    def reply(self, text: str) -> str:
+        """Ask the model, as an application would."""
+        said = f"Today is {_date(self.clock.now())} 2026.\n\n{text}"
+        prompt = Prompt("demo", (PromptMessage(Role.SYSTEM, RULES), PromptMessage(Role.USER, said)), Reply)
+        return asyncio.run(self.model.complete(prompt)).output.text
+
+    def reflect(self, question: str, as_of: str | None = None) -> Reflection:
+        """Ask the memory itself."""
+        return self.bank.reflect(question, as_of=as_of)
+
+    def settle(self) -> None:
+        """Do the work that waits: new facts are assessed as evidence."""
+        for problem in self.bank.tasks.settle().failed.values():
+            raise LookupError(problem)
+
+    @contextmanager
+    def timed(self, milliseconds: list[float]) -> Iterator[None]:
+        """Measure a call without the time that it waits for the model."""
+        started, waited = time.perf_counter(), self.model.seconds
+        yield
+        milliseconds.append(1000 * (time.perf_counter() - started - (self.model.seconds - waited)))
+
+
+def _day(text: str) -> datetime:
+    return datetime.fromisoformat(f"{text}T09:00").replace(tzinfo=UTC)
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B}"
+
+
+BIO = "Write a one-sentence bio of me for a conference programme."
+PURCHASES = (
+    ("2026-04-29", "My first galao in Lisbon: 1.85 euros."),
+    ("2026-05-04", "Coffee with Jonas, I paid 7.60 euros."),
+    ("2026-05-13", "The train to Porto was 34 euros, and an espresso at the station 1.15."),
+    ("2026-05-22", "Two flat whites for 6.80 euros and a book for 18.50."),
+)
+EBIKE = (
+    "I am thinking about buying an e-bike. Lisbon is so hilly, and the tram is always full.",
+    "My neighbour Rui rides one to work and arrives without sweating.",
+)
+NEWS = (
+    ("2026-06-10", "I rented an e-bike for a week: 12 minutes to the office instead of 35 by tram."),
+    ("2026-06-18", "The rented e-bike was stolen, and my building has nowhere to lock one up."),
+)
+NEXT = (
+    ("next", "README.md: quick start, LangGraph, LlamaIndex"),
+    ("", "examples/ and cookbooks/: run without a key"),
+    ("", "hindsight-memory --help: try it on your own text"),
+)
