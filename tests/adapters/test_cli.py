@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,39 @@ def test_without_the_extra_one_line_says_what_to_install() -> None:
     assert done.stderr == 'Error: typer is not installed. Run: pip install "hindsight-integrations[cli]"\n'
 
 
-def test_the_demo_shows_all_four_channels() -> None:
-    """The sample conversation is retained and every channel contributes to the memories shown."""
-    done = run("demo")
+def test_the_demo_runs_as_in_an_installed_wheel(tmp_path: Path) -> None:
+    """In a process of its own, with recordings that cannot be written and a model's name in the environment."""
+    environment = {**os.environ, "HINDSIGHT_MODEL": "openai:nobody", "HF_HUB_OFFLINE": "1"}
+    environment |= {"COLUMNS": "200", "HINDSIGHT_LANGUAGES": "de", "HINDSIGHT_OBSERVATIONS": "auto"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "7. What it cost" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_demo_of_a_locomo_file_shows_all_four_channels(tmp_path: Path) -> None:
+    """The conversation is retained and every channel contributes to the memories shown."""
+    data = Path(__file__).parents[2] / "examples" / "data"
+    club, asked = (json.loads((data / f"{name}.json").read_text()) for name in ("garden_club", "questions"))
+    conversation: dict[str, Any] = {}
+    for number, session in enumerate(club["sessions"], 1):
+        moment = datetime.fromisoformat(session["date"])
+        conversation[f"session_{number}_date_time"] = f"{moment:%I:%M %p on %d %B, %Y}"
+        conversation[f"session_{number}"] = [
+            {"dia_id": turn["id"], "speaker": turn["speaker"], "text": turn["text"]}
+            for turn in session["messages"]
+        ]
+    qa = [{"question": item["question"], "evidence": ["D1:1"], "category": 1} for item in asked["questions"]]
+    (file := tmp_path / "club.json").write_text(json.dumps({"conversation": conversation, "qa": qa}))
+    done = run("demo", str(file))
     assert done.returncode == 0, done.stderr
     tally = done.stdout.replace("\n", " ").split("by channel that found them:")[1]
     counts = [int(word.strip(",")) for word in tally.split() if word.strip(",").isdigit()]

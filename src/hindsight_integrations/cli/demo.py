@@ -1,4 +1,4 @@
-"""The demo: six scenes of an assistant with memory. A shipped recording answers in place of a language model."""
+"""The demo: an assistant with memory, in seven scenes. Shipped recordings answer in place of a language model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from hindsight_integrations.cli.conversations import sample_folder
@@ -26,7 +25,7 @@ from hindsight_integrations.config import HindsightConfig, ObservationConfig, Re
 from hindsight_integrations.errors import ModelError
 from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.reflections import Reflection
-from hindsight_integrations.model.requests import Message, ResultOrder
+from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult, RetainResult
 from hindsight_integrations.ports.language_model import (
     Completion,
@@ -38,12 +37,12 @@ from hindsight_integrations.ports.language_model import (
 from hindsight_integrations.prompts.recalled import memories_block, memory_line
 from hindsight_integrations.sync import Hindsight, MemoryBank
 from hindsight_integrations.testing.doubles import FrozenClock
-from hindsight_integrations.testing.recorded_model import RecordedModel
+from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
 
 T = TypeVar("T", bound=BaseModel)
 
 WIDTH = 80
-LABEL = 14  # columns of the left column: who speaks, or what the line is
+LABEL = 16  # columns: who speaks, or what the line is
 USER = "Mira"
 ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
 RULES = (
@@ -57,14 +56,14 @@ class DemoOutOfDate(ModelError):
     """A scene asks the model something that is not among the demo's recordings.
 
     Attributes:
-        reason: what was asked.
+        prompt: name of the prompt.
     """
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
         super().__init__(
-            f"the demo's recorded answers are out of date: {reason} "
-            "In a checkout, record them again with: python tests/support/demo_recordings.py"
+            f"the demo has no recorded answer to its last {prompt!r} request: a prompt, or what memory shows, has changed since "
+            "it was recorded. In a checkout, record it again with: python tests/support/demo_recordings.py"
         )
 
 
@@ -145,14 +144,14 @@ def play(console: Console, model: MeteredModel, folder: Path, config: HindsightC
     try:
         with Hindsight.open(folder, model=model, clock=clock, config=config) as hindsight:
             backends = hindsight.doctor().backends
-            roles = ("ledger", "vectors", "keywords", "graph", "embedder", "reranker")
-            shown = (f"{role} {backends[role]}" for role in roles if backends.get(role))
-            console.print(Text("Runs in this process: " + ", ".join(shown) + ".", "dim"))
+            roles = ("vectors", "keywords", "graph", "embedder")
+            names = ", ".join(f"{role} {backends[role].partition(' (')[0]}" for role in roles)
+            console.print(Text(f"Backends: {names}", "dim"))
             bank = hindsight.bank(USER.lower())
             bank.profile.set(ASSISTANT)
             _Demo(console, model, clock, bank).play()
-    except LookupError as error:  # MissingAnswer
-        raise DemoOutOfDate(str(error).partition(": nobody has")[0] + ".") from error
+    except MissingAnswer as error:
+        raise DemoOutOfDate(error.prompt) from error
 
 
 def demo_console() -> Console:
@@ -183,6 +182,7 @@ class _Demo:
     recalled: list[float] = field(default_factory=list)
 
     def play(self) -> None:
+        """Play all scenes."""
         self.remember()
         self.correct()
         self.suggest()
@@ -198,13 +198,14 @@ class _Demo:
             "2026-03-02",
             "Hi, I'm Mira. I live in Graz and work as a translator.",
             "I am allergic to hazelnuts. Even a trace sends me to hospital.",
+            tag=PERSON,
         )
         self.ask("2026-03-06", BIO, forgetful=True)
 
     def correct(self) -> None:
         """Show a correction: the answer changes, and the old fact becomes history."""
         self.title(2, "A correction")
-        result = self.tell("2026-04-20", "I moved from Graz to Lisbon on Saturday.")
+        result = self.tell("2026-04-20", "I moved from Graz to Lisbon on Saturday.", tag=PERSON)
         self.ask("2026-04-21", BIO)
         for closed in result.closed:
             unit = self.bank.get(closed.unit_id)
@@ -217,36 +218,40 @@ class _Demo:
         recalled = self.ask("2026-04-27", "Suggest something for dinner.")
         allergy = next(unit for unit in recalled if "hazelnut" in unit.text)
         weeks = (self.clock.now() - allergy.unit.mentioned_at).days // 7
-        note = f" (said {weeks} weeks ago; a lasting fact, so it is recalled for any request)"
+        note = f" (said {weeks} weeks ago; lasting facts reach every answer)"
         self.line("because", plain(allergy.text).append(note, "dim"), "dim")
 
     def add_up(self) -> None:
         """Show exact figures, which the library adds up and not the model."""
         self.title(4, "An exact total")
-        self.tell_all(PURCHASES)
+        self.tell_all(PURCHASES, tag=SPENDING)
         recalled = self.ask("2026-05-29", "How much did I spend on coffee this month?", records=True)
-        for digest in recalled.records:
-            if digest.categories and "coffee" in digest.categories:
-                for number, line in enumerate(digest.text.splitlines()):
-                    self.line("" if number else "figures", plain(line), "dim")
+        label = "exact figures"
+        for line in recalled.records[0].text.splitlines():
+            if line.startswith(("= this month", "*")):  # neither the heading nor other periods
+                self.line(label, plain(line, "dim"), "dim")
+                label = ""
 
     def form_opinion(self) -> None:
         """Show an opinion whose confidence follows the evidence."""
         self.title(5, "An opinion that changes with evidence")
-        self.tell("2026-06-01", *EBIKE)
+        self.tell("2026-06-01", *EBIKE, tag=TRANSPORT)
         self.clock.set(_day("2026-06-02"))
         question = "Is an e-bike a good idea for me?"
         self.speak(USER, question)
-        reflection = self.reflect(question)
+        reflection = self.reflect(question, TRANSPORT)
         self.speak(ASSISTANT.name, reflection.text, "green")
         (opinion,) = self.bank.opinions.list()
         self.line("opinion", plain(f"{opinion.confidence:.2f}  {opinion.text}", "bold"), "dim")
+        known = 0
         for moment, text in NEWS:
-            self.tell(moment, text)
+            self.tell(moment, text, tag=TRANSPORT)
             self.settle()
-            entry = self.bank.opinions.history(opinion.id).entries[-1]
-            change = Text(f"{entry.before:.2f} -> {entry.after:.2f}", "bold")
-            self.line("confidence", change.append(f"  {entry.evidence.reason}", "not bold"), "dim")
+            entries = self.bank.opinions.history(opinion.id).entries
+            for entry in entries[known:]:
+                change = plain(f"{entry.before:.2f} -> {entry.after:.2f}", "bold")
+                self.line("confidence", change.append(f"  {entry.evidence.reason}", "not bold"), "dim")
+            known = len(entries)
 
     def look_back(self) -> None:
         """Show what was believed before the correction."""
@@ -255,19 +260,22 @@ class _Demo:
         question = "Where does Mira live?"
         self.speak(USER, question)
         for as_of in ("2026-04-01", None):
-            reflection = self.reflect(question, as_of)
-            self.line(f"as_of {as_of[5:]}" if as_of else "today", plain(reflection.text, "green"), "dim")
+            reflection = self.reflect(question, PERSON, as_of)
+            self.line("as of 1 April" if as_of else "today", plain(reflection.text, "green"), "dim")
         (opinion,) = self.bank.opinions.list(as_of="2026-06-12")
         (now,) = self.bank.opinions.list()
-        self.line(
-            "opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim"
-        )
+        self.line("opinion", plain(f"{opinion.confidence:.2f} on 12 June, {now.confidence:.2f} today"), "dim")
 
     def show_cost(self) -> None:
         """Show what the scenes cost, and where to go next."""
         self.title(7, "What it cost")
         calls, model = len(self.model.prompts), self.model
-        self.line("model", plain(f"{calls} calls, {model.tokens_in:,} tokens in, {model.tokens_out:,} out"))
+        self.line(
+            "model",
+            plain(
+                f"{calls} calls (replayed), {model.tokens_in:,} tokens in, {model.tokens_out:,} tokens out"
+            ),
+        )
         kept = f"{self.bank.count()} memories; recall takes {median(self.recalled):.0f} ms, retain {median(self.retained):.0f} ms"
         self.line("memory", plain(f"{kept} beside the model (medians)"))
         self.console.print()
@@ -281,24 +289,20 @@ class _Demo:
 
     def line(self, label: str, text: Text, style: str = "bold") -> None:
         """Print a label and a text that folds beside it."""
-        grid = Table.grid(padding=(0, 1, 0, 0))
-        grid.add_column(width=LABEL, no_wrap=True)
-        grid.add_column(overflow="fold", width=self.console.width - LABEL - 3)
-        grid.add_row(Text(f"  {label}", style), text)
-        self.console.print(grid)
+        for folded in text.wrap(self.console, self.console.width - LABEL):
+            self.console.print(Text(f"  {label}".ljust(LABEL), style).append_text(folded))
+            label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print what somebody says; the user's with the day."""
-        said = plain(text, style)
-        if speaker == USER:
-            said.append(f"  [{_date(self.clock.now())}]", "dim")
-        self.line(speaker, said)
+        """Print what somebody says; the user with the day."""
+        now = self.clock.now()
+        self.line(f"{speaker}, {now.day} {now:%b}" if speaker == USER else speaker, plain(text, style))
 
-    def tell(self, day: str, *texts: str) -> RetainResult:
+    def tell(self, day: str, *texts: str, tag: str) -> RetainResult:
         """Retain what the user says in a new conversation on a day."""
-        return self.tell_all([(day, text) for text in texts])
+        return self.tell_all([(day, text) for text in texts], tag=tag)
 
-    def tell_all(self, said: Sequence[tuple[str, str]]) -> RetainResult:
+    def tell_all(self, said: Sequence[tuple[str, str]], *, tag: str) -> RetainResult:
         """Retain what the user says, each text with its day, as one conversation."""
         messages = []
         for number, (day, text) in enumerate(said):
@@ -306,11 +310,9 @@ class _Demo:
             self.speak(USER, text)
             messages.append(Message(text, USER, self.clock.now(), f"{day}-{number}"))
         with self.timed(self.retained):
-            return self.bank.retain(messages, thread=said[0][0])
+            return self.bank.retain(messages, thread=said[0][0], tags=[tag])
 
-    def ask(
-        self, day: str, question: str, *, forgetful: bool = False, records: bool = False
-    ) -> RecallResult:
+    def ask(self, day: str, question: str, *, forgetful: bool = False, records: bool = False) -> RecallResult:
         """Ask the assistant in a new conversation on a day.
 
         Args:
@@ -324,28 +326,28 @@ class _Demo:
         if forgetful:
             self.line("no memory", plain(self.reply(question), "yellow"))
         with self.timed(self.recalled):
-            recalled = self.bank.recall(
-                question, include_core=True, include_records=records, order=ResultOrder.TIME
-            )
-        lines = [digest.text for digest in recalled.records] + [memory_line(unit) for unit in recalled]
+            recalled = self.bank.recall(question, include_core=True, include_records=records)
+        # By time and id, never by rank: the request is the same with every embedder and keyword index.
+        ordered = sorted(recalled, key=lambda match: (match.unit.began, match.unit.id))
+        lines = [digest.text for digest in recalled.records] + [memory_line(match) for match in ordered]
         answer = self.reply(f"{memories_block(lines)}\n\n{question}")
         self.line("with memory" if forgetful else ASSISTANT.name, plain(answer, "green"))
         return recalled
 
     def reply(self, text: str) -> str:
         """Ask the model, as an application would."""
-        said = f"Today is {_date(self.clock.now())} 2026.\n\n{text}"
+        said = f"Today is {_date(self.clock.now())} {self.clock.now().year}.\n\n{text}"
         prompt = Prompt("demo", (PromptMessage(Role.SYSTEM, RULES), PromptMessage(Role.USER, said)), Reply)
         return asyncio.run(self.model.complete(prompt)).output.text
 
-    def reflect(self, question: str, as_of: str | None = None) -> Reflection:
-        """Ask the memory itself."""
-        return self.bank.reflect(question, as_of=as_of)
+    def reflect(self, question: str, tag: str, as_of: str | None = None) -> Reflection:
+        """Ask the memory itself, about what has a tag."""
+        return self.bank.reflect(question, tags=[tag], tags_match="any_strict", as_of=as_of)
 
     def settle(self) -> None:
         """Do the work that waits: new facts are assessed as evidence."""
-        for problem in self.bank.tasks.settle().failed.values():
-            raise LookupError(problem)
+        if self.bank.tasks.settle().failed:  # without the error itself
+            raise DemoOutOfDate(self.model.prompts[-1].name)
 
     @contextmanager
     def timed(self, milliseconds: list[float]) -> Iterator[None]:
@@ -363,6 +365,7 @@ def _date(moment: datetime) -> str:
     return f"{moment.day} {moment:%B}"
 
 
+PERSON, SPENDING, TRANSPORT = "person", "spending", "transport"  # tags
 BIO = "Write a one-sentence bio of me for a conference programme."
 PURCHASES = (
     ("2026-04-29", "My first galao in Lisbon: 1.85 euros."),
@@ -379,7 +382,7 @@ NEWS = (
     ("2026-06-18", "The rented e-bike was stolen, and my building has nowhere to lock one up."),
 )
 NEXT = (
-    ("next", "README.md: quick start, LangGraph, LlamaIndex"),
-    ("", "examples/ and cookbooks/: run without a key"),
+    ("next", "README.md: quick start, then LangGraph or LlamaIndex"),
+    ("", "examples/ and cookbooks/: all run without a key"),
     ("", "hindsight-memory --help: try it on your own text"),
 )
