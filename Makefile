@@ -36,8 +36,8 @@ export PYTHONFAULTHANDLER := 1
 .PHONY: help demo test test-slow unit-slow test-evals test-torch test-conformance test-server test-llm evals evals-public check unit lint types layers clean
 
 help:
-	@echo "make demo            retain a sample conversation and answer five questions by recall"
-	@echo "make demo DATA=file  the same for a LoCoMo conversation, verbatim"
+	@echo "make demo            an assistant with memory in seven scenes, with recorded answers of a language model"
+	@echo "make demo DATA=file  retain a LoCoMo conversation verbatim and answer five questions by recall"
 	@echo "make test            everything CI runs: lint, types, layers, tests"
 	@echo "make test-slow       what takes long (tests marked slow, evaluations and kills, conformance, servers): before a change is called done"
 	@echo "make unit            the tests alone"

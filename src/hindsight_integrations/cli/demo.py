@@ -218,7 +218,7 @@ class _Demo:
         recalled = self.ask("2026-04-27", "Suggest something for dinner.")
         allergy = next(unit for unit in recalled if "hazelnut" in unit.text)
         weeks = (self.clock.now() - allergy.unit.mentioned_at).days // 7
-        note = f" (said {weeks} weeks ago; lasting facts reach every answer)"
+        note = f" (said {weeks} weeks ago; core memory: recalled for any question)"
         self.line("because", plain(allergy.text).append(note, "dim"), "dim")
 
     def add_up(self) -> None:
@@ -235,7 +235,7 @@ class _Demo:
     def form_opinion(self) -> None:
         """Show an opinion whose confidence follows the evidence."""
         self.title(5, "An opinion that changes with evidence")
-        self.tell("2026-06-01", *EBIKE, tag=TRANSPORT)
+        self.tell("2026-06-01", EBIKE, tag=TRANSPORT)
         self.clock.set(_day("2026-06-02"))
         question = "Is an e-bike a good idea for me?"
         self.speak(USER, question)
@@ -244,8 +244,8 @@ class _Demo:
         (opinion,) = self.bank.opinions.list()
         self.line("opinion", plain(f"{opinion.confidence:.2f}  {opinion.text}", "bold"), "dim")
         known = 0
-        for moment, text in NEWS:
-            self.tell(moment, text, tag=TRANSPORT)
+        for moment, speaker, text in NEWS:
+            self.tell_all([(moment, text)], tag=TRANSPORT, speaker=speaker)
             self.settle()
             entries = self.bank.opinions.history(opinion.id).entries
             for entry in entries[known:]:
@@ -277,7 +277,7 @@ class _Demo:
             ),
         )
         kept = f"{self.bank.count()} memories; recall takes {median(self.recalled):.0f} ms, retain {median(self.retained):.0f} ms"
-        self.line("memory", plain(f"{kept} beside the model (medians)"))
+        self.line("memory", plain(f"{kept} (medians, without the model)"))
         self.console.print()
         for label, text in NEXT:
             self.line(label, plain(text))
@@ -294,21 +294,22 @@ class _Demo:
             label = ""
 
     def speak(self, speaker: str, text: str, style: str = "") -> None:
-        """Print what somebody says; the user with the day."""
+        """Print what somebody says; a person with the day."""
         now = self.clock.now()
-        self.line(f"{speaker}, {now.day} {now:%b}" if speaker == USER else speaker, plain(text, style))
+        label = speaker if speaker == ASSISTANT.name else f"{speaker}, {now.day} {now:%b}"
+        self.line(label, plain(text, style))
 
     def tell(self, day: str, *texts: str, tag: str) -> RetainResult:
         """Retain what the user says in a new conversation on a day."""
         return self.tell_all([(day, text) for text in texts], tag=tag)
 
-    def tell_all(self, said: Sequence[tuple[str, str]], *, tag: str) -> RetainResult:
-        """Retain what the user says, each text with its day, as one conversation."""
+    def tell_all(self, said: Sequence[tuple[str, str]], *, tag: str, speaker: str = USER) -> RetainResult:
+        """Retain what somebody says, each text with its day, as one conversation."""
         messages = []
         for number, (day, text) in enumerate(said):
             self.clock.set(_day(day))
-            self.speak(USER, text)
-            messages.append(Message(text, USER, self.clock.now(), f"{day}-{number}"))
+            self.speak(speaker, text)
+            messages.append(Message(text, speaker, self.clock.now(), f"{day}-{number}"))
         with self.timed(self.retained):
             return self.bank.retain(messages, thread=said[0][0], tags=[tag])
 
@@ -373,13 +374,10 @@ PURCHASES = (
     ("2026-05-13", "The train to Porto was 34 euros, and an espresso at the station 1.15."),
     ("2026-05-22", "Two flat whites for 6.80 euros and a book for 18.50."),
 )
-EBIKE = (
-    "I am thinking about buying an e-bike. Lisbon is so hilly, and the tram is always full.",
-    "My neighbour Rui rides one to work and arrives without sweating.",
-)
+EBIKE = "I am thinking about buying an e-bike. Lisbon is so hilly, and the tram is always full."
 NEWS = (
-    ("2026-06-10", "I rented an e-bike for a week: 12 minutes to the office instead of 35 by tram."),
-    ("2026-06-18", "The rented e-bike was stolen, and my building has nowhere to lock one up."),
+    ("2026-06-10", USER, "I rented an e-bike for a week: 12 minutes to the office instead of 35 by tram."),
+    ("2026-06-18", "Rui", "My e-bike was stolen on Sunday, Mira. Our building has nowhere to lock one up."),
 )
 NEXT = (
     ("next", "README.md: quick start, then LangGraph or LlamaIndex"),
