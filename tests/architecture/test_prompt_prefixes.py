@@ -256,6 +256,7 @@ GROUPS: Mapping[str, list[Callable[[Render], list[Prompt[Any]]]]] = {
     "typed_answer_prompt": [_typed],
     "assess_evidence_prompt": [partial(_assessed, profile=each) for each in PROFILES],
     "answer_question_prompt": [_questioned],
+    "demo_prompt": [_questioned],
     "judge_answer_prompt": [partial(_judged, rule=each) for each in JudgeRule],
     "judge_criterion_prompt": [_asked_of_a_response],
 }

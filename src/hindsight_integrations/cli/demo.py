@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
@@ -27,14 +27,9 @@ from hindsight_integrations.model.profile import BankProfile, Disposition
 from hindsight_integrations.model.reflections import Reflection
 from hindsight_integrations.model.requests import Message
 from hindsight_integrations.model.results import RecallResult, RetainResult
-from hindsight_integrations.ports.language_model import (
-    Completion,
-    LanguageModel,
-    Prompt,
-    PromptMessage,
-    Role,
-)
-from hindsight_integrations.prompts.recalled import memories_block, memory_line
+from hindsight_integrations.ports.language_model import Completion, LanguageModel, Prompt
+from hindsight_integrations.prompts.demo import demo_prompt
+from hindsight_integrations.prompts.recalled import memory_line
 from hindsight_integrations.sync import Hindsight, MemoryBank
 from hindsight_integrations.testing.doubles import FrozenClock
 from hindsight_integrations.testing.recorded_model import MissingAnswer, RecordedModel
@@ -45,10 +40,6 @@ WIDTH = 80
 LABEL = 16  # columns: who speaks, or what the line is
 USER = "Mira"
 ASSISTANT = BankProfile(name="Nova", disposition=Disposition(skepticism=3, literalism=3, empathy=4))
-RULES = (
-    "You are a helpful assistant. Answer in one or two short sentences of plain text. Use what is remembered about the user "
-    "where it matters, and say so plainly if you do not know something."
-)
 REPLAY = "Answers of a language model, recorded; nothing is sent anywhere."
 
 
@@ -65,12 +56,6 @@ class DemoOutOfDate(ModelError):
             f"the demo has no recorded answer to its last {prompt!r} request: a prompt, or what memory shows, has changed since "
             "it was recorded. In a checkout, record it again with: python tests/support/demo_recordings.py"
         )
-
-
-class Reply(BaseModel):
-    """What the assistant says."""
-
-    text: str = Field(min_length=1, description="the answer to the user")
 
 
 @dataclass
@@ -218,7 +203,7 @@ class _Demo:
         recalled = self.ask("2026-04-27", "Suggest something for dinner.")
         allergy = next(unit for unit in recalled if "hazelnut" in unit.text)
         weeks = (self.clock.now() - allergy.unit.mentioned_at).days // 7
-        note = f" (said {weeks} weeks ago; core memory: recalled for any question)"
+        note = f" (said {weeks} weeks ago; recalled as {allergy.reason.words or allergy.reason})"
         self.line("because", plain(allergy.text).append(note, "dim"), "dim")
 
     def add_up(self) -> None:
@@ -331,14 +316,13 @@ class _Demo:
         # By time and id, never by rank: the request is the same with every embedder and keyword index.
         ordered = sorted(recalled, key=lambda match: (match.unit.began, match.unit.id))
         lines = [digest.text for digest in recalled.records] + [memory_line(match) for match in ordered]
-        answer = self.reply(f"{memories_block(lines)}\n\n{question}")
+        answer = self.reply(question, lines)
         self.line("with memory" if forgetful else ASSISTANT.name, plain(answer, "green"))
         return recalled
 
-    def reply(self, text: str) -> str:
+    def reply(self, question: str, memories: Sequence[str] = ()) -> str:
         """Ask the model, as an application would."""
-        said = f"Today is {_date(self.clock.now())} {self.clock.now().year}.\n\n{text}"
-        prompt = Prompt("demo", (PromptMessage(Role.SYSTEM, RULES), PromptMessage(Role.USER, said)), Reply)
+        prompt = demo_prompt(question, memories, moment=self.clock.now())
         return asyncio.run(self.model.complete(prompt)).output.text
 
     def reflect(self, question: str, tag: str, as_of: str | None = None) -> Reflection:
