@@ -7,18 +7,102 @@ from datetime import datetime
 from typing import Protocol
 
 from hindsight_integrations.model.entities import Entity, EntityChange
+from hindsight_integrations.model.opinions import OpinionLog
+from hindsight_integrations.model.profile import BankProfile, ProfileChange
 from hindsight_integrations.model.records import RecordCategory, RecordKind
+from hindsight_integrations.model.threads import Thread, ThreadMark
+from hindsight_integrations.model.turns import SourceTurn
 from hindsight_integrations.model.units import MemoryUnit, ValidityEvent
-from hindsight_integrations.model.writes import MessageKey
+from hindsight_integrations.model.writes import MessageKey, Place
 from hindsight_integrations.ports.arrays import IntArray, Vector
 from hindsight_integrations.ports.ledger.items import ItemReader
 from hindsight_integrations.ports.ledger.mental_models import MentalModelReader
 from hindsight_integrations.ports.ledger.observations import ObservationReader
-from hindsight_integrations.ports.ledger.opinions import OpinionReader
-from hindsight_integrations.ports.ledger.profiles import ProfileReader
-from hindsight_integrations.ports.ledger.threads import ThreadReader
-from hindsight_integrations.ports.ledger.turns import TurnReader
 from hindsight_integrations.ports.ledger.values import StoredDocument
+
+
+class TurnReader(Protocol):
+    """Reads of one bank's turns, each in its latest wording, wherever its text is kept: by itself, or as the unit that it is.
+
+    A turn whose text was not kept, or was erased, is left out.
+    """
+
+    def turns(self, bank: str, places: Sequence[Place]) -> dict[Place, SourceTurn]:
+        """The turns of these (thread, message id)."""
+        ...
+
+    def turns_of_units(self, bank: str, ids: IntArray) -> dict[int, tuple[SourceTurn, ...]]:
+        """The turns that each of these units (by row id) was made from, by time; units without any are left out."""
+        ...
+
+    def thread_turns(self, bank: str, thread: str) -> list[SourceTurn]:
+        """The turns of a conversation, by time, then by message id."""
+        ...
+
+    def turns_saying(self, bank: str, words: str) -> list[Place]:
+        """(thread, message id) of every turn whose text has these words in this order, by time, then by message id.
+
+        Compared by `folded_text`: without regard to case, diacritics and white space. Reads every turn of the bank.
+        """
+        ...
+
+
+class ThreadReader(Protocol):
+    """Reads of one bank's threads, which commits write (`WriteSet.thread`)."""
+
+    def thread_mark(self, bank: str, thread: str, namespace: str) -> ThreadMark:
+        """How far a thread was read; of one never followed the mark of an empty list."""
+        ...
+
+    def dropped_messages(self, bank: str, places: Sequence[Place]) -> frozenset[Place]:
+        """Which of these messages forks dropped: no list of their thread has them on its branch."""
+        ...
+
+    def thread(self, bank: str, thread: str, namespace: str) -> Thread:
+        """The whole log of a thread; an empty one if it was never followed."""
+        ...
+
+
+class ProfileReader(Protocol):
+    """Reads of one bank's profiles. The present one is `BankHeader.profile` too."""
+
+    def profile_changes(self, bank: str) -> list[ProfileChange]:
+        """Every profile the bank was given, by number; none for a bank that was never given one."""
+        ...
+
+    def profile_change(self, bank: str, number: int | None = None) -> ProfileChange | None:
+        """One of them, the newest if no number is given; None if there is none."""
+        ...
+
+    def profile_at(self, bank: str, moment: datetime) -> BankProfile:
+        """The profile the bank had at a moment: a neutral one before its first change.
+
+        What takes effect in the second of the moment has taken effect.
+        """
+        ...
+
+
+class OpinionReader(Protocol):
+    """Reads of one bank's opinions. What they say is as of the read; confidence is computed, see `model/confidence.py`."""
+
+    def opinions(self, bank: str, opinion_ids: Sequence[str] | None = None) -> list[OpinionLog]:
+        """These opinions, or all, in the order they were formed; those without a valid wording too.
+
+        Unknown ids and opinions that cannot be read are left out.
+        """
+        ...
+
+    def opinions_of(self, bank: str, ids: IntArray) -> dict[int, str]:
+        """Opinion id of each of these units (by row id) that is a wording of one; others are left out."""
+        ...
+
+    def formed_by(self, bank: str, operation: str) -> tuple[str, ...] | None:
+        """Ids of the opinions a reflection formed, by its operation key; None if none of that key was recorded."""
+        ...
+
+    def facts_since(self, bank: str, revision: int) -> IntArray:
+        """Row ids of the valid world and experience memories that came, or were corrected, after a revision, ascending."""
+        ...
 
 
 class LedgerReader(
