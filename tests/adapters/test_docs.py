@@ -29,7 +29,7 @@ from hindsight_integrations.testing.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-SETTINGS = ROOT / "src/hindsight_integrations/config/settings.py"
+SETTINGS = ROOT / "src/hindsight_integrations/config.py"
 PAGES = ("memory", "models", "reflect", "langgraph", "llamaindex", "operations", "promises", "integrations")
 RUN = {"configurable": {"thread_id": "friday", "user_id": "alice"}}
 
