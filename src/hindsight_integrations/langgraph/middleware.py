@@ -129,7 +129,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         metadata: conditions on what came with the memories; see the bank's `recall`.
         min_scores: what a memory must reach; see `MinScores`.
         as_of: what was valid then. None means now.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, and shows nothing where nothing is relevant; "all" fills
             `max_tokens`.
@@ -137,7 +137,7 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         include_core: also core memory (the user's lasting facts) and all of a small bank; see the bank's `recall`. On unless
             `k` is given.
         order: "rank", best first, or "time", oldest first.
-        roles: whose messages to remember: "user", "assistant", "tool" (but what `tools` of the memory showed never is).
+        roles: whose messages to remember: "user", "assistant", "tool"; () recalls only, as for a sub-agent whose "user" is another agent (but what `tools` of the memory showed never is).
         on_fork: what dropped messages said: "supersede" closes it, "keep" keeps it; as `create_retain_node`.
         background: return once the messages are committed, found as they were said; a worker extracts them.
         timeout_s: seconds that the model of the memory may take; None means the settings'.
@@ -197,11 +197,16 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
         asked |= {"tags_match": tags_match, "tag_groups": tag_groups, "metadata": metadata}
         asked |= {"min_scores": min_scores, "text": text, "relevance": relevance, "order": order}
         asked |= {"include_records": include_records, "include_core": include_core}
-        heard: dict[str, Any] = {"roles": roles, "on_fork": on_fork, "context": context}
+        heard: dict[str, Any] = {
+            "roles": roles if isinstance(roles, str) else tuple(roles),
+            "on_fork": on_fork,
+            "context": context,
+        }
         heard |= {"tags": checked_tags(retain_tags), "background": background, "timeout_s": timeout_s}
         recall = create_recall_node(memory, **asked, **shared).called()
-        retain = create_retain_node(memory, **heard, **shared)
-        self._recall, self._retain = (recall, retain) if traced else (recall.untraced(), retain.untraced())
+        retain = create_retain_node(memory, **heard, **shared) if heard["roles"] else None
+        self._recall = recall if traced else recall.untraced()
+        self._retain = retain if traced or retain is None else retain.untraced()
         self._name, self._key = _checked(name), f"{name}.recalled"
         whose = {"bank": bank, "bank_from": bank_from, "tags": heard["tags"]}
         self.tools = tools_beside_recall(tools, asked, memory, **whose)
@@ -244,11 +249,11 @@ class HindsightMiddleware(AgentMiddleware[State, Any, Any]):
 
     def after_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Remember what was said."""
-        return self._retain.invoke(self._said(state), get_config())
+        return self._retain.invoke(self._said(state), get_config()) if self._retain else {}
 
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> Update:  # noqa: ARG002 - LangChain's
         """Remember what was said, awaiting."""
-        return await self._retain.ainvoke(self._said(state), get_config())
+        return await self._retain.ainvoke(self._said(state), get_config()) if self._retain else {}
 
     def _recalled(self, found: Update) -> Update:
         return {self._key: Recalled.of(found["memories"])}

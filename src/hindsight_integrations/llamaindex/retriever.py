@@ -97,7 +97,7 @@ class HindsightRetriever(BaseRetriever):  # type: ignore[misc] # mypy is told to
         query_timestamp: the moment from which "yesterday" counts; None means now.
         include_invalidated: also what is no longer valid; its metadata says `valid`: False.
         min_scores: what a memory must reach to become a node; see `MinScores`.
-        text: "full" or "compact"; see the bank's `recall`. None means the doors' default, as of the next two
+        text: "full" or "compact"; see the bank's `recall`. None means the integration's default, as do the next two
             (docs/integrations.md).
         relevance: "likely" stops where evidence gives out, the default without `k`; "all" goes on until `k` or
             `max_tokens` is reached.
